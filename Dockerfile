@@ -6,18 +6,18 @@ ARG BASE_IMAGE=node:26-slim
 FROM ${BASE_IMAGE} AS build
 WORKDIR /opt/solhost
 COPY package.json package-lock.json .npmrc ./
-# The base image contains Node.js, so the optional packages, which contain another one (about 200 MB), are not installed.
-# Of the development packages, only the bundler is installed, for the next step.
-# The secrets are optional, for builds behind a mirror or a proxy. They are not stored in a layer.
+# The base image contains Node.js, so the optional packages, which contain a second Node.js (about 200 MB), are not
+# installed. Of the development packages, only the bundler is installed, for the next step. The secrets are optional,
+# for builds behind a mirror or a proxy. They are not stored in a layer.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
     npm pkg set "dependencies.rolldown=$(node -p 'require("./package.json").devDependencies.rolldown')" && \
     npm pkg delete optionalDependencies devDependencies && \
     npm ci --omit=dev --no-audit --no-fund --no-update-notifier
 COPY . .
-# Builds the programs of sandbox processes and of solutions' databases. Then removes the bundler and files that are not
-# needed at run time: source maps, types, an archive, binaries for other systems. All JavaScript stays, including @azure:
-# Azure sign-ins to databases are never used, but tedious loads it when it starts.
-# All files are readable for every user and writable only for root, whatever their modes in the source folder.
+# Builds the programs that sandbox processes and solution databases run. Then removes the bundler and files that are not
+# needed at run time: source maps, types, package archives, binaries for other systems. All JavaScript stays, including
+# @azure: Azure sign-ins to databases are never used, but tedious loads it when it starts.
+# All files are readable by every user and writable only by root, regardless of their modes in the source folder.
 RUN node bin/build.ts && \
     rm -r node_modules/rolldown node_modules/@rolldown node_modules/@oxc-project node_modules/.bin/rolldown && \
     npm pkg delete optionalDependencies devDependencies && \

@@ -9,7 +9,7 @@ const LOGINS = 100
 /** Pause between logins in ms; without one, a solution would get a second process. */
 const BETWEEN = 3
 
-/** Measures the PSS of the sandbox processes for five solutions in use. */
+/** Measures the memory (PSS) of the sandbox processes for five solutions in use. */
 export async function measureActiveMemory(): Promise<Row[]> {
   const lab = createScriptLab()
   for (let one = 0; one < 5; one++) {

@@ -151,7 +151,7 @@ function settle(): Promise<void> {
   return pause(4000)
 }
 
-/** PSS of the host and its descendant processes, in bytes. */
+/** The memory (PSS) of the host and its descendant processes, in bytes. */
 function sizeOf(host: RealHost): number {
   return [host.pid, ...below(host.pid)].reduce((sum, pid) => sum + proportionalSize(pid), 0)
 }

@@ -5,7 +5,7 @@ import { CREDENTIALS } from './login.ts'
 export type FormTarget = {
   readonly port: number
   readonly path: string
-  /** The hidden token, and the cookie that it is bound to. */
+  /** The hidden token in the form. It is valid only with `cookie`. */
   readonly token: string
   readonly cookie: string
 }

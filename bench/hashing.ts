@@ -7,8 +7,8 @@ import { figure, median, pause, ROUNDS } from './rounds.ts'
 
 const AT_ONCE = 50
 /**
- * Interval between forms in ms: short enough that all are queued for hashing together, but not a single burst of
- * requests.
+ * Interval between forms in ms: short enough that all are queued for hashing together, but they don't all arrive at the
+ * same moment.
  */
 const APART = 3
 
@@ -63,7 +63,7 @@ async function login(socket: Socket, target: FormTarget, number: number): Promis
   if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login failed: ${answer.slice(0, 300)}`)
 }
 
-/** In ms, since the previous call. */
+/** Returns the longest event loop delay since the previous call, in ms. */
 async function longestDelay(host: RealHost): Promise<number> {
   const before = host.output().length
   host.signal('SIGUSR2')

@@ -5,7 +5,7 @@ import { openLoginPage, type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, pause, percentile } from './rounds.ts'
 
-/** The scripts that the hostile solutions run at each login. The third crashes V8, which terminates its process. */
+/** The scripts that the malicious solutions run at each login. The third crashes V8, which terminates its process. */
 const HOSTILE = {
   spins: 'for (;;);',
   allocates: "const kept = []; for (;;) kept.push({ n: kept.length, s: 'x' + kept.length })",
@@ -13,11 +13,11 @@ const HOSTILE = {
 } as const
 type Kind = keyof typeof HOSTILE
 
-/** Number of hostile solutions per kind. */
+/** Number of malicious solutions per kind. */
 type Numbers = Readonly<Record<Kind, number>>
-/** The load in the contract. The host pauses a solution whose processes had to be killed three times. */
+/** The load that the contract specifies. The host pauses a solution whose processes had to be killed three times. */
 const ONE_OF_EACH: Numbers = { spins: 1, allocates: 1, crashes: 1 }
-/** More than the contract: whenever one is paused, the next takes over, so every kind is always active. */
+/** More solutions than in the contract: whenever one is paused, the next takes over, so every kind is always active. */
 const EVER_NEW: Numbers = { spins: 4, allocates: 20, crashes: 30 }
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
 /** Duration of each half of a round, in ms. */
@@ -31,11 +31,11 @@ type Login = { readonly milliseconds: number; readonly status: number }
 type Form = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
 
 /**
- * Measures logins of a healthy solution, alone and beside three hostile solutions on the same host (a separate process
- * with default settings). Each hostile solution always has a call running. A login's time counts from when it was due,
- * so slow responses don't reduce the number of measurements. Percentiles are over the logins of all rounds, since a
- * median of rounds would hide the worst one. The client runs at a higher priority where the system allows it: it
- * represents browsers on other machines, which hostile scripts cannot slow down.
+ * Measures logins of a healthy solution, alone and next to three malicious solutions on the same host (a separate
+ * process with default settings). Each malicious solution always has a call running. A login's time counts from when it
+ * was due, so slow responses don't reduce the number of measurements. Percentiles are over the logins of all rounds,
+ * since a median of rounds would hide the worst one. The client runs at a higher priority where the system allows it:
+ * it represents browsers on other machines, which malicious scripts cannot slow down.
  */
 export async function measureNeighbour(): Promise<Row[]> {
   const kinds = 'a spinning, an allocating and a crashing solution'
@@ -62,7 +62,7 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
       const hostility = startHostility(host, numbers, ends)
       beside.push(...(await logins(good, HALF)))
       await hostility.stop()
-      // Waits until work left by the hostile calls has finished, before the next round.
+      // Waits until work left by the malicious calls has finished, before the next round.
       await pause(1000)
     }
     return rowsOf({ work, atMost }, alone, beside, ends)
@@ -88,7 +88,7 @@ async function login({ url, headers, body }: Form, due: number): Promise<Login> 
   return { milliseconds: performance.now() - due, status }
 }
 
-/** One caller per hostile solution, which calls again immediately after each response. */
+/** One caller per malicious solution, which calls again immediately after each response. */
 function startHostility(host: RealHost, numbers: Numbers, ends: Ends) {
   let over = false
   const callers = (Object.keys(HOSTILE) as Kind[]).map(async (kind) => {

@@ -41,7 +41,7 @@ export async function startRealHost(
   const host = await startHostProcess(home, { SERVLET_PASSWORD: PASSWORD, ...environment })
   const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
   const { child, url, output, gone } = host
-  // Ends the host whenever this process exits.
+  // Terminates the host when this process exits.
   const end = () => void child.kill('SIGTERM')
   process.once('exit', end)
   async function put(name: string, body: Buffer): Promise<void> {

@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform } from 'node:os'
 
-/** One metric from design section 11, as measured in one run. */
+/** One metric from design section 11, measured in one run. */
 export type Row = {
   readonly work: string
   readonly against: string
-  /** null: informational, without a target. */
+  /** The target; null if the metric is only informational. */
   readonly reach: { readonly atMost?: number; readonly atLeast?: number } | null
   readonly unit: 'ratio' | 'ms' | 'MB' | 'KB' | 'logins'
   readonly measured: number
-  /** The absolute values. */
+  /** The absolute values from which `measured` was computed. */
   readonly details: string
 }
 

@@ -1,7 +1,7 @@
 /** Number of rounds. Contestants alternate so that disturbances affect all of them; medians are reported. */
 export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 
-/** Milliseconds per unit of work, run sequentially. */
+/** Runs the work sequentially. @returns milliseconds per unit of work */
 export async function each(count: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   for (let done = 0; done < count; done++) await work()
@@ -18,7 +18,7 @@ export async function paced(count: number, work: () => Promise<unknown>): Promis
   return sum / count
 }
 
-/** Milliseconds per unit of work with eight running concurrently. */
+/** Runs eight units of work concurrently. @returns milliseconds per unit of work */
 export async function burst(count: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   let left = count
@@ -38,7 +38,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 50)
 }
 
-/** The smallest value that is not exceeded by `percent` % of the values. */
+/** A percentile: the smallest value that is not exceeded by `percent` % of the values. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN

@@ -42,11 +42,11 @@ if (unknown.length > 0) {
   )
   process.exit(2)
 }
-// If a run is interrupted, this stops its hosts, which end when this process exits.
+// If a run is interrupted, exiting here stops its hosts, because they are terminated when this process exits.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 await run(positionals.length === 0 ? Object.keys(SUBJECTS) : positionals, values.json ?? process.env.BENCH_JSON)
 
-/** A failed subject does not prevent measuring the others. */
+/** If a measurement fails, the others still run. */
 async function run(subjects: readonly string[], json: string | undefined): Promise<void> {
   const rows: Measured[] = []
   const failed: Report['failed'][number][] = []

@@ -16,9 +16,9 @@ type Contestant = { readonly bytes: Buffer; readonly holds: string; readonly tim
  * - `GET session` against a media file of the same solution with the same size: the first looks up a session and
  *   returns its data, the second returns a file from memory. Neither renders a template, so the difference is the
  *   session.
- * - The page of an open solution for a signed-in user, compared with that of a solution without sign-in: the same
- * middleware, the same template, no script, and both browsers have the form's cookie. The user's data in the page is
- * included.
+ * - For a signed-in user, the page of a solution that requires sign-in, compared with that of a solution that doesn't:
+ *   the same middleware, the same template, no script, and both browsers have the form's cookie. The user's data in the
+ *   page is included.
  */
 export async function measureSessions(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, 1))
@@ -57,7 +57,7 @@ export async function measureSessions(): Promise<Row[]> {
     const { session, file, page, plainPage } = contestants
     return [
       rowOf(session, file, 'GET session', 'a media file of the same solution and size'),
-      rowOf(page, plainPage, 'page of an open solution, signed in', 'the same page without sign-in'),
+      rowOf(page, plainPage, 'page of a solution that requires sign-in', 'the same page without sign-in'),
     ]
   } finally {
     await host.stop()

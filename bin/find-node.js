@@ -9,9 +9,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /**
  * Finds the Node.js binary to use: the one that npm installed as an optional dependency, or else the running one if it
  * is new enough.
- * @param {string} [folder] of the project
+ * @param {string} [folder] the project's folder
  * @param {import('../runtime/platforms.js').Platform} [platform]
- * @param {string} [version] of the running Node.js
+ * @param {string} [version] the version of the running Node.js
  * @returns {{ node: string } | { problem: string }} problem: one line that says what to do
  */
 export function findNode(folder = root, platform = platformOf(), version = process.versions.node) {

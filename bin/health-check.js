@@ -41,7 +41,7 @@ export async function whyUnhealthy(url, time = TIMEOUT) {
 }
 
 /**
- * Which of the two services this container runs, by the command line of process 1.
+ * Determines which of the two services this container runs, from the command line of process 1.
  * @param {string} [file] its command line
  * @returns {keyof typeof PORTS}
  */

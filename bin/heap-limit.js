@@ -1,16 +1,16 @@
 // The host's heap limit. Plain JavaScript in old syntax, since an old Node.js may run it.
 import { getHeapStatistics } from 'node:v8'
 
-/** The heap's share of RUNTIME_XMX, which covers the host and all its processes. */
+/** The heap's share of RUNTIME_XMX. The rest is for the host's other memory and for all its processes. */
 const PART = 1 / 2
-/** In MB: with less, the host would spend its time on garbage collection. */
+/** The minimum, in MB. With less, the host would spend most of its time on garbage collection. */
 const LEAST = 128
 const UNITS = { k: 1 / 1024, m: 1, g: 1024 }
 
 /**
- * The flags for a host with this environment. By default Node.js uses a quarter or half of the machine's memory for its
- * heap, and garbage that is not collected would take memory from the solutions' processes; only a container's limit
- * lowers that default.
+ * Returns the flags for a host with this environment. By default, Node.js uses a quarter or half of the machine's
+ * memory for its heap, and only a container's limit lowers that. Uncollected garbage would leave less memory for the
+ * solutions' processes.
  * @param {Record<string, string | undefined>} env
  * @param {number} [own] the default heap limit of Node.js, in MB
  * @returns {string[]} empty if the default is lower, or if the flag is set in NODE_OPTIONS

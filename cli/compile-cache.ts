@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
 /**
- * Enables Node's compile cache, which halves the CPU time of the next start. It is in the account's cache folder
+ * Enables Node's compile cache, which halves the CPU time that later starts take. It is in the account's cache folder
  * (XDG_CACHE_HOME), because Node's default folder is shared by all accounts, so another account could write to it.
  *
  * If that folder cannot be created, as in a container, nothing is cached.

@@ -51,7 +51,7 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
-/** `file:line:column`, a format that terminals and editors can open. */
+/** `file:line:column`, a format that terminals and editors recognize as a link. */
 export function placeOf({ file, line, column }: Pick<Finding, 'file' | 'line' | 'column'>): string {
   const name = file === '' || file === WHOLE_BUNDLE ? 'the solution' : printable(file)
   return [name, ...(line === undefined ? [] : [line, ...(column === undefined ? [] : [column])])].join(':')

@@ -4,7 +4,7 @@ import { SOLHOST } from '../base/program/program-name.ts'
 import { CommandError } from '../base/terminal/command.ts'
 import { printable } from '../base/terminal/terminal.ts'
 
-/** A response of the admin API; `body` is the parsed JSON, or null if it is not JSON. */
+/** A response from the admin API; `body` is the parsed JSON, or null if it is not JSON. */
 export type ApiAnswer = { readonly status: number; readonly body: unknown; readonly location: string | null }
 
 export type ApiContent = { readonly type: string; readonly bytes: Buffer }
@@ -12,7 +12,7 @@ export type ApiContent = { readonly type: string; readonly bytes: Buffer }
 export interface HostApi {
   /** @param path absolute, from the root */
   get(path: string): Promise<ApiAnswer>
-  /** @param content sent with the matching content type; null: no body */
+  /** @param content sent with the matching content type; null for a request without a body */
   send(method: 'POST' | 'PATCH' | 'DELETE', path: string, content: ApiContent | null): Promise<ApiAnswer>
   /**
    * Streams a file of any size.

@@ -12,7 +12,7 @@ export function memoryFinding(
 ): { readonly ok: boolean; readonly found: string; readonly advice?: string } {
   const asked = `RUNTIME_XMX is ${wholeMegabytes(configured)} MB`
   if (groupLimit !== null && maximum < configured) {
-    const group = `the control group (container) allows ${wholeMegabytes(groupLimit)} MB`
+    const group = `the cgroup (container) allows ${wholeMegabytes(groupLimit)} MB`
     return {
       ok: maximum >= LEAST_MEMORY,
       found: `${asked}, but ${group}, so the host uses at most ${wholeMegabytes(maximum)} MB`,

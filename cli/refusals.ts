@@ -3,7 +3,7 @@ import { CommandError, type Exit } from '../base/terminal/command.ts'
 import { printable } from '../base/terminal/terminal.ts'
 import type { ApiAnswer } from './host-api.ts'
 
-/** The properties of a problem document of the admin API, not validated. */
+/** The properties of the admin API's problem document. They are not validated. */
 type Problem = { readonly code?: unknown; readonly detail?: unknown; readonly correlationId?: unknown }
 
 type Refusal = { readonly exit: Exit; readonly text: (detail: string, solution: string) => string }

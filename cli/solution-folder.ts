@@ -67,7 +67,7 @@ export function foldersOfSolution(path: string, prefix = '', found: string[] = [
   return found
 }
 
-/** Files that only the author's tools need, including editor backups such as `x~` and `#x#`. */
+/** Files that only the author's tools use, including editor backups such as `x~` and `#x#`. */
 export function isLeftOut(path: string): boolean {
   const name = basename(path)
   if (name.startsWith('.') || name === 'node_modules' || /~$|^#.*#$/.test(name)) return true
@@ -156,7 +156,7 @@ function tooLarge(path: string, what: string): CommandError {
   )
 }
 
-/** The first link on the path from the folder to the file, including the file; null: there is none. */
+/** The first link on the path from the folder to the file, including the file; null if there is none. */
 function linkOnTheWay(path: string, name: string): string | null {
   const parts = name.split('/')
   const places = parts.map((_, index) => join(path, ...parts.slice(0, index + 1)))

@@ -12,7 +12,7 @@ export interface TestReport {
   end(results: readonly FileResult[]): boolean
 }
 
-/** @param files the files of the solution and its tests, to show source lines */
+/** @param files the solution's files and its tests, from which the report shows source lines */
 export function createTestReport(
   files: ReadonlyMap<string, Buffer>,
   terminal: Pick<Terminal, 'out' | 'styled'>,

@@ -60,7 +60,7 @@ const OWN_NAMES: Readonly<Record<string, readonly (readonly [from: string, to: s
 /**
  * Generates a solution's `solhost.d.ts`: the declarations of the platform's plugins, then the solution's event types,
  * forms, texts and functions. Files that cannot be read are left out; `check` reports them.
- * @param files of the solution, by path
+ * @param files the solution's files, by path
  */
 export function solutionTypes(files: ReadonlyMap<string, Buffer>): string {
   const folders = readdirSync(PLUGINS, { withFileTypes: true }).filter((entry) => entry.isDirectory())
@@ -112,7 +112,7 @@ ${eventTypes(manifests.map((manifest) => objectIn(manifest.eventTypes)))}
 
 ${elementTypes()}
 
-/** A form of the solution. */
+/** One of the solution's forms. */
 interface SolutionForm {
   /** A text, or "i18n:" followed by a key. */
   title: string
@@ -244,7 +244,7 @@ function globalsOf(path: string, text: string): string {
   return all.length === 0 ? '' : `\n// ${path}\n\n${all.join('')}`
 }
 
-/** A module that signs users in runs in a separate context. */
+/** Whether the path is in an authenticator module, which runs in a separate context. */
 function isAuthenticator(path: string, files: ReadonlyMap<string, Buffer>): boolean {
   const { module } = splitModule(path)
   const manifest = module === null ? undefined : files.get(`modules/${module}/solution.json`)

@@ -38,7 +38,7 @@ export function describeSatelliteApi(version: string): object {
     prefix: SATELLITE_API,
     securitySchemes: { environment: { type: 'http', scheme: 'bearer', description: 'a remote environment token' } },
     need: () => '',
-    // The content of the signed statement in the response of `GET desired`.
+    // The content of the signed statement in the response to `GET desired`.
     schemas: [DesiredState],
   })
 }

@@ -7,8 +7,8 @@ import { readCenterSettings } from './config/settings.ts'
 import type { ControlCenter } from './main.ts'
 
 /**
- * Runs the service (`npm run control-center`) with settings from environment properties. Resolves when it has stopped
- * or failed to start.
+ * Runs the service (`npm run control-center`) with settings from environment variables. Resolves when it has stopped or
+ * failed to start.
  */
 async function start(): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()
@@ -31,7 +31,7 @@ async function start(): Promise<Exit> {
 }
 
 function startMessage({ publicUrl, setUp }: ControlCenter): string {
-  const lines = [`The control center runs at ${publicUrl}/`, '']
+  const lines = [`The control center is running at ${publicUrl}/`, '']
   if (setUp !== null) {
     const code = 'code' in setUp ? `is shown only once: ${setUp.code}` : `is in ${setUp.file}`
     lines.push(`Next: create the first account at ${publicUrl}/set-up. The set-up code ${code}`, '')

@@ -22,7 +22,7 @@ type Tenant = {
   readonly name: string
   readonly title: string
   readonly accent: string
-  /** The default port of its provider, which the solution's script names too. */
+  /** The default port of its provider. The solution's script contains the same port. */
   readonly port: number
   readonly portName: string
   readonly secretName: string
@@ -68,7 +68,10 @@ export type OAuthExample = {
   /** `Authorization` of the admin account. */
   readonly admin: string
   readonly adminUrl: string
-  /** Shows the solution's log. It contains only a generated password, not one that was set. */
+  /**
+   * The command that shows the solution's log. It includes the admin password only if that was generated; otherwise,
+   * a placeholder.
+   */
   readonly logCommand: string
   readonly stop: () => Promise<void>
 }
@@ -76,7 +79,7 @@ export type OAuthExample = {
 /**
  * Starts the providers and the host, then uploads the solution and sets its secrets.
  * @param environment of the host, with `NORTH_PORT` (default: 4410) and `SOUTH_PORT` (default: 4420). Without
- *   `PLATFORM_HOME`, its data are in a temporary folder that is removed when the example stops
+ *   `PLATFORM_HOME`, the host's data is in a temporary folder that is removed when the example stops
  */
 export async function startOAuthExample(environment: Record<string, string | undefined>): Promise<OAuthExample> {
   await using started = new AsyncDisposableStack()
@@ -151,7 +154,7 @@ function clientAt(place: string) {
   }
 }
 
-/** Packs the solution. If the environment changes the ports, replaces the providers' addresses in the script. */
+/** Packs the solution. If the environment changes the ports, replaces the providers' URLs in the script. */
 async function packSolution(providers: ReadonlyMap<Tenant, OidcProvider>, started: AsyncDisposableStack) {
   const moved = [...providers].filter(([{ port }, { hostPort }]) => hostPort !== `127.0.0.1:${port}`)
   if (moved.length === 0) return packFolder(exampleFolder(SOLUTION))

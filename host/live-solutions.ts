@@ -51,8 +51,8 @@ export type LiveSolutionsParts = {
 }
 
 /**
- * Chosen here: enough to go back a few versions through the admin API, without many copies, since each version stores
- * its whole bundle.
+ * Chosen here: enough to go back a few versions with the admin API. More would take much space, because each version
+ * stores its whole bundle.
  */
 const KEPT_VERSIONS = 5
 /**

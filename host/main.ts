@@ -70,13 +70,13 @@ export type HostOptions = {
   /**
    * Opens a debugger for scripts on this port of 127.0.0.1 (0: any free port). If absent, there is no debugger. Anyone
    * who can connect to it can run arbitrary code in the sandbox processes. So only a command can enable it, never an
-   * environment property or a bundle.
+   * environment variable or a bundle.
    */
   readonly inspect?: { readonly port: number; readonly node: DebugNode } | undefined
 }
 
 export type Host = Addresses & {
-  /** The address for browsers: `PUBLIC_URL` if set, otherwise `url`. */
+  /** The URL for browsers: `PUBLIC_URL` if set, otherwise `url`. */
   readonly publicUrl: string
   readonly generatedPassword: GeneratedPassword | null
   /** Whether all solutions share one origin. */
@@ -100,7 +100,9 @@ export type Host = Addresses & {
   readonly stop: () => Promise<void>
 }
 
-/** The parts that the others depend on: the platform's own data, accounts, and the solutions with their scripts. */
+/**
+ * The parts that all other parts depend on: the platform's own data, accounts, and the solutions with their scripts.
+ */
 async function openFoundation(options: HostOptions, started: AsyncDisposableStack) {
   const { settings, isLive = false, inspect } = options
   const { limits } = settings
@@ -244,7 +246,7 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
   }
 }
 
-/** Everything that the host's servers respond with. */
+/** The parts that create the responses of the host's servers. */
 function createParts(
   options: HostOptions,
   foundation: Foundation,

@@ -56,7 +56,7 @@ export function adminPages(parts: AdminPageParts): Router {
   return router
 }
 
-/** Redirects addresses that people are likely to type to `/admin/`. */
+/** Redirects URLs that people are likely to type to `/admin/`. */
 export const leadToPages: Middleware = (ctx, next) => {
   if (ctx.path !== '/' && ctx.path !== '/admin') return next()
   ctx.status = 302

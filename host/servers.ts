@@ -12,7 +12,7 @@ import { metricsServer } from './metrics-route.ts'
 export interface Servers {
   /** The port of the pages. Before `open` has opened it, the configured port. */
   readonly pagesPort: () => number
-  /** The address of the admin pages, if they are open and reachable only from this machine; otherwise null. */
+  /** The URL of the admin pages, if they are open and reachable only from this machine; otherwise null. */
   readonly localAdminPages: () => string | null
   /**
    * Opens all ports, starting with the pages.
@@ -32,7 +32,7 @@ export type Addresses = {
   readonly adminUrl: string
   /** The port that redirects to HTTPS, see `HTTP_REDIRECT_PORT`; null if there is none. */
   readonly redirectPort: number | null
-  /** The address of the metrics that require no token, see `METRICS_PORT`; null if there is none. */
+  /** The URL of the metrics that require no token, see `METRICS_PORT`; null if there is none. */
   readonly metricsUrl: string | null
 }
 

@@ -7,7 +7,7 @@ import { PlatformError } from '../runtime/errors.ts'
 import type { Catalog } from './solutions/catalog.ts'
 
 /**
- * Accepts a request only if its host name serves its path. The host name of a solution serves only that solution. With
+ * Accepts a request only if its host name serves its path. A solution's host name serves only that solution. With
  * `SOLUTION_ORIGIN`, the platform's host names redirect to the solution's host name.
  */
 export function siteGate(sites: Sites, catalog: Catalog): Middleware {
@@ -30,8 +30,7 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
     }
     if ((await catalog.active(site.solution)) === null) throw unknownHost(client.host)
     if (asked === site.solution) return next()
-    if (ctx.path !== '/')
-      throw new PlatformError('ERR_NOT_FOUND', 'This host name serves one solution and nothing else.')
+    if (ctx.path !== '/') throw new PlatformError('ERR_NOT_FOUND', 'This host name serves only one solution.')
     ctx.status = 302
     ctx.set('Location', `/solution/${site.solution}/index.html`)
   }

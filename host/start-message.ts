@@ -8,12 +8,12 @@ import type { Host } from './main.ts'
 import { exampleFolder, firstExampleNames } from './solutions/examples.ts'
 
 /**
- * The message at startup: addresses, examples with users to try, the generated password, and notes for the operator.
+ * The message at startup: URLs, examples with users to try, the generated password, and notes for the operator.
  * @param isTerminal whether the output is a terminal; if not, it may be stored, so generated passwords stay in files
  */
 export async function startMessage(host: Host, settings: Settings, isTerminal = false): Promise<string> {
   const lines = [
-    `Solhost runs at ${host.publicUrl}/`,
+    `Solhost is running at ${host.publicUrl}/`,
     `Admin pages:    ${host.adminUrl}/admin/`,
     ...portLines(host),
     '',
@@ -92,7 +92,7 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
     lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is ignored: it applies only with ENVIRONMENT=onprem.')
   }
   if (host.sharedOrigin) {
-    // With TLS, an address that begins with http: would prevent the start.
+    // With TLS, the host doesn't start if a URL begins with http:.
     const example = host.publicUrl.startsWith('https:') ? 'https://{name}.apps.example.org' : 'http://{name}.localhost'
     lines.push(
       'Note: all solutions share one origin, so they must trust each other: a script in one can access the pages of',
@@ -121,7 +121,9 @@ function exampleLines(host: Host, { publicUrl, ...settings }: Settings, names: r
   ]
 }
 
-/** Database servers can be configured for grants to solutions alone, but more often PLATFORM_DATABASE was forgotten. */
+/**
+ * Operators may configure a database server only for grants to solutions, but more often they forgot PLATFORM_DATABASE.
+ */
 function databaseLines(shown: Settings['shown']): string[] {
   const set = shown.filter(({ source }) => source !== 'default').map(({ name }) => name)
   if (set.includes('PLATFORM_DATABASE')) return []

@@ -3,7 +3,7 @@
  * as browsers do, instead of matching the text.
  */
 export function isAllowedAddress(address: string): boolean {
-  // URL parsers strip or convert these characters, so such a URL would not lead where it seems to.
+  // URL parsers strip or convert these characters, so such a URL would have a different target than it seems to have.
   if (address.length > 2048 || /[\p{Cc}\s\\]/u.test(address) || !address.isWellFormed()) return false
   const base = 'http://same-server.invalid'
   const url = URL.parse(address, base)

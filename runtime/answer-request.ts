@@ -27,7 +27,7 @@ export async function answerRequest(
     if (begun.changes) changes()
     process.send({ ...reply, ok: true, value: await begun.value })
   } catch (error) {
-    // Without a message, the guest part writes one that names the failed binding by the path that scripts use.
+    // Without a message, the guest part writes one that contains the failed binding's name as scripts use it.
     process.send({ ...reply, ok: false, value: error instanceof ScriptError ? error.message : null })
   }
 }

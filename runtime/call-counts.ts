@@ -2,7 +2,7 @@ import type { Limits } from './limits.ts'
 import type { Failed } from './outcome.ts'
 
 /**
- * Limits of one call that the host itself enforces. The guest enforces them too and tells the script which one it
+ * Limits for one call that the host itself enforces. The guest enforces them too and tells the script which limit it
  * exceeded, but a compromised sandbox process might not.
  */
 export interface CallCounts {

@@ -31,7 +31,7 @@ const READY_AFTER = 200
 
 /**
  * @param keepsReady whether to keep one process in which the code for checks is already loaded, for hosts where someone
- * waits for each upload. It takes 40 MB and saves most of the time of a small upload.
+ * waits for each upload. Such a process takes 40 MB, and saves most of the time that a small upload takes.
  */
 export function createCheckProcesses(
   limits: Limits,

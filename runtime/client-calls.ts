@@ -74,7 +74,7 @@ export function createClientCalls(
   function started(call: ClientCall): void {
     if (call.clock.startedAt() !== null) return
     call.clock.begin()
-    // The process detects too long a wait only when it is the call's turn, after another client's step.
+    // The process notices that a call has waited too long only when it is the call's turn, after another client's step.
     const step = Math.max(limits.LOAD_TIME, limits.CALL_TIME, limits.AUTHENTICATOR_TIME)
     endBy(call, QUEUE_TIME + call.clock.allowed + step)
   }

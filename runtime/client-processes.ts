@@ -12,7 +12,8 @@ import { createVersionWorkers, noteKill } from './version-workers.ts'
 
 /**
  * The sandbox processes of open clients. A version's clients don't share processes with its logins, since a login
- * blocks its process while it runs. If their processes are killed repeatedly, they are also paused separately.
+ * blocks its process while it runs. If the clients' processes are killed repeatedly, only the clients are paused, not
+ * the logins.
  */
 export interface ClientProcesses {
   /**
@@ -23,7 +24,7 @@ export interface ClientProcesses {
   open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
   /** Stops giving new clients to the version's current processes, and ends those without clients. */
   retire(key: string): void
-  /** End of the pause of the version's clients, in epoch ms; null if they are not paused. */
+  /** When the pause of the version's clients ends, in epoch ms; null if they are not paused. */
   retryAt(key: string): number | null
   /** The process for new clients of the version; null if none could be started. */
   workerFor(version: Loadable): Promise<ClientWorker | null>
@@ -70,13 +71,13 @@ export function createClientProcesses(
     noteKill(quarantine, worker.key, culprits, pauseText)
   }
 
-  /** Picks the fullest process with room, to keep the number of processes low. */
+  /** Picks the process with the most clients that can take another one, to keep the number of processes low. */
   async function workerWithRoom(version: Loadable): Promise<ClientWorker | null> {
     for (;;) {
       const open = workers.of(version.key).filter((one) => !one.isEnding() && one.clientCount() < CLIENTS_PER_PROCESS)
       const [best] = open.sort((a, b) => b.clientCount() - a.clientCount())
       if (best !== undefined) return best
-      // Other clients may have waited for the same process and filled it by now.
+      // Other clients may have waited for the same process, so it may be full by now.
       if (stopped || (await workers.start(version)) === null) return null
     }
   }

@@ -47,7 +47,7 @@ export function createClientWorkerWatch(
     watchProcessor()
   }
 
-  /** If several calls run, the culprit is unknown: the one that began last is blamed. */
+  /** If several calls run, it is unknown which one caused this, so the call that began last is treated as the cause. */
   function watchMemory(): void {
     const failure = process.ended() ? null : watch.grown()
     if (failure === null) return

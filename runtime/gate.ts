@@ -1,11 +1,11 @@
-/** A semaphore: lets `width` callers in, the rest wait in line. */
+/** A semaphore: lets `width` callers in; the others are queued. */
 export interface Gate {
   /**
    * Waits for a free place, for at most `patience` ms.
    * @returns false on timeout; otherwise the caller must call `leave`
    */
   enter(patience?: number): Promise<boolean>
-  /** Enters immediately, even if the gate is full, so others wait longer. The caller must call `leave`. */
+  /** Enters immediately, even if the gate is full, so other callers wait longer. The caller must call `leave`. */
   force(): void
   leave(): void
 }

@@ -12,12 +12,12 @@ import { createQuarantine } from './quarantine.ts'
 import { createVersionWorkers, noteKill } from './version-workers.ts'
 import { createWorker, type Worker } from './worker.ts'
 
-/** The sandbox processes for logins and for other calls that need no client. */
+/** The sandbox processes for logins, and for other calls that don't need a client. */
 export interface LoginProcesses {
   /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
   retire(key: string): void
-  /** End of the pause of the version's calls, in epoch ms; null if they are not paused. */
+  /** When the pause of the version's calls ends, in epoch ms; null if they are not paused. */
   retryAt(key: string): number | null
   /** A process of the version; null if none could be started. */
   workerFor(version: Loadable): Promise<Worker | null>
@@ -50,8 +50,8 @@ const LONG_CALLS = MOST_PROCESSES
 /** How long such a call waits for its turn, in ms. */
 const TURN_TIME = 10_000
 /**
- * A version gets a second process if this many calls in a row arrive one at a time, but each before the next context is
- * ready.
+ * A version gets a second process after this many calls in a row that arrive one at a time, but each before the next
+ * context is ready.
  */
 const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())

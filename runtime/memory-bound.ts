@@ -20,7 +20,10 @@ export type MemoryState = {
 
 /** Measures how much memory the host and all its processes may use in total, and how much they use. */
 export interface MemoryBound {
-  /** @param processes the pool's processes, including those that count as more or less than they currently use */
+  /**
+   * @param processes the pool's processes, including processes that count as more or less memory than they currently
+   * use
+   */
   measure(processes: PoolProcesses): MemoryState
   /**
    * Whether the host's own heap is nearly full. Ending processes does not free any of it, and Node exits when it is
@@ -36,7 +39,10 @@ export type PoolProcesses = {
   readonly known: readonly number[]
   /** Processes that have just started: small, but about to grow. */
   readonly begun: readonly number[]
-  /** Processes that were killed but have not exited yet. They will exit before their replacements have grown. */
+  /**
+   * Processes that were killed but have not exited yet. Not counted, because they will exit before their replacements
+   * have grown.
+   */
   readonly leaving: readonly number[]
 }
 
@@ -52,10 +58,10 @@ export type MemoryBoundOptions = {
 /** The assumed size of a process that does not serve anything yet, in bytes (19 MB measured for one in use). */
 export const NEW_PROCESS = 24 * 1024 ** 2
 /**
- * The part of a control group’s limit that is left free, and its minimum in bytes. Chosen here: beyond RUNTIME_XMX
- * nothing is killed immediately, but at the group’s limit the kernel kills, and it counts memory that no process shows:
- * page tables, sockets, files in memory. A command that is run in the container needs some memory, too. With this
- * reserve, no process was killed in `npm run long -- memory`.
+ * The part of a control group’s limit that is left free, and its minimum in bytes. Chosen here: above RUNTIME_XMX,
+ * nothing is killed immediately, but at the group’s limit, the kernel kills processes. It also counts memory that no
+ * process reports: page tables, sockets, files in memory. A command that is run in the container needs some memory,
+ * too. With this reserve, no process was killed in `npm run long -- memory`.
  */
 const RESERVED = 1 / 16
 const LEAST_RESERVED = 32 * 1024 ** 2
@@ -71,7 +77,7 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
     heap = ownHeap,
   } = options
 
-  /** The host and all its processes together; see `memoryOf` for shared memory. */
+  /** The memory of the host and all its processes together; see `memoryOf` for shared memory. */
   function held({ known, begun, leaving }: PoolProcesses): number {
     const apart = new Set([...begun, ...leaving])
     const others = [...new Set([process.pid, ...known, ...children()])].filter((pid) => !apart.has(pid))
@@ -81,7 +87,10 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
     return own + Math.max(...[...working, ...starting].map(({ shared }) => shared))
   }
 
-  /** Returns how much a control group's usage will change once killed processes have exited and new ones have grown. */
+  /**
+   * Returns how much a control group's usage will change once killed processes have exited and new processes have
+   * grown.
+   */
   function change({ begun, leaving }: PoolProcesses): number {
     const grown = begun.map((pid) => Math.max(0, NEW_PROCESS - memory(pid).own))
     return total(grown) - total(leaving.map((pid) => memory(pid).own))

@@ -17,8 +17,8 @@ export type CgroupMemory = () => readonly LimitedGroup[]
 /** How often limits and locations of groups are looked up, in ms: an orchestrator may change both. */
 const FIND_EVERY = 2_000
 /**
- * Minimum interval in ms between measurements of reclaimable memory. On a machine with many cores, one takes the kernel
- * 2 ms.
+ * Minimum interval in ms between measurements of reclaimable memory. On a machine with many cores, one measurement
+ * takes the kernel 2 ms.
  */
 const COUNT_CACHE_EVERY = 250
 /** Reclaimable memory is not measured while less than this fraction of the limit is used. */
@@ -27,7 +27,7 @@ const NEAR = 1 / 2
 const NO_LIMIT = 2 ** 60
 
 /**
- * @param root the folder that contains `proc` and the mount points; tests set another one
+ * @param root the folder that contains `proc` and the mount points; tests pass another folder
  * @param now in ms
  */
 export function createCgroupMemory(root = '/', now: () => number = () => performance.now()): CgroupMemory {
@@ -120,7 +120,7 @@ function findGroups(root: string): Group[] {
 
 type Version = 1 | 2
 
-/** A line `hierarchy:controllers:path`; version 2 names no controllers. @see cgroups(7) */
+/** A line `hierarchy:controllers:path`; in version 2, the line contains no controllers. @see cgroups(7) */
 function membership(line: string): { readonly version: Version; readonly path: string } | null {
   const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? []
   if (controllers === undefined || path === undefined) return null

@@ -3,7 +3,7 @@ import { PlatformError } from './errors.ts'
 /** Why new work is refused, for the solution's author. */
 export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
 
-/** In seconds: by then, running calls have ended. */
+/** `Retry-After` in seconds: by then, running calls have ended. */
 const RETRY_AFTER = 5
 
 const WHY = 'The memory of this host is used up, and there are no idle processes left to end.'
@@ -20,7 +20,7 @@ export function memoryFull(): PlatformError {
   )
 }
 
-/** The message for the operator about an upload at startup, since nobody else can retry it. */
+/** The message for the operator about an upload at startup, because only the operator can retry it. */
 export function whyNotAtStart({ code, message }: PlatformError): string {
   return code === 'ERR_MEMORY_FULL'
     ? `${WHY} Raise RUNTIME_XMX or the limit of the container, and start the host again.`

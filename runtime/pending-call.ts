@@ -10,12 +10,13 @@ export type CallHandlers = {
   readonly log: (line: GuestLogLine) => void
   readonly request: RequestHandler
   /**
-   * Called when a process starts the call, and again if that process is lost and another one starts it. Must not throw.
+   * Called when a process starts the call, and again if that process is lost and another process starts it. Must not
+   * throw.
    */
   readonly began?: () => void
 }
 
-/** A login call until it is settled. Up to two processes may run it, the second as a retry. */
+/** A login call until it is settled. Up to two processes may run it; the second one is a retry. */
 export type PendingCall = {
   readonly id: number
   readonly version: Loadable

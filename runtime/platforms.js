@@ -1,5 +1,5 @@
-// Everything that differs between operating systems. No other file reads process.platform. Plain JavaScript in old
-// syntax, since the launcher may load it with an old Node.js.
+// All differences between operating systems. No other file reads process.platform. Plain JavaScript in old syntax,
+// since the launcher may load it with an old Node.js.
 
 import { existsSync } from 'node:fs'
 

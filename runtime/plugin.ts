@@ -2,7 +2,7 @@ import type { Manifest } from './bundle/manifest.ts'
 import type { FormDefinition } from './forms/form-definition.ts'
 import type { z } from './zod.ts'
 
-/** What plugins may know about a call's solution version. */
+/** The data about a call's solution version that plugins get. */
 export type SolutionFacts = {
   readonly name: string
   readonly version: string
@@ -36,7 +36,9 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Command = {
   /** Whether it also applies if a login attempt ended without an accepted login. */
   readonly withoutLogin: boolean
-  /** Whether it logs a user in or out: such commands are applied first, since the others depend on the result. */
+  /**
+   * Whether it logs a user in or out. Such commands are applied first, because the other commands depend on the result.
+   */
   readonly decidesLogin: boolean
   /** @throws ZodError if the arguments are not what the binding sends. */
   readonly check: (args: unknown, solution: SolutionFacts) => unknown
@@ -98,7 +100,7 @@ const SCRIPT_TEXT = 2000
 
 /**
  * Thrown by a request to tell the script's author what to do: the message reaches the script as the text of an Error,
- * and is not written to the operator's log. It must not contain anything that the solution may not know.
+ * and is not written to the operator's log. It must not contain anything that must be kept secret from the solution.
  */
 export class ScriptError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -42,7 +42,7 @@ export type ProcessPoolOptions = {
    * In bytes. Below `minimum`, extra spares are started. `maximum` applies to the host and all its processes in total.
    */
   readonly memory: { readonly minimum: number; readonly maximum: number }
-  /** The effective `maximum`, which is lower if a control group has a lower limit. Tests set another one. */
+  /** The effective `maximum`, which is lower if a control group has a lower limit. Tests pass their own bound. */
   readonly bound?: MemoryBound | undefined
   /** The processes that serve solutions or check uploads. */
   readonly inUse: () => readonly number[]
@@ -53,7 +53,8 @@ export type ProcessPoolOptions = {
    */
   readonly makeRoom: (isUrgent: boolean) => number | null
   /**
-   * Ends the largest process, even if it is in use, since nothing idle is left. @returns its id; null if there is none
+   * Ends the largest process, even if it is in use, because no idle process is left. @returns its id; null if there is
+   * none
    */
   readonly endLargest: () => number | null
   /**
@@ -70,7 +71,7 @@ const LOOK_NEAR = 50
 const NEAR = 96 * 1024 ** 2
 /** The fraction of the maximum that is left free for growth between two checks. */
 const KEPT_FREE = 1 / 32
-/** If no process becomes ready after this many starts, more attempts would not help. */
+/** If no process has become ready after this many starts, more attempts would not help. */
 const START_TRIES = 3
 /** In ms. */
 const REFILL_AFTER = 30
@@ -88,8 +89,8 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   /** Processes that are taken but not ready yet. */
   const onTheirWay = new Set<SandboxProcess>()
   /**
-   * Processes that were ended to free memory but have not exited yet. They will exit before their replacements have
-   * grown.
+   * Processes that were ended to free memory but have not exited yet. Not counted, because they will exit before their
+   * replacements have grown.
    */
   const leaving = new Set<number>()
   let stopped = false
@@ -144,7 +145,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     if (!stopped) looking = setTimeout(look, left < NEAR ? LOOK_NEAR : LOOK_EVERY).unref()
   }
 
-  /** @returns the free room in bytes */
+  /** @returns the free memory in bytes */
   function keepBelowMaximum(): number {
     let state = measure()
     while (room(state) < 0 && (endFurtherSpare() || endLongestIdle(true))) state = measure()

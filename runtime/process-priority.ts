@@ -6,12 +6,12 @@ import { setPriority } from 'node:os'
  * others down, but enough to finish.
  */
 const BEHIND = 10
-/** Retry delay in ms: the kernel may refuse a change that follows another one too soon. */
+/** Retry delay in ms: the kernel may refuse a change that follows a previous change too soon. */
 const AGAIN_AFTER = 150
 
-// If the kernel groups processes by session (sched_autogroup), each group has a niceness, and only that one counts
-// relative to other sessions. Each sandbox process is a session. Any user can lower a group's niceness again, but only
-// root can lower a process's.
+// If the kernel groups processes by session (sched_autogroup), each group has a niceness, and only the group's niceness
+// counts relative to other sessions. Each sandbox process is a session. Any user can lower a group's niceness again,
+// but only root can lower a process's.
 
 /** Runs a starting process at a low priority until `bringForward`, so that it doesn't slow down those in use. */
 export function startBehind(pid: number): void {

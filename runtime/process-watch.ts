@@ -28,8 +28,9 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
   let isSilent = false
 
   /**
-   * If this thread was busy, timers run before messages from the process are read, such as which call has started. An
-   * immediate runs after those, so that the right call is held responsible and no response is missed.
+   * If this thread was busy, timers run before messages from the process are read, such as the message that a call has
+   * started. An immediate runs after these messages, so that the right call is held responsible and no response is
+   * missed.
    */
   function lookOnceRead(): void {
     setImmediate(() => {

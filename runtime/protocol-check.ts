@@ -2,8 +2,8 @@ import { FAULT_CODES, WARNING_CODES } from './bundle/faults.ts'
 import { FAILURES } from './outcome.ts'
 import type { FromSandbox } from './protocol.ts'
 
-// Checks the form and size of every message from a sandbox process, since hostile code runs there. Written by hand
-// because every login passes through here, and a schema library took 0.1 ms (`npm run bench`).
+// Checks the form and size of every message from a sandbox process, because malicious code may run there. Written by
+// hand because every login passes through here, and a schema library took 0.1 ms (`npm run bench`).
 
 /** Checks one value. Must not throw, and must read only own properties of parsed JSON. */
 type Check = (value: unknown) => boolean
@@ -88,7 +88,7 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   ),
   request: object({ kind: isText, id: isId, request: isId, plugin: isName, method: isName, args: isArguments }),
   checked: object({ kind: isText, checked: isChecked }),
-  // The frame limits the size, and only the debugger uses the content.
+  // The frame's limit also limits this size, and only the debugger uses the content.
   inspected: object({ kind: isText, session: isId, message: isText }),
   detached: object({ kind: isText, session: isId }),
 }

@@ -12,7 +12,7 @@ export type ScriptScope = {
   /** `orders` of `scopes/orders.js`; `globals` of `globals.js`. */
   readonly name: string
   readonly names: readonly string[]
-  /** The names that are also members of the global object. */
+  /** The names that are also properties of the global object. */
   readonly shared: readonly string[]
   /** Whether the script runs as a function, so that its declarations are not global. */
   readonly isOwn: boolean
@@ -108,7 +108,7 @@ export type ToSandbox =
   | { readonly kind: 'serve'; readonly solution: SandboxSolution; readonly debug?: true }
   /** Creates a client's context. Progress is reported as for a call, with the id `id`. */
   | { readonly kind: 'open'; readonly client: number; readonly id: number }
-  /** A call of a client; sent only after its previous one has ended. */
+  /** A client's call; sent only after the client's previous call has ended. */
   | { readonly kind: 'enter'; readonly client: number; readonly id: number; readonly call: SandboxCall }
   /** Closes a client. If it has a running call, that call gets no result. */
   | { readonly kind: 'close'; readonly client: number }
@@ -164,7 +164,7 @@ export type SandboxOutcome =
       readonly milliseconds: number
     }
 
-/** From a sandbox process to the host, which checks each message because the process runs hostile code. */
+/** From a sandbox process to the host, which checks each message because the process may run malicious code. */
 export type FromSandbox =
   | { readonly kind: 'ready' }
   /** The trusted part can't be built because an operator's plugin is faulty. */

@@ -45,7 +45,7 @@ export const SANDBOX_FLAGS = [
   '--heap-growing-percent=50',
 ] as const
 
-/** A process that is not ready after this, in ms, is killed (60 ms measured on an idle machine). */
+/** A process that is not ready after this time, in ms, is killed. On an idle machine, it takes 60 ms. */
 const READY_TIME = 20_000
 
 /** Maximum frame size for a call: result, commands and log lines have far lower limits. */
@@ -54,7 +54,7 @@ export const MAX_CALL_FRAME = 4 * 1024 ** 2
 /** Maximum frame size for debugging: debuggers request whole scripts, and heap snapshots in large chunks. */
 const MAX_DEBUG_FRAME = 64 * 1024 ** 2
 
-/** One sandbox process, from its start to its SIGKILL. It is never ended in any other way. */
+/** One sandbox process, from its start to its SIGKILL. The host never ends it in any other way. */
 export type SandboxProcess = {
   readonly pid: number
   /** Resolves when the process is ready for a solution; rejects with the reason if it cannot get ready. */
@@ -156,7 +156,7 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
 
 function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): SandboxProcess {
   const ready = Promise.withResolvers<void>()
-  // Callers that await `ready` get the error; this prevents an unhandled rejection if nobody does.
+  // Callers that await `ready` get the error; this prevents an unhandled rejection if there is no such caller.
   ready.promise.catch(() => {})
   const notReady = setTimeout(kill, READY_TIME)
   let maxFrame = isDebugged ? MAX_DEBUG_FRAME : MAX_CALL_FRAME

@@ -54,7 +54,7 @@ export function timedOut({ limit, clock }: ServedCall): Failed {
   return { code: 'script_timeout', message, limit: { name: limit, allowed, used }, milliseconds: used }
 }
 
-/** If several calls are running, the culprit is unknown; this assumes the one that began last. */
+/** If several calls are running, it is unknown which one is responsible; this assumes the call that began last. */
 export function latestStarted<C extends ServedCall>(calls: Iterable<C>): C | null {
   let latest: C | null = null
   for (const call of calls) {

@@ -44,8 +44,8 @@ export interface Supervisor {
   /** Ends the processes of a solution version. Those with running calls or clients end after their last one. */
   retire(key: string): void
   /**
-   * When a version whose logins or clients are paused because their processes were killed may run again, in epoch ms;
-   * null if it is not paused.
+   * If the version's logins or clients are paused because their processes were killed: when they may run again, in
+   * epoch ms. Otherwise null.
    */
   retryAt(key: string): number | null
   /**
@@ -144,7 +144,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   /**
-   * Chosen here: ends the largest process, since its scripts used the most memory. Its callers are asked to try again.
+   * Chosen here: ends the largest process, since its scripts used the most memory. The callers get an error that asks
+   * them to try again.
    */
   function endLargest(): number | null {
     const ends = [

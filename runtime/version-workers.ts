@@ -27,7 +27,7 @@ export type VersionWorkersOptions<W> = {
   readonly pool: Pick<ProcessPool, 'take' | 'fillSoon'>
   readonly quarantine: Quarantine
   readonly limits: Limits
-  /** Returns the part of the version that the process gets. */
+  /** Returns the part of the version's data that the process gets. */
   readonly solutionOf: (version: Loadable) => SandboxSolution
   readonly create: (process: SandboxProcess, key: string, solution: SandboxSolution, limits: Limits) => W
 }

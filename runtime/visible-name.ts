@@ -5,8 +5,8 @@
 export const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
 
 /**
- * The only check of a permission's name, wherever it is listed, granted or requested, so every name that a manifest
- * accepts can be granted. The guest part of `security` has a copy, since it cannot import.
+ * The only check of a permission's name, wherever the permission is listed, granted or requested. So every name that a
+ * manifest accepts can be granted. The guest part of `security` has a copy, since it cannot import.
  */
 export function isVisible(text: string): boolean {
   return text.trim() === text && !UNFIT.test(text)

@@ -75,7 +75,7 @@ export function createWorkerCalls(
   function giveUpWaiting(pending: PendingCall): void {
     givenUp.add(pending)
     pending.settle(waitedTooLong())
-    // No call with a deadline is running, but this one still doesn't start, so the process hangs.
+    // No call with a deadline is running, but this call still doesn't start, so the process hangs.
     if (running() === null) end.kill('error')
     else process.send({ kind: 'cancel', id: pending.id })
   }

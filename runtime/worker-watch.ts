@@ -19,8 +19,8 @@ export type WorkerWatchOptions = {
   readonly running: () => Run | null
   readonly isIdle: () => boolean
   /**
-   * When the scripts' top-level code may have started running in advance of a call, by `performance.now()`; null if it
-   * is not running.
+   * The time when the scripts' top-level code may have started running in advance of a call, by `performance.now()`;
+   * null if it is not running.
    */
   readonly unsettledSince: () => number | null
   readonly killHung: () => void

@@ -31,7 +31,8 @@ export interface Worker {
   /** When the last call ended, by `performance.now()`. */
   readonly lastEnded: () => number
   /**
-   * How many calls in a row arrived one at a time, but too soon after each other to create the next context in advance.
+   * The number of calls in a row that arrived one at a time, but too soon after each other to create the next context
+   * in advance.
    */
   readonly callsInARow: () => number
   /** @param isSuspect whether one of the solution's processes was killed recently; if so, each call is announced */
@@ -58,7 +59,7 @@ export interface Worker {
   readonly debug: SandboxProcess['debug']
 }
 
-/** A call that follows another one within this time, in ms, has to wait for its context. */
+/** If a call follows another call within this time, in ms, it has to wait for its context. */
 const SETTLE_TIME = 2
 /** After this many calls a process is replaced by a fresh one, in case it leaks. */
 const CALLS_SERVED = 20_000
@@ -178,7 +179,7 @@ export function createWorker(
   return created
 }
 
-/** The usage data by which the supervisor chooses processes. */
+/** The usage data that the supervisor uses to choose processes. */
 function createUse() {
   let lastUsed = Date.now()
   let lastEnded = 0

@@ -23,8 +23,8 @@ export type AccountRows<Row extends AccountRow> = {
 /** Checks the passwords for one kind of account: a host's users or a solution's users. */
 export interface PasswordCheck<Row extends AccountRow> {
   /**
-   * Checks a sign-in and records the result. Unknown (undefined), disabled and password-less accounts take as long as a
-   * wrong password.
+   * Checks a sign-in and records the result. For unknown (undefined), disabled and password-less accounts, the check
+   * takes as long as for a wrong password.
    * @returns false also if the password changed or the account was disabled during the check
    * @throws ERR_PASSWORDS_BUSY
    */

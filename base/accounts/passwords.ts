@@ -9,20 +9,20 @@ const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
 
 /** Maximum number of parallel hashes: libuv has four threads, and one stays free for files and DNS lookups. */
 const MOST_AT_ONCE = 3
-/** Longest queue, in hashes: about 4 s of work for one core. Further requests fail with ERR_PASSWORDS_BUSY. */
+/** Maximum number of queued hashes: about 4 s of work for one core. Further requests fail with ERR_PASSWORDS_BUSY. */
 const MOST_WAITING = 200
 /** Longest time in the queue, in ms. */
 const PATIENCE = 5_000
 
 export interface Passwords {
   /**
-   * @param options.patient waits without a limit, for an import; otherwise has the same limit as `verify`
+   * @param options.patient waits without a limit, for an import; otherwise, it has the same limit as `verify`
    * @throws ERR_PASSWORDS_BUSY
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>
   /**
-   * @param passwordHash null: there is no hash; the result is false, after the same amount of work
-   * @throws ERR_PASSWORDS_BUSY if too many passwords are being checked; this one was not checked
+   * @param passwordHash null if there is no hash: the result is then false, after the same amount of work
+   * @throws ERR_PASSWORDS_BUSY if too many passwords are being checked; this password was not checked
    */
   verify(passwordHash: string | null, password: string): Promise<boolean>
   /** Runs other hashing work in the same queue, on a thread of libuv's pool. @throws ERR_PASSWORDS_BUSY */
@@ -43,7 +43,9 @@ export async function createPasswords(
   const nobodys = await hashPassword(randomBytes(18).toString('base64url'))
   let waiting = 0
 
-  /** Queues `work`. @throws ERR_PASSWORDS_BUSY if the queue is full or the wait was too long; `work` didn't run then */
+  /**
+   * Queues `work`. @throws ERR_PASSWORDS_BUSY if the queue is full or the work waited too long; `work` didn't run then
+   */
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (waiting >= mostWaiting) throw busy()
     waiting++

@@ -11,7 +11,7 @@ import type { AccountSourceName } from './account-source-name.ts'
 import { isSameSecret } from './same-secret.ts'
 import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
-/** A remembered user, with the data of the last sign-in. */
+/** A remembered user, with the data from the last sign-in. */
 export type RememberedUser = {
   readonly source: AccountSourceName
   readonly uid: string
@@ -44,9 +44,9 @@ export type Series = RememberedUser & {
 }
 
 /**
- * What the bearer of a cookie gets. `current`: a session, and a new cookie from `rotate`. `previous`: a session only,
- * since another tab has just used the cookie. `stolen`: nothing; the cookie was already used, which suggests theft, so
- * the series was ended. `unknown`: nothing, in all other cases, so that a forged cookie reveals nothing.
+ * What anyone who sends a cookie gets. `current`: a session, and a new cookie from `rotate`. `previous`: a session
+ * only, since another tab has just used the cookie. `stolen`: nothing; the cookie was already used, which suggests
+ * theft, so the series was ended. `unknown`: nothing, in all other cases, so that a forged cookie reveals nothing.
  */
 export type RememberedUse =
   | { readonly kind: 'current' | 'previous'; readonly series: Series }
@@ -164,7 +164,7 @@ export function createRemembered(
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
-      // Also ends the series if it never had this validator: someone who knows the selector is guessing.
+      // Also ends the series if it never had this validator, because then someone who knows the selector is guessing.
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },

@@ -4,7 +4,7 @@ import { firstRows } from '../database/portable.ts'
 import { chunksOf, type UserRow } from './user-rows.ts'
 import { usernameKey } from './username.ts'
 
-/** Rows per statement. SQLite reads them on the main thread, where 1,000 rows take about 3 ms. */
+/** Rows per statement. SQLite runs on the main thread, and reading 1,000 rows takes about 3 ms. */
 const AT_ONCE = 1000
 /** Maximum rows that one search reads. If the table is larger, a page can be short and still have a `next`. */
 const MOST_SCANNED = 100_000

@@ -47,7 +47,7 @@ export type SessionValues = { readonly tenant?: Tenant | null; readonly locale?:
 /** A cookie, and the realm in which its session was found. */
 export type SessionCookie = { readonly realm: string; readonly cookie: string }
 
-/** As the host's API lists it. Times are epoch ms. */
+/** A session as the host's API lists it. Times are epoch ms. */
 export type ListedSession = {
   readonly id: string
   /** The realm. On a host, this is the solution's name. */

@@ -45,7 +45,7 @@ export class Refusal<Answer = void> {
   readonly ended: Ended | null
   readonly answer: () => Answer | Promise<Answer>
 
-  /** @param ended null if nobody tried to sign in, or if the user has to do something else first */
+  /** @param ended null if no sign-in was attempted, or if the user has to do something else first */
   constructor(ended: Ended | null, answer: () => Answer | Promise<Answer>) {
     this.ended = ended
     this.answer = answer

@@ -22,8 +22,8 @@ export interface Throttle {
   /** Refunds a successful attempt. */
   succeeded(attempt: Attempt, isKnown: boolean): Promise<void>
   /**
-   * Refunds an attempt that wasn't checked to the account's counters. The network's counter still counts it, because
-   * such an attempt costs time too.
+   * Removes an attempt whose password wasn't checked from the account's counters. The network's counter still counts
+   * it, because such an attempt takes time too.
    */
   gaveNothing(attempt: Attempt, isKnown: boolean): Promise<void>
   /** Deletes expired counters. */

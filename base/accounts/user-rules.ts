@@ -16,7 +16,7 @@ export type UserInput = {
   /** If absent and the input sets a password, the user must choose another one at the next sign-in. */
   readonly mustChangePassword?: boolean | undefined
   readonly permissions?: readonly Permission[] | undefined
-  /** null: the user can't sign in with a password. */
+  /** If null, the user can't sign in with a password. */
   readonly password?: string | null | undefined
 }
 

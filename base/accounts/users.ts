@@ -33,11 +33,11 @@ export type User = {
   readonly enabled: boolean
   readonly mustChangePassword: boolean
   readonly permissions: readonly Permission[]
-  /** Epoch ms; null: never. */
+  /** Epoch ms; null if the user has never signed in. */
   readonly lastLoginAt: number | null
   /** Rejected passwords since the last sign-in. */
   readonly failedCount: number
-  /** Epoch ms; null: the user never had a password. */
+  /** Epoch ms; null if the user never had a password. */
   readonly passwordChangedAt: number | null
 }
 
@@ -91,8 +91,8 @@ export interface Users {
   /** The user's permissions in that solution, including those for all solutions. */
   permissionsFor(uid: string, solution: string): Promise<string[]>
   /**
-   * Returns the user with this name and password. Unknown, disabled and password-less users take as long as a wrong
-   * password.
+   * Returns the user with this name and password. For unknown, disabled and password-less users, the check takes as
+   * long as for a wrong password.
    * @throws ERR_PASSWORDS_BUSY
    */
   authenticate(username: string, password: string): Promise<User | null>
@@ -140,7 +140,7 @@ export function createUsers(
   /** @param last runs while the row still exists, so that the request can be repeated if it fails */
   async function remove(row: UserRow, last: () => Promise<void> = async () => {}): Promise<void> {
     const { uid } = row
-    // Disabled first, so that nobody can sign in after the sessions end.
+    // Disabled first, so that the user can't sign in after the sessions end.
     await db.updateTable('users').set({ enabled: 0 }).where('uid', '=', uid).execute()
     await endAccess(uid)
     await last()

@@ -35,11 +35,11 @@ export type JournalQuery = JournalFilter & {
   readonly mostLookedAt?: number | undefined
 }
 
-/** Where entries are stored. */
+/** The table that stores the entries. */
 export type JournalTable = {
   readonly name: string
   readonly columns: { readonly place: string; readonly target: string }
-  /** Stored in columns for which the entry has no value. */
+  /** The value stored in columns for which the entry has none. */
   readonly absent: '' | null
 }
 
@@ -151,7 +151,7 @@ export function createJournal(
       place: textOf(row[columnOf.place]),
       outcome: String(row.outcome),
       address: String(row.address),
-      // Hosts with a schema older than version 005 write it to another column. They may run alongside newer hosts.
+      // Hosts with a schema older than version 005 write it to another column, and may run alongside newer hosts.
       correlationId: textOf(row.correlation ?? row.correlation_id),
     }
   }

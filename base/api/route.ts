@@ -29,7 +29,7 @@ type BodyOf<Body extends BodyDefinition> = Body extends z.ZodType
     ? Buffer
     : undefined
 type QueryOf<Query extends z.ZodType | undefined> = Query extends z.ZodType ? z.output<Query> : undefined
-/** The parameters of a path: the names after colons. */
+/** A path's parameters: the names after colons. */
 export type ParamsOf<Address extends string> = Address extends `${string}:${infer Name}/${infer Rest}`
   ? { readonly [Key in Name]: string } & ParamsOf<Rest>
   : Address extends `${string}:${infer Name}`

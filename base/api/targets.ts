@@ -1,4 +1,4 @@
-// Targets in the audit log: a kind, a colon, and a name by which an operator can find the target.
+// Targets in the audit log: a kind, a colon, and a name that lets an operator find the target.
 
 /** In the same form as `actor`, so that one search finds what a user did and what was done to them. */
 export function userTarget({ username }: { readonly username: string }): string {
@@ -6,7 +6,7 @@ export function userTarget({ username }: { readonly username: string }): string 
 }
 
 /**
- * The id is the one in `actor`. The name is included because it isn't recorded anywhere else once the token is deleted.
+ * The id is also in `actor`. The name is included because it isn't recorded anywhere else once the token is deleted.
  */
 export function tokenTarget({ id, name }: { readonly id: string; readonly name: string }): string {
   return `token:${id} (${name})`

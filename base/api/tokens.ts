@@ -6,7 +6,7 @@ import { tokenForm } from '../database/token-form.ts'
 type Value = string | number | null
 type Columns = Readonly<Record<string, Value>>
 
-/** A token's data, without the token itself. Times are epoch ms; `expiresAt` null: never. */
+/** A token's data, without the token itself. Times are epoch ms; `expiresAt` is null if the token never expires. */
 export type StoredToken = {
   readonly id: string
   readonly name: string

@@ -28,7 +28,7 @@ export type BackupReport = {
   readonly size: number
   /** Where to find the key that encrypts the backup's secrets. */
   readonly key: 'in the backup' | 'left out' | 'PLATFORM_KEY'
-  /** Paths below PLATFORM_HOME of links and other entries in the plugins folder that are not regular files. */
+  /** Links and other entries in the plugins folder that are not regular files, as paths below PLATFORM_HOME. */
   readonly skipped: readonly string[]
 }
 

@@ -2,14 +2,14 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** A file of PLATFORM_HOME with the version of Solhost that last started there. */
+/** A file in PLATFORM_HOME with the version of Solhost that last started there. */
 const VERSION_FILE = 'version'
-/** Enough for any version; the file could contain anything. */
+/** In bytes. Enough for any version; the file could contain anything. */
 const MAX_LENGTH = 100
 
 /**
  * Call it before anything in the folder changes.
- * @returns the version that last started there; null if there was none, or its file cannot be read
+ * @returns the version that last started there; null if there was none, or the file cannot be read
  * @throws ERR_DATABASE_VERSION if that was a newer release. A version that differs only in the patch number is
  * accepted: patches don't change stored data, except tables, which have their own version check.
  */

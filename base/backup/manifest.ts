@@ -3,7 +3,7 @@ import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
-/** The part that lists all others. Written last, read first. */
+/** The part that lists all other parts. Written last, read first. */
 export const MANIFEST = 'manifest.json'
 /** The platform's key, if it is stored in PLATFORM_HOME. */
 export const KEY_PART = 'platform-key'
@@ -19,7 +19,7 @@ const Part = z.strictObject({
 
 const Manifest = z.strictObject({
   format: z.literal(FORMAT),
-  /** The service that was backed up; absent: a platform. */
+  /** The service that was backed up. If absent, a platform. */
   of: z.literal('control center').optional(),
   /** The version of Solhost that wrote the backup. */
   solhost: z.string().max(100),

@@ -12,7 +12,7 @@ export type Archive = {
   close(): void
 }
 
-/** Chosen here: far more than any platform has solutions and plugin files. */
+/** Chosen here: far more than the number of solutions and plugin files on any platform. */
 const MOST_PARTS = 100_000
 /** In bytes; a part takes about 150 bytes of the manifest. */
 const MANIFEST_SIZE = 32 * 1024 ** 2
@@ -114,5 +114,5 @@ function unreadable(file: string, error: unknown): Error {
   if (code === 'ERR_BACKUP_INVALID') return error as Error
   if (code === 'ENOENT') return invalid(file, 'the file does not exist', error)
   if (code === 'EACCES' || code === 'EISDIR') return invalid(file, `it cannot be read (${code})`, error)
-  return invalid(file, `it is truncated, changed or not a zip file (${message})`, error)
+  return invalid(file, `it is truncated, changed or not a ZIP file (${message})`, error)
 }

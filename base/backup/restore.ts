@@ -42,7 +42,7 @@ export type RestoreOptions = {
 
 export type RestoreReport = {
   readonly manifest: BackupManifest
-  /** The folder with the replaced files; null: there were none. */
+  /** The folder with the replaced files; null if there were none. */
   readonly replaced: string | null
 }
 
@@ -162,8 +162,8 @@ function removeLeftovers(home: string): void {
 }
 
 /**
- * Base64 and JSON make rows longer than they are in the database, but its transaction log may contain them a second
- * time.
+ * Base64 and JSON make rows longer than they are in the database, but the database's transaction log may contain the
+ * rows a second time.
  */
 function checkSpace(home: string, { parts }: BackupManifest): void {
   const { bavail, bsize } = statfsSync(home)
@@ -220,7 +220,7 @@ function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
   const or = mayReplace ? ', or use --replace to replace the existing data' : ''
   return new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what}, and a restore does not mix two ${name}s. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
+    `${what}, and a restore would mix the data of two ${name}s. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
       `to an empty folder and an empty database${or}.`,
   )
 }

@@ -32,7 +32,7 @@ export type Saved = {
   /** The service that uses the data, and the name of its restore command. */
   readonly user: 'host' | 'control center'
   readonly restoreCommand: string
-  /** The platform's come first. */
+  /** The platform's tables come first. */
   readonly tables: readonly [SavedTables, ...SavedTables[]]
   /** Folders of PLATFORM_HOME. */
   readonly folders: readonly ('databases' | 'plugins')[]

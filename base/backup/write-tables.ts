@@ -139,8 +139,8 @@ export async function columnsOf(db: Database): Promise<ReadonlyMap<string, Reado
 }
 
 /**
- * Returns the number of other connections to the database, mainly from running hosts. A host without an open connection
- * is not counted.
+ * Returns the number of other connections to the database, mostly from running hosts. Hosts without an open connection
+ * are not counted.
  */
 export async function otherConnections(db: Database): Promise<number> {
   const queries = {

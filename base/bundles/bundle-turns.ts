@@ -4,7 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 
 /**
- * Queues work on a bundle. Runs it once a slot is free and there is enough memory for the unpacked files.
+ * Queues work on a bundle. Runs the work once a slot is free and there is enough memory for the unpacked files.
  * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY after too long a wait, and what `work` throws
  */
 export type BundleTurns = <T>(packed: Pick<Uint8Array, 'length'>, work: () => Promise<T>) => Promise<T>
@@ -18,7 +18,7 @@ const PATIENCE = 60_000
 /** Typical ratio of unpacked to packed size; memory checks catch larger ones. */
 export const UNPACKED = 4
 
-/** @param what names the queued bundles in the error message */
+/** @param what the name for the queued bundles in the error message */
 export function createBundleTurns(
   what: 'uploads' | 'bundles',
   needRoom: Supervisor['needRoom'],

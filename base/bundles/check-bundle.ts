@@ -68,7 +68,7 @@ function probesOf(bundle: Bundle): readonly Probe[] {
   const units: readonly Unit[] = hasAuthenticator ? ['authenticator', 'main'] : ['main']
   const probes: readonly Probe[] = units.map((unit) => ({ unit, entries: unit === 'main' ? MAIN_ENTRIES : ENTRIES }))
   if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
-  // Main's scripts run without their modules for `getOAuthConfig`. They may fail to load that way, so they are probed
+  // For `getOAuthConfig`, main's scripts run without their modules. They may fail to load that way, so they are probed
   // only if the authenticator does not declare the function.
   const isNeeded: Probe['isNeeded'] = (found) => found.get('authenticator')?.includes('getOAuthConfig') !== true
   return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]

@@ -25,7 +25,7 @@ export type ChangedFile = {
   readonly isTooMuch: boolean
 }
 
-/** A change of a manifest key that affects access or what scripts can reach. */
+/** A change to a manifest key that affects access or what scripts can reach. */
 export type ManifestChange = { readonly key: string; readonly from: unknown; readonly to: unknown }
 
 export type VersionDifference = {
@@ -45,7 +45,7 @@ const MOST_FILES = 500
 const LARGEST_TEXT = 512 * 1024
 /** Maximum lines returned per comparison, over all files. */
 const MOST_LINES = 5000
-/** Maximum characters per line; longer lines are cut. */
+/** Maximum characters per line; longer lines are truncated. */
 const LINE_WIDTH = 500
 /** Maximum number of differing lines: comparison time grows with its square. */
 const MOST_EDITS = 2000
@@ -135,7 +135,10 @@ function textOf(content: Uint8Array): string {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8')
 }
 
-/** Replaces bidirectional control characters, which can make a line look like another one, and cuts long lines. */
+/**
+ * Replaces bidirectional control characters, which can make a line look like a different line, and truncates long
+ * lines.
+ */
 function readable(line: string): string {
   const text = line.length > LINE_WIDTH ? `${line.slice(0, LINE_WIDTH)}…` : line
   return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '\u{fffd}')

@@ -12,14 +12,14 @@ export type Effects = {
   tenant: Tenant | null
   locale: string | null
   showUrl: string | null
-  /** The target window in which a client's page opens it; null or absent: the current one. */
+  /** The window in which a client's page opens the URL; null or absent for the current window. */
   showUrlTarget?: string | null
   form: string | null
-  /** From `application.closeSolution`; absent: the client stays open. */
+  /** From `application.closeSolution`. If absent, the client stays open. */
   close?: SolutionPage
   /** Updates for the forms that the client shows, in order. */
   formUpdates?: readonly FormUpdate[]
-  /** The built-in events that have listeners in the client; absent: unchanged. */
+  /** The built-in events that have listeners in the client; absent if they are unchanged. */
   listening?: readonly string[]
   /** Timers set with `application.executeLater`, by ids that the binding assigns. */
   later?: readonly { readonly id: number; readonly milliseconds: number }[]
@@ -43,7 +43,7 @@ export type Effects = {
 /** A call with data that only the host uses; plugins see only its `Call` part. */
 export type HostCall = Call & {
   readonly user: SignedInUser | null
-  /** The source of the user's account, and the account's id there; null if nobody is signed in. */
+  /** The source of the user's account, and the account's id there; null if no user is signed in. */
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
   /** The browser's IP address. */
   readonly address: string
@@ -51,7 +51,7 @@ export type HostCall = Call & {
   readonly serverUrl: string
   /** Texts that the client's scripts set in earlier calls; absent if no state is stored between calls. */
   readonly messages?: ReadonlyMap<string, string>
-  /** The only form that may be shown while nobody is signed in; null or absent: any form. */
+  /** The only form that may be shown while no user is signed in; null or absent if any form may be shown. */
   readonly onlyForm?: string | null
   readonly effects: Effects
 }

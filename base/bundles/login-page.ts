@@ -41,7 +41,10 @@ export type DesignedPage = {
  * `platform.logindialog.application`.
  */
 export type LoginLook = Pick<ActiveSolution, 'template' | 'texts' | 'title'> & {
-  /** `PASSWORD_HELP`; a text of the solution with the key `platform.logindialog.forgotten` takes precedence. */
+  /**
+   * The value of `PASSWORD_HELP`; a text in the solution's tables with the key `platform.logindialog.forgotten` takes
+   * precedence.
+   */
   readonly passwordHelp: string
   /** Texts from a page designed in the control center, which override the solution's. */
   readonly firstTexts?: Readonly<Record<string, Readonly<Record<string, string>>>>

@@ -6,7 +6,7 @@ export type LoginPreview = {
   /** One of `loginPageLocales`; other locales fall back to their language, or to English. */
   readonly locale: string
   readonly state: LoginStateName
-  /** The prefilled username, as after a failed sign-in; absent: the field is empty. */
+  /** The prefilled username, as after a failed sign-in. If absent, the field is empty. */
   readonly username?: string
   /** Used in place of the return value of `onSolutionOpen`, for `%%name%%`. */
   readonly values?: Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ const BUSY_FOR = 5
  * the platform's page. It cannot be used to sign in: its hidden token is empty, no cookie is set, and the script that
  * posts a login token is left out. It runs the template's scripts, so callers must sandbox it without `allow-forms` and
  * `allow-same-origin`, and allow `nonce` for scripts and styles. Its `media/…` links are relative to the preview's
- * address.
+ * URL.
  */
 export function renderLoginPreview(
   look: LoginLook,

@@ -51,10 +51,12 @@ export function messageTables(texts: SolutionTexts): Tables {
   return { ...texts, ...PLATFORM_TABLES }
 }
 
-/** Returns the available locales: the solution's first, then the platform's. */
+/**
+ * Returns the available locales: the platform's first locale, then the solution's, then the platform's other locales.
+ */
 export function availableLocales(texts: SolutionTexts): readonly string[] {
   const own = Object.keys(texts).filter((locale) => locale !== 'default')
-  // Falls back to the platform's first language, as the platform's own texts do.
+  // First in the list, because it is the fallback, as for the platform's own texts.
   const fallback: string = PLATFORM_LOCALES[0]
   return [...new Set([fallback, ...own, ...PLATFORM_LOCALES])]
 }

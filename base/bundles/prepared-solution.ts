@@ -29,7 +29,7 @@ export type PreparedSolution = {
   readonly warnings: readonly Warning[]
 }
 
-/** `module` null: the solution itself. */
+/** `module` is null for the solution itself. */
 export type PreparedScript = SandboxScript & { readonly module: string | null }
 
 export type PreparedForm = {

@@ -1,7 +1,7 @@
 import { isLoopback } from './host-names.ts'
 import type { Property } from './property.ts'
 
-/** The environment properties that connect a host to its control center. */
+/** The environment variables that connect a host to its control center. */
 export const CLOUD_PROPERTIES = {
   CLOUD_URL: {
     default: '',
@@ -24,7 +24,7 @@ export const CLOUD_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** http is allowed only for this machine, since a token is sent. */
+/** http is allowed only for this machine, because the token is sent over this connection. */
 function readCloud(text: string): URL | undefined {
   const url = URL.parse(text)
   const isOrigin =

@@ -1,14 +1,16 @@
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
 
 /**
- * Minimum length of a property name to check for typos. Shorter names, such as PORT, resemble variables of other
- * programs.
+ * Minimum length of a property name to check for typos. Shorter names, such as PORT, resemble other programs'
+ * variables.
  */
 const LEAST_LENGTH = 8
 /** From this length on, two typos are tolerated. */
 const LONG_NAME = 16
 
-/** Properties of the control center that resemble a host's: the two can share an environment. */
+/**
+ * The control center's properties that resemble a host's. They aren't typos, because the two can share an environment.
+ */
 const OF_CONTROL_CENTER = ['LOGS_KEPT', 'LOGS_KEPT_SIZE']
 
 /**

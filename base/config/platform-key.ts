@@ -69,7 +69,7 @@ export function keyCheckOf(secret: string): string {
 }
 
 /**
- * The platform's key: the one in the settings, or else the one in `home`, which is created at the first start.
+ * The platform's key: the one in the settings, or else the one in `home`, which is created when the host first starts.
  * @throws ERR_PLATFORM_KEY if the database was used with another key, or the key's file cannot be used
  */
 export async function openPlatformKey(db: Database, home: string, secretOfSettings: string): Promise<PlatformKey> {

@@ -21,19 +21,19 @@ const beta = serverProperties('dev-beta-service', 'beta (Microsoft SQL Server)',
 const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 'root', '3306')
 
 /**
- * Every environment property of a host, with the defaults and forms of `design.md` section 9. The limits
+ * Every environment variable of a host, with the defaults and forms of `design.md` section 9. The limits
  * (`runtime/limits.ts`) are properties too. They are defined here, not in the host, because the control center shares
  * many of these properties. It also checks for typos in all of them, since both services can share an environment.
  */
 export const PROPERTIES = {
-  PORT: { default: '8080', read: readPort, form: 'a port, 0 to 65535 (0: any free one)', what: 'port of the pages' },
+  PORT: { default: '8080', read: readPort, form: 'a port, 0 to 65535 (0: any free one)', what: 'port for pages' },
   HOST: { default: '127.0.0.1', read: readWord, form: 'an IP address or host name', what: 'address to listen on' },
-  ADMIN_PORT: { default: '8081', read: readPort, form: 'a port, 0 to 65535', what: 'port of the admin pages' },
+  ADMIN_PORT: { default: '8081', read: readPort, form: 'a port, 0 to 65535', what: 'port for the admin pages' },
   ADMIN_HOST: {
     default: '127.0.0.1',
     read: readWord,
     form: 'an IP address or host name',
-    what: 'address of the admin pages',
+    what: 'address for the admin pages',
   },
   PUBLIC_URL: {
     default: '',
@@ -153,7 +153,7 @@ export const PROPERTIES = {
     default: '365d',
     read: (text) => (text === '0' ? 0 : (parseQuantity('time', text) ?? undefined)),
     form: 'a time such as 365d; 0: browsers forget it',
-    what: 'how long browsers use https only, after a response over https',
+    what: 'how long browsers use only https after a response over https',
   },
   HTTP_ALLOWED_HOSTS: {
     default: '',
@@ -248,7 +248,7 @@ function serverProperties(host: string, title: string, username: string, port: s
       default: username,
       read: (text: string) => (text.length <= 128 ? readWord(text) : undefined),
       form: '1 to 128 characters',
-      what: 'the account to use there',
+      what: 'the account to sign in with on that server',
     },
     PASSWORD: {
       default: '',

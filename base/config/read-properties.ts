@@ -13,7 +13,7 @@ export type SettingSource = 'environment' | 'file' | 'default'
 /** A setting's value as text, and where it was read from. */
 export type ReadSetting = { readonly text: string; readonly source: SettingSource }
 
-/** Environment properties and limits, parsed but not yet combined into settings. */
+/** Environment variables and limits, parsed but not yet combined into settings. */
 export type ReadProperties<Values> = {
   /** By name; absent if the text is not allowed. */
   readonly values: Partial<Values>

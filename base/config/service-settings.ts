@@ -6,7 +6,7 @@ import type { LogLevel } from './properties.ts'
 export type CertificateSource = {
   readonly file: string
   readonly passphrase: string
-  /** A file with the password, read each time in place of `passphrase`; null: none. */
+  /** A file with the password, which is read each time in place of `passphrase`; null if there is none. */
   readonly passphraseFile: string | null
 }
 
@@ -15,11 +15,11 @@ export type ServiceSettings = DatabaseSettings & {
   readonly port: number
   readonly host: string
   readonly publicUrl: URL | null
-  /** Empty: created once and stored in `home`. */
+  /** If empty, the key is created once and stored in `home`. */
   readonly platformKey: string
-  /** Null: TLS is off. */
+  /** Null if TLS is off. */
   readonly certificate: CertificateSource | null
-  /** The port that redirects to https; null: none. */
+  /** The port that redirects to https; null if there is none. */
   readonly httpRedirectPort: number | null
   /** In ms. */
   readonly hstsMaxAge: number

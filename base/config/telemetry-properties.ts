@@ -12,7 +12,7 @@ export const EXPORT_PROPERTIES = {
     default: '',
     read: readHeaders,
     form: 'name=value pairs separated by commas, percent-encoded',
-    what: 'headers sent to the OTEL_EXPORTER_OTLP_… addresses, never to CLOUD_URL',
+    what: 'headers sent to the OTEL_EXPORTER_OTLP_… URLs, never to CLOUD_URL',
     secret: true,
   },
   OTEL_EXPORTER_OTLP_PROTOCOL: {
@@ -31,11 +31,11 @@ export const EXPORT_PROPERTIES = {
     default: '10000',
     read: (text) => readWhole(text, 100, 60_000),
     form: 'milliseconds, 100 to 60000',
-    what: 'timeout of one request to a collector',
+    what: 'timeout for one request to a collector',
   },
 } as const satisfies Record<string, Property>
 
-/** A host's environment properties for telemetry. Those defined by OpenTelemetry keep its names and defaults. */
+/** A host's environment variables for telemetry. Those defined by OpenTelemetry keep its names and defaults. */
 export const TELEMETRY_PROPERTIES = {
   METRICS_PORT: {
     default: '',
@@ -47,7 +47,7 @@ export const TELEMETRY_PROPERTIES = {
     default: '127.0.0.1',
     read: (text) => (/^[^\p{Cc}\s]{1,253}$/u.test(text) ? text : undefined),
     form: 'an IP address or host name',
-    what: 'address of METRICS_PORT',
+    what: 'address to listen on for METRICS_PORT',
   },
   ...EXPORT_PROPERTIES,
   OTEL_METRIC_EXPORT_INTERVAL: {

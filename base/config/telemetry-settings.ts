@@ -24,7 +24,7 @@ export type ExportSettings = {
 
 type ExportValues = ValuesOf<typeof EXPORT_PROPERTIES>
 
-/** @param otherwise the target of signals that the standard variables do not configure; null: none */
+/** @param otherwise the target for signals that the standard variables do not configure; null if there is none */
 export function exportSettingsOf(
   values: ExportValues,
   otherwise: (signal: Signal) => Target | null = () => null,

@@ -105,7 +105,8 @@ function numberParser(types: typeof import('pg').types): NonNullable<PoolConfig[
 }
 
 /**
- * Discards a connection whose statement timed out. Reusing it would return the old statement's rows for the next one.
+ * Discards a connection whose statement timed out. If it were reused, the next statement would get the old statement's
+ * rows.
  */
 function discardingPool(pool: import('pg').Pool): PostgresPool {
   return {

@@ -45,7 +45,7 @@ function failureOf(error: unknown): Failure | null {
   // SQL Server sends the error that states the reason before the generic login error (18456).
   if (has(error, 4060)) return 'no-database'
   if (has(error, 18456, 18452, 18470, 18487, 18488)) return 'account'
-  // The server is stopping, is paused or has too many connections; the last four are Azure's.
+  // The server is stopping, is paused or has too many connections. Only Azure sends the last four.
   if (has(error, 6005, 17142, 17809, 40197, 40501, 40613, 49918)) return 'away'
   if (has(error, 229, 262, 2760)) return 'rights'
   // The driver wraps the reason as the cause of its ESOCKET error.

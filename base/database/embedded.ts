@@ -4,7 +4,7 @@ import { type Dialect, type Driver, SqliteAdapter, SqliteDialect, type SqliteSta
 import { createFileSync, type FileSync } from './file-sync.ts'
 import type { DatabaseKind } from './kind.ts'
 
-/** SQLite in a file of PLATFORM_HOME. Error codes: https://www.sqlite.org/rescode.html */
+/** SQLite in a file in PLATFORM_HOME. Error codes: https://www.sqlite.org/rescode.html */
 export const embedded: DatabaseKind = {
   name: 'embedded',
   adapter: SqliteAdapter,
@@ -39,8 +39,8 @@ export function wrongFile(file: string, error: unknown): string | null {
 }
 
 /**
- * Size of the cache of prepared statements, least recently used evicted first. Preparing one takes longer than running
- * it.
+ * Maximum number of cached prepared statements. The least recently used one is evicted first. Preparing a statement
+ * takes longer than running it.
  */
 const STATEMENTS = 200
 

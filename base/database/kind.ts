@@ -1,6 +1,6 @@
 import type { ColumnDataType, ColumnDefinitionBuilder, Dialect, DialectAdapter, RawBuilder } from 'kysely'
 
-/** The four kinds of databases, as the settings name them. */
+/** The four kinds of databases, by their names in the settings. */
 export const KIND_NAMES = ['embedded', 'alpha', 'beta', 'gamma'] as const
 export type KindName = (typeof KIND_NAMES)[number]
 export type ServerKindName = Exclude<KindName, 'embedded'>
@@ -46,7 +46,7 @@ export interface DatabaseKind {
   readonly name: KindName
   /** The adapter of Kysely's dialect: it identifies the kind of an open database. */
   readonly adapter: abstract new () => DialectAdapter
-  /** The upsert clause of an insert; null: not supported. */
+  /** The upsert clause of an insert; null if it is not supported. */
   readonly conflict: 'on conflict' | 'on duplicate key' | null
   /** The clause that limits the rows of a query. */
   readonly rowLimit: 'limit' | 'top'
@@ -71,7 +71,7 @@ export interface ServerKind extends DatabaseKind {
   readonly name: ServerKindName
   /** The display name, such as `PostgreSQL`. */
   readonly product: string
-  /** A database that always exists, to connect to when creating others; null: not needed. */
+  /** A database that always exists, to connect to when creating others; null if none is needed. */
   readonly systemDatabase: string | null
   /**
    * Creates the dialect with a pool of at most `connections`. It connects on first use and reconnects after an outage.
@@ -90,7 +90,7 @@ export interface ServerKind extends DatabaseKind {
 }
 
 export type PoolOptions = {
-  /** Default 10. */
+  /** Maximum number of connections; default 10. */
   readonly connections?: number
   /** Timeout of one statement in ms, after which its connection is discarded; default 60 s. */
   readonly statementTime?: number

@@ -11,7 +11,7 @@ import { KINDS, kindOf } from './kinds.ts'
 type DatabaseOf<Tables> = Kysely<Tables> | Transaction<Tables>
 type TableOf<Tables> = keyof Tables & string
 
-/** Table types for the query builder if the table name is a variable. */
+/** Table types that the query builder needs if the table name is a variable. */
 export type AnyTables = Record<string, Record<string, unknown>>
 type AnyDatabase = Kysely<AnyTables>
 type AnyRow = Readonly<Record<string, unknown>>
@@ -87,7 +87,7 @@ async function putAny(db: AnyDatabase, table: string, key: readonly string[], ro
   })
 }
 
-/** A deadlock rolls back the whole transaction, so inside one only the transaction's owner can retry. */
+/** A deadlock rolls back the whole transaction, so inside a transaction, only its owner can retry. */
 async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Promise<T> {
   const last = db.isTransaction ? 1 : 5
   for (let attempt = 1; ; attempt++) {

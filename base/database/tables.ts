@@ -18,7 +18,7 @@ export interface Tables {
     created_at: number
     last_seen_at: number
     ended_at: number | null
-    /** The source of the account: 'users' (the users table) or '' (an authenticator of the solution). */
+    /** The source of the account: 'users' (the users table) or '' (the solution's authenticator). */
     source: string
     /** The remembered login that created this session or was created with it, or null. */
     selector: string | null
@@ -40,7 +40,7 @@ export interface Tables {
     username_key: string
     display_name: string | null
     email: string | null
-    /** Argon2id in PHC string format; null: sign-in by password is disabled. */
+    /** Argon2id in PHC string format. If null, the user can't sign in with a password. */
     password_hash: string | null
     enabled: number
     must_change_password: number

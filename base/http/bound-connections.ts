@@ -11,7 +11,7 @@ const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
 const MOST = 16_384
 /** Fraction of `most` that is accepted above it, while others are being closed to make room. */
 const CLOSING = 1 / 8
-/** Assumed if the system reports no limit. */
+/** The limit that is assumed if the system reports none. */
 const USUAL_DESCRIPTORS = 1024
 
 export type ConnectionBound = {
@@ -56,10 +56,10 @@ function readLimit(): number {
 }
 
 /**
- * Limits a server's connections, including WebSockets. Chosen here: below the limit, there is no limit per network,
- * since many people may share the address of an office or of a proxy that is not listed in `TRUSTED_PROXIES`. At the
- * limit, a connection from another network replaces the newest connection of the network with the most connections;
- * that network can't open more.
+ * Limits a server's connections, including WebSockets. Chosen here: networks are not limited individually until the
+ * total is reached, because many people may share the address of an office, or of a proxy that is not listed in
+ * `TRUSTED_PROXIES`. Once it is reached, a new connection from another network replaces the newest connection of the
+ * network that has the most, and that network can't open more.
  */
 export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
   const isTrusted = proxyAddr.compile([...trustedProxies])
@@ -93,7 +93,7 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
     if (own?.size === 0) networks.delete(network)
   }
 
-  /** @param network null: the connection is from a trusted proxy */
+  /** @param network null if the connection is from a trusted proxy */
   function makeRoom(network: string | null): boolean {
     let [largest, sockets] = ['', new Set<Socket>()]
     for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]

@@ -14,7 +14,7 @@ const NO_POPUPS = '; sandbox allow-scripts allow-forms allow-same-origin allow-m
 
 const NOT_HTML = "default-src 'none'; frame-ancestors 'none'"
 
-/** For media types in which a browser would run scripts. */
+/** For media files whose type lets a browser run scripts in them. */
 const ACTIVE_MEDIA = "sandbox; default-src 'none'"
 
 /** The headers of every response, including errors and probes. Pages that need more permissions set them separately. */

@@ -12,9 +12,9 @@ export interface Draining {
   /** Whether new requests are refused because they couldn't finish in time. */
   isRefusing(): boolean
   /**
-   * @param move called halfway through, with the remaining ms. By then load balancers know that this host is draining,
-   * so anything that outlives a request can move to another host.
-   * @returns when the time is over or `hurry` was called
+   * @param move called after half of the time, with the remaining ms. By then load balancers know that this host is
+   * draining, so anything that outlives a request can move to another host.
+   * @returns when the time has passed or `hurry` was called
    */
   drain(move: (within: number) => void): Promise<void>
   /** Ends the wait in `drain`. */
@@ -27,7 +27,7 @@ export interface Draining {
  */
 const LAST_REQUESTS = 1000
 
-/** @param time in ms, see `DRAIN_TIME`; 0: stop without draining */
+/** @param time in ms, see `DRAIN_TIME`; 0 to stop without draining */
 export function createDraining(time: number): Draining {
   let isReady = true
   let isRefusing = false

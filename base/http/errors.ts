@@ -7,7 +7,7 @@ export type ErrorRow = {
   readonly fixedBy: 'caller' | 'solution' | 'operator'
   /** The text on the error page. Codes without one are rarely shown to a person. */
   readonly page?: ErrorKind
-  /** Caused by the operator's own settings, so it isn't logged, and the message is shown for every status. */
+  /** The operator's own settings cause it, so it isn't logged, and the message is shown for every status. */
   readonly isExpected?: true
   /**
    * The message is shown even if the status is 500 or higher: it reveals nothing internal, and the caller needs it to

@@ -1,7 +1,9 @@
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** Rejects requests with two Host headers: a proxy could use one and we the other. @throws ERR_BAD_REQUEST */
+/**
+ * Rejects requests with two Host headers: a proxy could use one of them and the host the other. @throws ERR_BAD_REQUEST
+ */
 export function requireOneHost({ req }: Context): void {
   const hosts = req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))
   if (hosts.length > 1) throw new PlatformError('ERR_BAD_REQUEST', 'The request has more than one Host header.')

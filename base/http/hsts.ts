@@ -10,7 +10,7 @@ export type HstsSettings = Pick<ServiceSettings, 'certificate' | 'publicUrl' | '
 
 /**
  * Sends Strict-Transport-Security (RFC 6797) over https if https is permanent: the host serves TLS, or its public
- * address is https and a trusted proxy reports that the browser used it.
+ * URL is https and a trusted proxy reports that the browser used it.
  *
  * Chosen here: without `includeSubDomains`, since names below the platform's may belong to others; each host name of a
  * solution sends the header separately. Not for loopback names: browsers apply it to all ports of a name, so everything

@@ -3,7 +3,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 
 type Matched = { readonly matched?: readonly { readonly methods: readonly string[] }[] }
 
-/** Responds with 405 and the supported methods if the address exists but not for this method. */
+/** Responds with 405 and the supported methods if the path exists but doesn't support this method. */
 export async function checkMethod(ctx: Context, next: Next): Promise<void> {
   await next()
   if (ctx.status !== 404 || ctx.body !== undefined) return

@@ -55,8 +55,8 @@ export async function readBytes(ctx: Context, types: readonly string[], limit: n
 }
 
 /**
- * Reads the body with `@koa/bodyparser`. `text` leaves it unparsed in `rawBody`; CONTRIBUTING.md says why forms need
- * that.
+ * Reads the body with `@koa/bodyparser`. `text` leaves it unparsed in `rawBody`; CONTRIBUTING.md explains why forms
+ * need that.
  */
 async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit: number): Promise<Context['request']> {
   needReadable(ctx, [type], limit)

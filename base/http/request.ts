@@ -5,11 +5,11 @@ import type { CookieScope } from './cookies.ts'
 import { requireNavigation } from './fetch-metadata.ts'
 import type { Site, Sites } from './sites.ts'
 
-/** What the first middleware steps find out about a request; later steps read it from `ctx.state`. */
+/** Data about a request that the first middleware steps determine; later steps read it from `ctx.state`. */
 export type RequestState = {
   correlationId: string
   client: ClientSide
-  /** null: the host name is unknown, or the request was sent to the admin port. */
+  /** Null if the host name is unknown, or if the request was sent to the admin port. */
   site: Site | null
 }
 

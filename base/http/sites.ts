@@ -14,8 +14,8 @@ export interface Sites {
   /** A solution's URL as its users see it, without a path. */
   originOf(solution: string, client: ClientSide): string
   /**
-   * Same as `originOf`, but for requests to the admin port: without `SOLUTION_ORIGIN` and `PUBLIC_URL`, it has the host
-   * name used there and the port of the pages.
+   * Same as `originOf`, but for requests to the admin port. If neither `SOLUTION_ORIGIN` nor `PUBLIC_URL` is set,
+   * combines the request's host name with the port of the solutions' pages.
    */
   originForAdmin(solution: string, client: ClientSide): string
   /** Whether all solutions share an origin, and so must trust each other. */

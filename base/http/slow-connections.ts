@@ -10,7 +10,9 @@ export type SlowConnection = {
 /** Maximum total bytes of unread responses on all slow connections of one server. */
 export const MOST_HELD = 64 * 1024 ** 2
 
-/** Closes connections, those with the most unread bytes first, until the rest have at most `most` unread bytes. */
+/**
+ * Closes the connections with the most unread bytes, until the other slow connections have at most `most` unread bytes.
+ */
 export function endLargest(slow: readonly SlowConnection[], most: number): void {
   let held = slow.reduce((sum, one) => sum + one.held, 0)
   if (held <= most) return

@@ -4,10 +4,10 @@ import type { ProviderName } from './providers.ts'
 export type RegisteredAddress = 'redirect' | 'signedOut' | 'backchannel'
 
 export type ProviderGuide = {
-  /** The page on which applications are registered; null if each installation has its own. */
+  /** The provider's page for registering applications; null if each installation of the provider has its own page. */
   readonly console: { readonly name: string; readonly href: string } | null
   /**
-   * One entry for each step, with the address to enter in it; null: none. The texts are `admin.oauth.guide.{api}.{n}`,
+   * One entry for each step, with the URL to enter in this step, or null. The texts are `admin.oauth.guide.{api}.{n}`,
    * from 1.
    */
   readonly steps: readonly (RegisteredAddress | null)[]
@@ -21,7 +21,7 @@ export const PROVIDER_GUIDES: Readonly<Record<ProviderName, ProviderGuide>> = {
     steps: [null, null, 'redirect', null],
   },
   /**
-   * The second address is for `post_logout_redirect_uri`, which must be one of the redirect URIs.
+   * The second URL is for `post_logout_redirect_uri`, which must be one of the redirect URIs.
    * @see https://learn.microsoft.com/entra/identity-platform/quickstart-register-app
    */
   Microsoft: {

@@ -19,7 +19,7 @@ export type ProviderSetting = {
 export type ProviderForm = {
   readonly api: ProviderName
   readonly title: string
-  /** The default issuer for discovery; null if the settings must name it. */
+  /** The default issuer for discovery; null if the settings must contain it. */
   readonly issuer: string | null
   readonly settings: readonly ProviderSetting[]
 }

@@ -26,7 +26,7 @@ export type ProviderRow = {
   readonly title: string | null
   /** The settings that `places` accepts. */
   readonly settings: readonly OwnSetting[]
-  /** Returns null if a required setting is missing; `needs` says which. */
+  /** Returns null if a required setting is missing; `needs` lists the required settings. */
   readonly places: (settings: OwnSettings) => Places | null
   /** Worded to follow `{provider} needs`. */
   readonly needs: string
@@ -38,9 +38,9 @@ export type ProviderRow = {
   readonly responseModes: readonly ResponseMode[]
   /** Whether all its server-side clients have a secret. */
   readonly needsSecret: boolean
-  /** null: chosen from its discovery document. */
+  /** If null, it is chosen from the provider's discovery document. */
   readonly clientAuthentication: ClientAuthentication | null
-  /** false: its profile at `userInfoEndpoint` names the user. */
+  /** false: its profile at `userInfoEndpoint` contains the user's identity. */
   readonly hasIdToken: boolean
 }
 

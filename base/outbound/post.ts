@@ -8,7 +8,7 @@ import { readAtMost, waitOf, whyNoAnswer } from './read-answer.ts'
  * The collector's response to one request.
  *
  * `later`: it is down or busy; `wait` in ms if it sent one. `barred`: the URL or token is wrong, which only the
- * operator can fix; `status` 0 means that there is no address to connect to. `refused`: the collector will never accept
+ * operator can fix; `status` 0 means that there is no URL to connect to. `refused`: the collector will never accept
  * this body.
  */
 export type PostResult =
@@ -28,7 +28,7 @@ export type PostOptions = {
 
 /** Maximum bytes read from a response: a collector sends little, but another server may send a lot. */
 const MOST_ANSWER = 64 * 1024
-/** Longest `Retry-After` that is honored, in ms. */
+/** Longest `Retry-After` that is respected, in ms. */
 const LONGEST_WAIT = 10 * 60_000
 const zip = promisify(gzip)
 

@@ -31,8 +31,8 @@ export function codeOfFailure(error: unknown): string | null {
 }
 
 /**
- * Tells the operator why there is no response. Uses the error code, since the message may contain addresses in our
- * network.
+ * Explains to the operator why there is no response. Uses the error code, because the message may contain addresses in
+ * the operator's network.
  */
 export function whyNoAnswer(error: unknown): string {
   if ((error as Error | undefined)?.name === 'TimeoutError') return 'it did not respond in time'

@@ -14,7 +14,7 @@ export type SenderState = {
   readonly waiting: number
   /** Items dropped since the process started. */
   readonly dropped: number
-  /** When an item was last dropped, in epoch ms; null: never. */
+  /** When an item was last dropped, in epoch ms; null if none has been dropped. */
   readonly droppedAt: number | null
 }
 
@@ -23,7 +23,7 @@ export interface Sender {
   wake(): void
   dropped(count: number, reason: DropReason): void
   state(): SenderState
-  /** Tries to empty the queue for up to `patience` ms. Any remaining batches are sent after the next start. */
+  /** Tries to empty the queue for up to `patience` ms. Any remaining batches are sent after a restart. */
   stop(patience: number): Promise<void>
 }
 

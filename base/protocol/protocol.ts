@@ -58,14 +58,14 @@ export type DesiredOAuth = z.infer<typeof DesiredOAuth>
 function bySolution<Schema extends z.ZodType>(schema: Schema) {
   return z
     .record(SolutionName, schema)
-    .refine((map) => Object.keys(map).length <= MOST_SOLUTIONS, `must name at most ${MOST_SOLUTIONS} solutions`)
+    .refine((map) => Object.keys(map).length <= MOST_SOLUTIONS, `must have at most ${MOST_SOLUTIONS} solutions`)
 }
 
 export const DesiredSettings = z
   .strictObject({
-    /** Null: the list of solutions. Absent: the value from the Satellite's own environment. */
+    /** Null: the start page lists the solutions. Absent: the value from the Satellite's own environment applies. */
     defaultSolution: SolutionName.nullable().optional(),
-    /** Absent: the value from the Satellite's own environment. */
+    /** If absent, the value from the Satellite's own environment applies. */
     logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
     /** By solution. */
     oauth: bySolution(DesiredOAuth).optional(),
@@ -145,9 +145,9 @@ export const Report = z
     node: z.uuid(),
     /** The Satellite's version. */
     version: z.string().max(100),
-    /** The sequence number of the last desired state that it tried to apply; 0: none yet. */
+    /** The sequence number of the last desired state that it tried to apply; 0 if there was none. */
     number: z.int().min(0),
-    /** `refused`: the statement itself was not accepted; `reason` says why. */
+    /** `refused`: the statement itself was not accepted; `reason` explains why. */
     outcome: z.enum(['none', 'applied', 'failed', 'refused']),
     reason: Text.optional(),
     results: z.array(SolutionResult).max(MOST_SOLUTIONS),
@@ -203,7 +203,7 @@ export const AuthenticateAnswer = z
       uid: z.string().min(1).max(200),
       username: z.string().min(1).max(200),
       permissions: z.array(z.string().min(1).max(200)).max(1000),
-      /** As `security.setTenantValue` accepts it; null: none. */
+      /** As `security.setTenantValue` accepts it; null if there is no tenant value. */
       tenant: z
         .array(z.union([z.string().max(200), z.number()]))
         .max(100)

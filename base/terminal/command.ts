@@ -3,7 +3,7 @@ import type { Terminal } from './terminal.ts'
 /** Every exit code of the command line; docs/command-line.md shows this table. */
 export const EXIT_CODES = {
   done: { code: 0, what: 'success' },
-  failed: { code: 1, what: 'failure; the message gives the reason and what to do' },
+  failed: { code: 1, what: 'failure; the message contains the reason and what to do' },
   usage: { code: 2, what: 'usage error: an unknown command or option, or missing input' },
   faults: { code: 3, what: 'the solution has errors, or a test failed; with `--strict`, warnings count as errors' },
   refused: {
@@ -72,7 +72,7 @@ export function command<
   return { ...definition, run: (given, terminal) => definition.run(given as never, terminal) }
 }
 
-/** Ends a command with a message that says what to do. */
+/** Ends a command with a message that explains what to do. */
 export class CommandError extends Error {
   readonly exit: Exit
 

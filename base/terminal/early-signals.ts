@@ -7,8 +7,8 @@ const end = (signal: (typeof SIGNALS)[number]) => process.exit(128 + constants.s
 /**
  * Process 1, as in a container, gets only the signals that it listens for. Without this, a signal that arrives while
  * the command line is loading would be lost, and the container would be killed 10 s later. Nothing has started yet, so
- * the process exits immediately, with the code that a shell reports for that signal. For all other processes the system
- * does this.
+ * the process exits immediately, with the code that a shell reports for that signal. For all other processes, the
+ * kernel does this.
  */
 export function heedEarlySignals(): void {
   if (process.pid !== 1) return

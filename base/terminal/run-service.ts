@@ -23,7 +23,7 @@ export async function createLog(level: LogLevel, isTerminal: boolean): Promise<L
 const SAME_SIGNAL = 500
 
 /**
- * Stops on a signal or when the launcher exits: its channel closes however it dies.
+ * Stops on a signal or when the launcher exits, which closes its channel no matter how it exits.
  * @param stop called again for each further signal, since another signal means that the user doesn't want to wait
  */
 export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) => void): void {
@@ -47,7 +47,7 @@ export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) =
   if (process.env.SOLHOST_LAUNCHER !== undefined && !process.connected) end()
 }
 
-/** The system reports the port number, but not which of these settings it came from. */
+/** The system reports the port number, but not which of these settings contained it. */
 const PORTS = 'PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT'
 
 /** Why a host could not start, as a message for the operator. */

@@ -31,7 +31,7 @@ const LARGEST = 1024 ** 2
 
 /**
  * Reads and checks a PKCS12 file. Synchronous, like reading the settings, since the file is small.
- * @throws ERR_CERTIFICATE with a message that says what the file is and what to do, without the password
+ * @throws ERR_CERTIFICATE with a message that explains what the file is and what to do, without the password
  */
 export function readCertificate(source: CertificateSource): Certificate {
   const { file } = source
@@ -113,5 +113,10 @@ function readPassphrase(file: string): string {
 }
 
 function refused(file: string, why: string, cause?: unknown): PlatformError {
-  return new PlatformError('ERR_CERTIFICATE', `CERTIFICATE_NAME names "${basename(file)}", which ${why}`, {}, { cause })
+  return new PlatformError(
+    'ERR_CERTIFICATE',
+    `CERTIFICATE_NAME is set to "${basename(file)}", which ${why}`,
+    {},
+    { cause },
+  )
 }

@@ -37,7 +37,7 @@ type Seen = {
   /** Null for a trusted proxy, since anyone may be behind it. */
   readonly network: string | null
   readonly streams: Map<ServerHttp2Stream, number>
-  /** When the last request began or ended. */
+  /** The time when the last request began or ended. */
   lastUse: number
   /** In bytes, at the last check: written to the connection, and still held in its responses. */
   written: number

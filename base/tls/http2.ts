@@ -10,7 +10,7 @@ const HEADERS_SIZE = 32 * 1024
 /** Browsers send each cookie as a separate field. */
 const HEADER_FIELDS = 512
 
-/** Limits per connection. For the options that are not listed, Node's defaults are fine. */
+/** Limits per connection. Node's defaults apply to options that are not listed. */
 const BOUNDS = {
   maxSessionInvalidFrames: 100,
   /**

@@ -6,7 +6,7 @@ import type { HostCertificate } from './watch-certificate.ts'
 /** Time, in ms, for requests in progress to finish during a stop. */
 const STOP_GRACE = 3_000
 
-/** @param certificate null: without TLS */
+/** @param certificate null to listen without TLS */
 export function serverOf(app: Koa, certificate: HostCertificate | null, settings: ConnectionSettings): WebServer {
   return certificate === null ? httpServer(app, settings) : httpsServer(app, certificate, settings)
 }
@@ -37,7 +37,7 @@ export function closeServer(server: WebServer): Promise<void> {
   })
 }
 
-/** The server's address as seen from this machine, without a path. */
+/** The server's URL for requests from this machine, without a path. */
 export function originOf(certificate: HostCertificate | null, host: string, port: number): string {
   return `${certificate === null ? 'http' : 'https'}://${urlHost(host)}:${port}`
 }

@@ -4,10 +4,10 @@ import type { Values } from '../config/property-groups.ts'
 import type { CertificateSource } from '../config/service-settings.ts'
 import { readCertificate } from './certificate.ts'
 
-/** The settings as read; an invalid property has no value. */
+/** The settings as they were read; an invalid property has no value. */
 type ReadValues = Partial<Values>
 
-/** @param passphraseFile the file set with `CERTIFICATE_PASS_FILE`, if any @returns null: no TLS */
+/** @param passphraseFile the file set with `CERTIFICATE_PASS_FILE`, if any @returns null if TLS is off */
 export function certificateOf(values: ReadValues, passphraseFile: string | null): CertificateSource | null {
   const { CERTIFICATE_NAME: name, CERTIFICATE_FOLDER: folder, CERTIFICATE_PASS: passphrase } = values
   if (!name || folder === undefined || passphrase === undefined) return null

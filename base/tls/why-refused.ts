@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 
 /**
- * Says what an unusable file is and which command converts it. The text continues a sentence that begins with the
+ * Explains what an unusable file is and which command converts it. The text continues a sentence that begins with the
  * file's name. It never contains the password; the commands read that from the environment.
  *
  * @param error Node's error when it tried to use the file

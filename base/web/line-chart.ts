@@ -1,7 +1,7 @@
 /** Line charts over a time range. The template `plot` draws them and formats the labels. */
 export type Chart = {
   readonly lines: readonly ChartLine[]
-  /** SVG path of a horizontal line at `ChartData.mark`; null: none, or above the scale. */
+  /** The SVG path of a horizontal line at `ChartData.mark`; null if there is no mark, or if it is above the scale. */
   readonly mark: string | null
   /** Axis labels from bottom to top, evenly spaced. */
   readonly values: readonly number[]
@@ -19,7 +19,7 @@ export type ChartData = {
   readonly from: number
   /** Interval between values, in ms. */
   readonly step: number
-  /** All lines have the same number of values; null: not measured. */
+  /** All lines have the same number of values. Null where nothing was measured. */
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
   readonly unit: 'count' | 'bytes' | 'ms'
   /** How several values are combined in a table row. */
@@ -85,7 +85,7 @@ function pathsOf(
   return { path, dots }
 }
 
-/** From the top of the drawing area, as SVG counts. */
+/** The y coordinate. As usual in SVG, it is measured from the top of the drawing area. */
 function heightOf(value: number, top: number): number {
   return rounded(FIELD.height - (value / top) * FIELD.height)
 }

@@ -36,8 +36,8 @@ const loginTemplate = templates.render('login', { styles: sharedStyles('tokens',
 const page = createPageRenderer(templates, PLATFORM_TEXTS, sharedStyles('tokens', 'fields', 'pages'))
 
 /**
- * Renders an error page, which says what happened and what to do next, with a reference for support. Never shows a
- * stack trace.
+ * Renders an error page, which shows what happened, what to do next, and a reference for support. Never shows a stack
+ * trace.
  */
 export function errorPage(frame: PageFrame, model: ErrorModel): string {
   return page('error', frame, platformText(frame.locale, `platform.error.${model.kind}.title`), model)

@@ -25,7 +25,7 @@ export type Brand = {
 
 /** A group of navigation entries. */
 export type NavigationGroup = {
-  /** The key of its heading is `{texts}.group.{name}`; null: the entries have no heading. */
+  /** The key of its heading is `{texts}.group.{name}`. If null, the entries have no heading. */
   readonly name: string | null
   readonly parts: readonly (readonly [name: string, href: string])[]
 }
@@ -38,17 +38,17 @@ export type ServiceFrame = {
   readonly root: '/admin' | ''
   /** The URL of the page's script. */
   readonly script: string
-  /** Sent by the page's script with each API request; null if nobody is signed in. */
+  /** Sent by the page's script with each API request; null if no user is signed in. */
   readonly csrfToken: string | null
-  /** The current item of the navigation; null: none. */
+  /** The current item of the navigation, or null. */
   readonly part: string | null
-  /** The navigation; empty: none. */
+  /** The navigation; empty if the page has none. */
   readonly groups: readonly NavigationGroup[]
   /** The URL of the start page. */
   readonly home: string
   /** The signed-in user, if the page shows them. */
   readonly person?: string | null
-  /** The URL of the guide for the page; null: no docs are installed. */
+  /** The URL of the guide for the page; null if no docs are installed. */
   readonly guide: string | null
   readonly brand?: Brand | null
   /** The organisation that the page shows. */
@@ -165,7 +165,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       empty: (said: string | object) => partial('empty', { said }),
       plot: (plot: object) => partial('plot', { plot }),
       legendSample: (index: number) => partial('legend-sample', { index }),
-      /** Shows the beginning of a value, with the full value as a tooltip; null: no value. */
+      /** Shows the beginning of a value, with the full value as a tooltip. Null stands for no value. */
       code: (value: string | null | undefined, beginning = value) =>
         value == null ? null : html`<code title="${value}">${beginning}</code>`,
       badge: (kind: string, name: string) => html`<span class="state state-${kind}">${name}</span>`,

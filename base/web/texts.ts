@@ -45,7 +45,7 @@ export function readTextTables(folders: readonly URL[]): TextTables {
 
 /**
  * @returns the same texts
- * @throws TypeError that lists every key that one language has and another lacks
+ * @throws TypeError that lists every key that some language lacks
  */
 export function checkTexts(texts: Texts): Texts {
   const keys = new Set([...texts.values()].flatMap((table) => [...table.keys()]))

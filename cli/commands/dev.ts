@@ -26,7 +26,7 @@ export const devCommand = command({
     port: {
       type: 'string',
       value: '<number>',
-      what: `port of the pages (default: PORT, or ${PORT}, or the next free port)`,
+      what: `port for pages (default: PORT, or ${PORT}, or the next free port)`,
     },
     ...INSPECT_OPTIONS,
   },
@@ -138,7 +138,7 @@ function createLiveEnd(
         page.logged(line)
       })
     }
-    if (isElsewhere) terminal.out(`${update.name} ${update.version} runs at ${host.addressOf(update.name)}\n`)
+    if (isElsewhere) terminal.out(`${update.name} ${update.version} is running at ${host.addressOf(update.name)}\n`)
     if (update.mode !== 'DEFAULT' && update.mode !== 'LOGIN_FORM') return
     const password = devPassword(home)
     await live.keepUser(DEV_USER, password, update.name)

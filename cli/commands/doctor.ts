@@ -17,7 +17,7 @@ import { isSolhost } from '../host-api.ts'
 import { listenOnce } from '../listen-once.ts'
 import { memoryFinding } from '../memory-finding.ts'
 
-/** The result of one check; `advice` says how to fix a problem. */
+/** The result of one check; `advice` explains how to fix a problem. */
 type Finding = { readonly ok: boolean; readonly what: string; readonly found: string; readonly advice?: string }
 
 type Check = (settings: Settings) => Promise<Omit<Finding, 'what'>>

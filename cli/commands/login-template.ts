@@ -25,7 +25,7 @@ export const loginTemplateCommand = command({
   },
 })
 
-/** Warns about a solution that is open to everyone, since it has no login page. */
+/** Warns if the solution doesn't require a sign-in, because users then don't see a login page. */
 function noteOf(files: ReadonlyMap<string, Buffer>): string {
   const isOpen = /"authenticator"\s*:\s*"NONE"/.test(files.get('solution.json')?.toString('utf8') ?? '')
   if (!isOpen) return ''

@@ -86,7 +86,7 @@ async function follow(log: Log, count: number, show: (line: LogLine) => void, te
       isThere = true
     }
     try {
-      // After a reconnect, skips lines up to the last one shown.
+      // After a reconnect, skips lines up to the last line that was shown.
       await followOnce(log, isFirst ? count : MOST_LINES, last, onThere, showLast)
     } catch (error) {
       const isAway = error instanceof CommandError && error.exit === 'unreachable'

@@ -33,7 +33,7 @@ deleted.
         terminal.out(jsonText({ ok: true, file, createdAt, solhost, schema, ...counts, replaced }))
         return 'done'
       }
-      terminal.out(`Restored the platform of ${createdAt} (Solhost ${solhost}): ${textOf(counts)}.\n`)
+      terminal.out(`Restored the platform as of ${createdAt} (Solhost ${solhost}): ${textOf(counts)}.\n`)
       if (replaced !== null)
         terminal.out(`The previous files are in ${replaced}. Remove this folder when everything works.\n`)
       terminal.out('Sessions and remembered sign-ins from the backup are valid again, unless they have expired.\n')

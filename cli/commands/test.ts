@@ -12,8 +12,8 @@ import { createTestReport } from '../test-report.ts'
 import { refuseFaults } from './check.ts'
 
 /**
- * Timeout for one test, in seconds. Chosen here: a test makes several calls of up to 2 s each, so one that takes longer
- * hangs.
+ * Timeout for one test, in seconds. Chosen here: a test makes several calls of up to 2 s each, so a test that takes
+ * longer hangs.
  */
 const TEST_TIME = 10
 const LONGEST_TIME = 300
@@ -111,7 +111,7 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
   throw new CommandError('usage', `"${shown}" has no tests. ${advice}`)
 }
 
-/** Fails if no test ran. If there is a filter, it matches nothing. */
+/** Fails if no test ran. If a filter was given, no test matches it. */
 function needAny(results: readonly FileResult[], filter: string | undefined): void {
   const isAny = results.some(({ tests, failure }) => tests.length > 0 || failure !== null)
   if (!isAny)

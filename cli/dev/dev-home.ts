@@ -7,9 +7,9 @@ import type { Environment } from '../../base/terminal/terminal.ts'
 
 /**
  * Creates the folder, readable by its owner only, where `dev` stores a solution's users, grants, secrets, sessions and
- * data. Chosen here: in the account's state folder (XDG_STATE_HOME), by the path of the solution's folder, so that each
- * solution has separate data that survives a restart. Not in the solution's folder, since a folder from someone else
- * would then bring its own users and grants.
+ * data. Chosen here: in the account's state folder (XDG_STATE_HOME), named after the path of the solution's folder, so
+ * that each solution has separate data that survives a restart. Not in the solution's folder, because a folder from
+ * someone else could then contain users and grants.
  */
 export function openDevHome(folder: string, environment: Environment): string {
   const path = realpathSync(folder)
@@ -35,7 +35,7 @@ function stateHome({ XDG_STATE_HOME = '' }: Environment): string {
 /** The user that `dev` creates for solutions that use the platform's users table. */
 export const DEV_USER = 'dev'
 
-/** That user's password, generated at the first start and stored only in this file. */
+/** That user's password, generated when `dev` first runs, and stored only in this file. */
 export function devPassword(home: string): string {
   const file = join(home, 'dev-password')
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()

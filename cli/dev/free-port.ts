@@ -11,7 +11,7 @@ const ANOTHER_PORT = 'Choose another one with --port, ADMIN_PORT or --inspect-po
 
 /**
  * Returns the requested port, or the next free one.
- * @param wanted 0: any free port.
+ * @param wanted 0 for any free port.
  * @param isTaken ports that are about to be used
  * @throws CommandError if no port is free, or the operating system denies access
  */

@@ -28,7 +28,7 @@ export type InspectOptions = {
 }
 
 /**
- * The debugger settings for the host; undefined: none requested.
+ * The debugger settings for the host; undefined if no debugger was requested.
  * @param isTaken ports that are about to be used
  * @throws CommandError if, for example, no Node.js is found that supports debugging scripts
  */

@@ -5,19 +5,22 @@ import { FAILURES, type Failure } from '../../runtime/outcome.ts'
 import { type Finding, type Findings, placeOf } from '../findings-text.ts'
 import type { LogLine } from '../log-line-text.ts'
 
-/** What open pages show of a solution in development. All texts in it are bounded: scripts and files write them. */
+/**
+ * The report about a solution in development that open pages show. All texts in it are bounded: scripts and files write
+ * them.
+ */
 export interface PageReport {
-  /** The host gets these files. Errors that scripts log from now on are of them. */
+  /** The host gets these files. Errors that scripts log from now on are about these files. */
   saving(files: ReadonlyMap<string, Buffer>): void
   /** The host rejected the files. */
   refused(found: Findings): void
-  /** They are the active version. Errors of earlier versions disappear. */
+  /** These files are the active version. Errors from earlier versions disappear. */
   active(warnings: Findings['warnings']): void
   /** A line was written to the solution's log. */
   logged(line: LogLine): void
 }
 
-/** Chosen here: more are in the terminal. */
+/** The maximum number of errors. Chosen here: the terminal shows the others. */
 const MOST_FINDINGS = 20
 const MOST_LINES = 50
 /** In characters. */
@@ -46,7 +49,7 @@ export function createPageReport(send: (report: DevReport) => void): PageReport 
   let refusals: readonly DevFinding[] = []
   let warnings: readonly DevFinding[] = []
   let failures: DevFinding[] = []
-  /** How many of them are of earlier versions. */
+  /** How many of them are from earlier versions. */
   let earlier = 0
   let lines: DevLine[] = []
   let timer: NodeJS.Timeout | null = null
@@ -119,7 +122,7 @@ function sourceOf(
     .split(/\r\n|\n|\r/)
   if (line === undefined || written?.[line - 1] === undefined) return null
   const length = (written[line - 1] as string).length
-  // Of a long line, the part around the error.
+  // If the line is long, the part around the error.
   const from = Math.max(0, Math.min((column ?? 1) - 1 - MOST_SOURCE / 2, length - MOST_SOURCE))
   const first = Math.max(1, line - AROUND)
   const lines = written.slice(first - 1, line + AROUND).map((text, index) => {

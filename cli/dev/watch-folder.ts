@@ -28,8 +28,8 @@ const LONGEST_BURST = 250
 const MORE_WATCHES = 'On Linux, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl.'
 
 /**
- * Watches each folder of a solution separately. That covers new and removed files and those that an editor replaces,
- * and folders that are not part of the solution (`.solhost`, `node_modules`) are never watched.
+ * Watches each folder of a solution separately. That covers new and removed files and files that an editor replaces.
+ * Folders that are not part of the solution (`.solhost`, `node_modules`) are never watched.
  * @throws CommandError if the system's limit of watches is reached
  */
 export function watchFolder(path: string, { changed, gone, failed }: FolderEvents): FolderWatch {

@@ -21,7 +21,7 @@ export type Member = {
   readonly role: Role
 }
 
-/** The sender of a request: a user signed in to the pages, or the bearer of an API token. */
+/** The sender of a request: a user signed in to the pages, or anyone with an API token. */
 export type Caller =
   | { readonly kind: 'person'; readonly user: User; readonly session: PageSession }
   | { readonly kind: 'token'; readonly token: ApiToken }
@@ -32,7 +32,7 @@ export interface Access {
   /** Rejects API requests without a caller, and browser requests that don't come from our own pages. */
   readonly requireCaller: Middleware
   /**
-   * The caller's identity in the organisation that the address names (`:organisation`).
+   * The caller's identity in the organisation that the path contains (`:organisation`).
    * @throws ERR_NOT_FOUND if they are not a member
    * @throws ERR_FORBIDDEN if their role lacks the right
    */
@@ -48,13 +48,13 @@ export interface Access {
 
 type State = { caller?: Caller | null; member?: Member | null }
 
-/** Null: nobody is authenticated, or `identify` has not run yet. */
+/** Null if the sender isn't authenticated, or `identify` has not run yet. */
 export function callerOf(ctx: Context): Caller | null {
   return (ctx.state as State).caller ?? null
 }
 
 /**
- * The caller's identity in the organisation that the address names; null if it has not been determined yet, or the
+ * The caller's identity in the organisation that the path contains; null if it has not been determined yet, or the
  * caller is not a member.
  */
 export function memberOf(ctx: Context): Member | null {
@@ -83,7 +83,7 @@ export function createAccess(parts: AccessParts): Access {
     const found = await pageSessions.find(ctx)
     if (found === null) return null
     const user = await users.get(found.session.uid)
-    // Users who must choose a new password do so during sign-in. Until then, their session identifies nobody.
+    // Users who must choose a new password do so during sign-in. Until then, their session doesn't identify them.
     return user?.enabled && !user.mustChangePassword ? { kind: 'person', user, session: found } : null
   }
 
@@ -124,7 +124,7 @@ export function createAccess(parts: AccessParts): Access {
         throw new PlatformError(
           'ERR_UNAUTHENTICATED',
           ctx.get('Authorization') === ''
-            ? 'Send an API token (Bearer) in the header Authorization, or sign in.'
+            ? 'Send an API token (Bearer) in the Authorization header, or sign in.'
             : 'The API token is unknown, deleted or expired. Create a new one on the page API tokens.',
         )
       }

@@ -9,7 +9,7 @@ export type ApiToken = StoredToken & {
   readonly role: Role
 }
 
-/** API tokens, with which tools call the API of one organisation. */
+/** API tokens that tools use to call one organisation's API. */
 export interface ApiTokens {
   /** `token` is returned only here: 256 random bits. Only its hash is stored. */
   create(

@@ -69,7 +69,7 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
   }
 }
 
-/** The actor of an action, and the organisation, if it belongs to one. */
+/** The actor of an action, and the organisation, if the action belongs to one. */
 export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
 
 /**

@@ -8,7 +8,7 @@ import type { Right } from './roles.ts'
 export type Place = { readonly organisation: string; readonly solution: string }
 
 /**
- * The solution that a request names. Any valid solution name is accepted, since users can exist before packages.
+ * The solution that a request is about. Any valid solution name is accepted, since users can exist before packages.
  * @throws ERR_SOLUTION_NOT_FOUND for an invalid solution name
  */
 export function placeOf({
@@ -28,7 +28,7 @@ export function placeOf({
   return { organisation: who.organisation.id, solution: solution.data }
 }
 
-/** The member who sent the request, and the solution and user id in its address. */
+/** The member who sent the request, and the solution and user ID in the URL. */
 export async function ofSolution(ctx: Context, access: Access, right: Right) {
   const member = await access.need(ctx, right)
   const { solution = '', uid = '' } = ctx.params as { solution?: string; uid?: string }

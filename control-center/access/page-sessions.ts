@@ -7,17 +7,14 @@ import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { type CookieScope, readCookies, setCookie } from '../../base/http/cookies.ts'
 import { agentOf, stateOf } from '../../base/http/request.ts'
 
-/**
- * A user's session on the pages of the control center. The page token proves that a request comes from one of our
- * pages.
- */
+/** A user's session on the control center's pages. The page token proves that a request comes from one of our pages. */
 export type PageSession = {
   readonly session: Session
   readonly cookie: string
   readonly csrfToken: string
 }
 
-/** Sessions of users on the pages of the control center. */
+/** Users' sessions on the control center's pages. */
 export interface PageSessions {
   /** Starts a session and sets its cookie. */
   start(ctx: Context, user: Pick<User, 'uid' | 'username'>): Promise<void>
@@ -28,7 +25,7 @@ export interface PageSessions {
 
 /**
  * The control center's realm. It is stored with each session and in the names of cookies, so changing it signs everyone
- * out. It starts with a capital letter, which solution names can't, so that a host at the same address uses different
+ * out. It starts with a capital letter, which solution names can't, so that a host at the same URL uses different
  * cookies.
  */
 const REALM = 'Control-Center'

@@ -8,7 +8,7 @@ import type { Right } from './roles.ts'
 
 /** What the audit log records about a request. A handler may set an action that differs from the route's. */
 export type Names = { target?: string; action?: string }
-/** A route in the organisation that the address names, for its members and for API tokens. */
+/** A route in the organisation that the path contains, for its members and for API tokens. */
 export type MemberRoute = Route<Member, Right, string, Names>
 /** A route for signed-in people only. It doesn't depend on their organisations. */
 export type PersonRoute = Route<User, 'person', string, Names>

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { Steps } from '../../base/database/migrations.ts'
 
 type AccessTables = {
-  /** API tokens. `role` is the bearer's role in the organisation. */
+  /** API tokens. `role` is the token's role in the organisation. */
   access_tokens: {
     id: string
     organisation: string
@@ -15,7 +15,7 @@ type AccessTables = {
   /** The audit log: actions of users, tokens and Satellites. */
   activity: {
     id: Generated<number>
-    /** '' if it belongs to no organisation, such as a refused sign-in. */
+    /** '' if the action doesn't belong to an organisation, such as a refused sign-in. */
     organisation: string
     time: number
     actor: string

@@ -24,7 +24,7 @@ const Account = z
   })
   .meta({ id: 'Account' })
 
-/** Routes for people's own accounts. */
+/** Routes that people use for their own accounts. */
 export function accountRoutes({ users, credentials }: AccountApiParts): PersonRoute[] {
   async function changePassword(ctx: Context, user: User, change: z.infer<typeof PasswordChange>): Promise<void> {
     const checked = await credentials.checkOwn(ctx, user, change.current)

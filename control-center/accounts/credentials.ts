@@ -12,11 +12,11 @@ export type CheckedCredentials =
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly wait: number }
 
-/** Checks passwords of accounts. All pages share the counters of failed attempts. */
+/** Checks accounts' passwords. All pages share the counters of failed attempts. */
 export interface Credentials {
   check(ctx: Context, username: string, password: string): Promise<CheckedCredentials>
   /**
-   * Whether this browser signed in to the account before. Such a browser isn't locked out by other people's guesses.
+   * Whether this browser signed in to the account before. Wrong guesses by other people don't lock such a browser out.
    */
   isKnown(ctx: Context, username: string): boolean
   /**

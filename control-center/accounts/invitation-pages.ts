@@ -33,11 +33,11 @@ type Found = { readonly user: User } | { readonly refusal: Refusal }
 
 /**
  * The page that an invitation's link opens: `/invitation#token=…`. The page's script
- * (control-center/web/scripts/send-fragment.ts) sends the token in a form, so that it is never part of an address.
+ * (control-center/web/scripts/send-fragment.ts) sends the token in a form, so that it is never part of a URL.
  *
- * People who have no account for the invited address choose a password, which creates one. People who have one enter
- * its password. Chosen here: users who are signed in can also accept with the account they are using, since people have
- * more than one address. The audit log names both.
+ * People without an account for the invited address choose a password, which creates an account. People with an account
+ * enter its password. Chosen here: users who are signed in can also accept with the account they are using, since
+ * people have more than one address. The audit log contains both addresses.
  */
 export function addInvitationPages(router: Router, parts: InvitationPageParts): void {
   const { users, invitations, pageSessions, credentials, audit, limits } = parts

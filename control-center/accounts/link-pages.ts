@@ -6,24 +6,24 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type ShownPage, sendPage, textFor } from '../pages/page.ts'
 
-// Shared parts of the pages that mailed links open and of the pages for requesting such links, both for accounts and
-// for users of solutions.
+// Parts that the pages opened by mailed links share with the pages for requesting such links, both for accounts and for
+// users of solutions.
 
 /**
  * The page that a link opens first: `{path}#token=…`. Its script (control-center/web/scripts/send-fragment.ts) sends
- * the token in a form, so that the token is never part of an address or in the logs of servers and proxies.
+ * the token in a form, so that the token is never part of a URL or in the logs of servers and proxies.
  * @param path the form's target
  */
 export function showOpened(ctx: Context, path: string, heading: string, said: string): void {
   sendPage(ctx, { template: 'link-opened', heading, model: { path, said } }, null)
 }
 
-/** The appearance of the solution that the user belongs to; null: the control center's. */
+/** The appearance of the solution that the user belongs to; null for the control center's own appearance. */
 type PageBrand = NonNullable<ShownPage['brand']> | null
 
 export type Said = {
   readonly said: string
-  /** Whether to link to the sign-in page. Users of solutions don't have one. */
+  /** Whether to link to the sign-in page. Users of solutions don't have a sign-in page here. */
   readonly isOfAccount: boolean
 }
 
@@ -31,7 +31,7 @@ export function showSaid(ctx: Context, heading: string, model: Said, status = 20
   sendPage(ctx, { template: 'link-said', heading, model, status, brand }, null)
 }
 
-/** Shows the same page for a link that never existed, so that nobody learns which links exist. */
+/** Shows the same page for a link that never existed, so that the page doesn't reveal which links exist. */
 export function showOver(ctx: Context, model: Said): void {
   showSaid(ctx, textFor(ctx)('userlink.over'), model, 404)
 }

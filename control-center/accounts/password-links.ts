@@ -5,13 +5,13 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Links with which users who forgot the password of their account choose a new one. A token has 256 random bits, and
- * only its hash is stored. A link can be used once, and is invalidated when the account's password or address changes.
+ * Password reset links for accounts. A token has 256 random bits, and only its hash is stored. A link can be used once,
+ * and is invalidated when the account's password or address changes.
  */
 export interface PasswordLinks {
   /**
-   * @returns the link's token; null if the account already has three open links. Otherwise anyone could flood the
-   *   mailbox by requesting mails.
+   * @returns the link's token; null if the account already has three open links. The limit prevents others from
+   *   flooding the mailbox with requested mails.
    */
   create(uid: string): Promise<string | null>
   /**

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
 /**
- * Password reset requests, which anyone can send. They are answered before they are processed, so that neither the
- * answer nor its timing reveals which accounts exist.
+ * Password reset requests, which anyone can send. The response is sent before they are processed, so that neither the
+ * response nor its timing reveals which accounts exist.
  */
 export interface RequestQueue<Request> {
   /** Adds a request. If the queue is full, the request is dropped; the user can send it again. */

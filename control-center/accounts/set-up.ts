@@ -18,7 +18,10 @@ export interface SetUp {
   readonly shown: { readonly code: string } | { readonly file: string } | null
 }
 
-/** Creates a new code at each start until an account exists. @param terminal whether someone reads the output */
+/**
+ * Creates a new code each time the control center starts, until an account exists. @param terminal whether a person
+ * reads the output
+ */
 export async function openSetUp(db: CenterDatabase, home: string, terminal: boolean): Promise<SetUp> {
   const isOpen = async () => (await db.selectFrom('users').select('uid').limit(1).executeTakeFirst()) === undefined
   const file = join(home, 'set-up-code')

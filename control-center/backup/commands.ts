@@ -58,7 +58,7 @@ export async function runRestore(words: readonly string[], terminal: Terminal): 
     const { manifest } = await restore(CONTROL_CENTER, { settings, file, replace: false, force: false, onPart })
     progress.end()
     const { createdAt, solhost } = manifest
-    terminal.out(`Restored the control center of ${createdAt} (Solhost ${solhost}): ${contentOf(manifest)}.\n`)
+    terminal.out(`Restored the control center as of ${createdAt} (Solhost ${solhost}): ${contentOf(manifest)}.\n`)
     terminal.out(
       'Tokens, members, sessions and invitations are as they were at that time. Revoke again any that were revoked since then.\n',
     )

@@ -19,8 +19,8 @@ const TELEMETRY: SavedTables = {
 }
 
 /**
- * Everything that a backup of the control center contains. Bundles and artifacts are in its tables; its folder has
- * nothing else to save.
+ * Everything that a backup of the control center contains. Bundles and artifacts are in its tables; its folder contains
+ * nothing else that must be saved.
  */
 export const CONTROL_CENTER: Saved = {
   name: 'control center',

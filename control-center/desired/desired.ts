@@ -7,7 +7,7 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockPackage, lockVersion } from '../packages/version-lock.ts'
 import type { Signing } from '../signing/signing.ts'
 
-/** The desired state of an environment before the fields that signing adds. */
+/** The desired state of an environment, without the fields that signing adds. */
 export type DesiredContent = { readonly solutions: DesiredState['solutions']; readonly settings: DesiredSettings }
 
 /** Until something is requested for the environment, `number` is 0 and `issuedAt` is null. */
@@ -21,8 +21,8 @@ export interface DesiredStates {
    * are applied sequentially. The environment's token gets read access to the solutions in the statement.
    * @param change returns null to leave the statement unchanged
    * @param isBack the change restores earlier versions, whose packages may have been deleted
-   * @throws ERR_REQUEST_INVALID if the statement would be too long, or would name too many solutions
-   * @throws ERR_VERSION_NOT_FOUND if it names a version that was deleted in the meantime
+   * @throws ERR_REQUEST_INVALID if the statement would be too long, or would contain too many solutions
+   * @throws ERR_VERSION_NOT_FOUND if it contains a version that was deleted in the meantime
    */
   change(
     environment: string,
@@ -34,7 +34,7 @@ export interface DesiredStates {
   /** The sequence numbers of all environments, in one query. */
   numbers(): Promise<ReadonlyMap<string, number>>
   /**
-   * The name of an environment that should run a version; null if there is none. Checked before a version is deleted.
+   * The name of one environment that should run a version; null if there is none. Checked before a version is deleted.
    */
   readonly holder: VersionHolder
 }

@@ -21,7 +21,7 @@ export type DesiredPageParts = {
   readonly bundleChecks: Pick<BundleChecks, 'manifestOf'>
 }
 
-/** The pages for an environment's desired state, which also show the reports of its nodes, and its settings. */
+/** The pages for an environment's desired state and settings. They also show the reports from its nodes. */
 export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): void {
   const { environments, desiredStates, reports, packages, bundleChecks } = parts
 

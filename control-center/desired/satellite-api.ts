@@ -107,7 +107,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /bundles/:sha256',
       {
-        summary: 'Download a bundle that the desired state names',
+        summary: 'Download a bundle that is in the desired state',
         right: null,
         answers: { 200: { description: 'the bundle', type: 'application/zip' } },
       },

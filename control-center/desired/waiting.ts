@@ -1,7 +1,7 @@
 import { repeat } from '../../base/work/repeat.ts'
 
 /**
- * Satellites that wait for a newer statement of their environment (long polling). One database query serves all of
+ * Satellites that wait for a newer statement for their environment (long polling). One database query serves all of
  * them.
  */
 export interface Waiting {
@@ -21,8 +21,8 @@ export interface Waiting {
 const POLL_EVERY = 1000
 
 /**
- * Maximum waiting requests per environment, so that a token can't hold open any number of them. Above it, the oldest
- * request is answered, and its Satellite asks again.
+ * Maximum waiting requests per environment, so that anyone with a token can't hold an unlimited number of requests
+ * open. Above this number, the oldest request gets its response, and its Satellite sends a new one.
  */
 const MOST_WAITING = 100
 

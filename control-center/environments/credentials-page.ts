@@ -17,7 +17,7 @@ export type CredentialPageParts = {
 }
 
 /**
- * Credentials for Satellites and the container runtime: remote environment tokens, passwords and access keys of
+ * Credentials for Satellites and the container runtime: remote environment tokens, passwords and access keys for
  * registries (guide 5.4).
  */
 export function addCredentialPages(pages: PageRouter, parts: CredentialPageParts): void {

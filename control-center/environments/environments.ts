@@ -16,7 +16,7 @@ export const EnvironmentName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
 
-/** A place where solutions of an organisation run. `organisation` is the organisation's id. */
+/** A place where an organisation's solutions run. `organisation` is the organisation's id. */
 export type Environment = {
   readonly id: string
   readonly organisation: string
@@ -43,7 +43,7 @@ export interface Environments {
   /** The solutions that the environment's token may read and sign users in to. */
   solutions(id: string): Promise<readonly string[]>
   addSolution(id: string, solution: string): Promise<void>
-  /** @returns false if the solution was not one of them */
+  /** @returns false if the environment didn't have this solution */
   removeSolution(id: string, solution: string): Promise<boolean>
 }
 

@@ -13,9 +13,9 @@ export type LoginPageVersion = {
   readonly publishedBy: string
 }
 
-/** The login pages of solutions that use PLATFORM_CLOUD. */
+/** The login pages for solutions that use PLATFORM_CLOUD. */
 export interface LoginPages {
-  /** The page that users see. If nothing was published yet, it has number 0 and the first design. */
+  /** The page that users see. If no version has been published yet, the page has number 0 and the default design. */
   published(place: Place): Promise<{ readonly number: number; readonly design: Design }>
   /** The last ten versions, newest first. */
   history(place: Place): Promise<readonly LoginPageVersion[]>
@@ -30,7 +30,7 @@ export interface LoginPages {
   draft(place: Place, person: string): Promise<Design | null>
   keepDraft(place: Place, person: string, design: Design): Promise<void>
   dropDraft(place: Place, person: string): Promise<void>
-  /** Removes drafts that haven't changed for a month. */
+  /** Removes drafts that haven't been changed for a month. */
   sweep(): Promise<void>
 }
 

@@ -12,8 +12,8 @@ import { type Design, type Palette, TEXT_LOCALES, type TextLocale, type TextName
 
 /*
  * Converts a design into a login template that follows the rules in design section 8. Texts become i18n keys, so that
- * the platform that shows the page escapes them as plain text, exactly once. The markup itself contains only the
- * design's colours, names and image, each in a form that has no special meaning in HTML or CSS.
+ * the host that shows the page escapes them as plain text, exactly once. The markup itself contains only the design's
+ * colours, names and image, each in a form that has no special meaning in HTML or CSS.
  */
 
 const templates = loadTemplates([SHARED_PAGES, new URL('template/', import.meta.url)])
@@ -44,7 +44,7 @@ const LONGEST_TEMPLATE = 256 * 1024
 
 type Texts = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** @param forgot address of the page for requesting a new password; null if no mails are sent */
+/** @param forgot URL of the page for requesting a new password; null if no mails are sent */
 export function renderDesign(design: Design, forgot: string | null): LoginPageAnswer {
   const has = (name: TextName) => TEXT_LOCALES.some((locale) => textOf(design, locale, name) !== undefined)
   const template = templates.render('login-page', {
@@ -83,7 +83,7 @@ export function compileDesign(design: Design, forgot: string | null): { template
   throw new TypeError(`a designed login page violates the template rules: ${JSON.stringify(warnings)}`)
 }
 
-/** CSS that sets the colours of the platform's pages to the colours of a design. */
+/** CSS that gives the platform's pages the colours of a design. */
 export function paletteStyles({ colours: { light, dark } }: Pick<Design, 'colours'>): string {
   return `:root { ${variablesOf(light)} }
 @media (prefers-color-scheme: dark) { :root { ${variablesOf(dark ?? light)} } }`

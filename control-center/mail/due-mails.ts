@@ -5,8 +5,8 @@ import type { MailTables } from './tables.ts'
 /** Selects the mails to send next. */
 export interface DueMails {
   /**
-   * Round-robin over the organisations, oldest mail first. An organisation with one mail doesn't have to wait for
-   * another organisation's thousand.
+   * Round-robin over the organisations, oldest mail first. So an organisation's only mail doesn't have to wait for
+   * another organisation's thousand mails.
    * @param now in epoch ms
    */
   next(now: number, most: number): Promise<readonly MailTables['mails'][]>
@@ -38,7 +38,7 @@ export function createDueMails(db: CenterDatabase): DueMails {
   }
 }
 
-/** The first mail of each list, then the second of each, and so on. */
+/** The first mail of each list, then the second mail of each list, and so on. */
 function turns<T>(lists: readonly (readonly T[])[]): readonly T[] {
   const longest = Math.max(0, ...lists.map(({ length }) => length))
   return Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list.slice(turn, turn + 1))).flat()

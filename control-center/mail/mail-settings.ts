@@ -13,7 +13,7 @@ export type MailSettings = {
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }
-  /** Mails that one organisation may send per hour. */
+  /** Maximum mails that an organisation may send per hour. */
   readonly hourly: number
 }
 
@@ -44,11 +44,11 @@ export const MAIL_PROPERTIES = {
     default: String(MAILS_HOURLY),
     read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
     form: 'a whole number, 1 to 9999999',
-    what: 'maximum mails per organisation and hour sent by its members, and separately the same number requested on its login pages',
+    what: 'maximum mails per organisation and hour, counted separately for mails that members send and mails that users request on login pages',
   },
 } as const satisfies Record<string, Property>
 
-/** Null: no mails are sent. A mail server without a sender is an error, which `mailFaults` reports. */
+/** Null if no mails are sent. A mail server without a sender is an error, which `mailFaults` reports. */
 export function mailSettingsOf(values: Values): MailSettings | null {
   const { SMTP_URL: server, MAIL_FROM: from } = values
   return server === null || from === null ? null : { ...server, from, hourly: values.MAILS_HOURLY }

@@ -17,7 +17,7 @@ export interface Mail {
   /**
    * Resolves when the mail is stored in the database. It is sent from there, and retried for three days.
    * @param origin who the mail is sent for; if omitted, the control center itself
-   * @throws ERR_MAIL_UNAVAILABLE if no mail server is set up, or too many mails are queued
+   * @throws ERR_MAIL_UNAVAILABLE if no mail server is configured, or too many mails are queued
    * @throws ERR_THROTTLED as `needShare`
    */
   send(mail: MailText, origin?: MailOrigin): Promise<void>
@@ -38,7 +38,7 @@ export type MailQueue = Mail & {
   start(): () => Promise<void>
 }
 
-/** Maximum queued mails of all organisations; further mails are refused. */
+/** Maximum queued mails for all organisations together; further mails are refused. */
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /**
@@ -56,7 +56,7 @@ const LOOK_EVERY = 30_000
 export type MailParts = {
   readonly db: CenterDatabase
   readonly key: PlatformKey
-  /** Null: no mail server is set up. */
+  /** Null if no mail server is configured. */
   readonly handOver: ((mail: MailText) => Promise<HandedOver>) | null
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   /** `MAILS_HOURLY`, unless it is the default. */
@@ -107,7 +107,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     for (;;) {
       const rows = await due.next(now(), AT_ONCE)
       await Promise.all(rows.map((row) => tryOne(row, handOver)))
-      // The remaining mails stay in the database until the next start.
+      // The remaining mails stay in the database until the control center starts again.
       if (rows.length === 0 || isStopped) return
     }
   }

@@ -9,7 +9,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 /** An invited person who has not responded yet. Times are epoch milliseconds. */
 export type Invitation = {
   readonly id: string
-  /** In lower case. It becomes the username of the account that accepting creates. */
+  /** In lower case. If accepting the invitation creates an account, this is its username. */
   readonly email: string
   readonly role: Role
   /** The actor's name, as in the audit log. */

@@ -6,7 +6,7 @@ import type { Memberships, Organisation } from '../access/organisation.ts'
 import type { Role } from '../access/roles.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** Part of addresses. Chosen here: the same syntax as solution names, but without the rules for host names. */
+/** Part of URLs. Chosen here: the same syntax as solution names, but without the rules for host names. */
 export const OrganisationName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')

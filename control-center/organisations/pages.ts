@@ -11,7 +11,7 @@ export function addOrganisationPages(
   router: Router,
   { organisations }: OrganisationPageParts,
 ): void {
-  // The address without a path redirects to the user's only organisation, or to the list of organisations.
+  // The URL without a path redirects to the user's only organisation, or to the list of organisations.
   router.get('/', async (ctx) => {
     requireNavigation(ctx)
     const caller = callerOf(ctx)

@@ -1,7 +1,7 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
 type OrganisationTables = {
-  /** `name` is part of addresses and never changes. */
+  /** `name` is part of URLs and never changes. */
   organisations: { id: string; name: string; title: string; created_at: number }
   /** `uid` references the table `users`. */
   members: { organisation: string; uid: string; role: string; created_at: number }

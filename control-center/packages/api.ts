@@ -53,7 +53,7 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
     bundleChecks.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
   }
 
-  /** @param name null: use the name in the manifest */
+  /** @param name null to use the name in the manifest */
   async function upload({ who, body, names, ctx }: Asked, name: string | null) {
     names.target = name ?? (await bundleChecks.nameOf(body))
     const keep = () => packages.upload(who.organisation.id, body, name, who.name)

@@ -21,8 +21,8 @@ export type BundleFindings = {
 }
 
 /**
- * Reads a stored bundle. It is called when it is the page's turn: anyone who can see a page can send many requests, and
- * those that wait must not hold bundles in memory.
+ * Reads a stored bundle. It is called only when it is the page's turn. Anyone who can see a page can send many
+ * requests, and queued requests must not hold bundles in memory.
  */
 export type StoredBundle = () => Promise<Uint8Array>
 
@@ -103,7 +103,7 @@ export function createBundleChecks(
     }
   }
 
-  /** Makes room for all of them together, since they are unpacked at the same time. */
+  /** Makes room for all bundles together, because they are unpacked at the same time. */
   function needRoomFor(...bundles: readonly Uint8Array[]): void {
     const bytes = bundles.map(({ length }) => Math.min(length * UNPACKED, limits.BUNDLE_UNPACKED))
     needRoom(bytes.reduce((sum, one) => sum + one, 0))

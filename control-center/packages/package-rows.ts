@@ -66,7 +66,8 @@ export function createPackageRows(db: CenterDatabase, now: () => number = Date.n
 
   return {
     async list(organisation) {
-      // Joins each package with its newest version, or with several if they were uploaded in the same millisecond.
+      // Joins each package with its newest version, or with several versions if they were uploaded in the same
+      // millisecond.
       const rows = await db
         .selectFrom('packages')
         .leftJoin('package_versions', (join) =>

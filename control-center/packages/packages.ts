@@ -33,7 +33,7 @@ export type VersionHolder = (
 export type Packages = Pick<PackageRows, 'list' | 'find' | 'findVersion' | 'bundle' | 'stamp'> & {
   /**
    * Checks a bundle in the same way as a host, and stores it.
-   * @param expectedName the name in the address; null: the name in the bundle's manifest
+   * @param expectedName the name in the path; null to use the name in the bundle's manifest
    * @throws ERR_NAME_DIFFERS, ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED with every error, ERR_MEMORY_FULL,
    *   ERR_SANDBOX_BUSY
    */
@@ -93,7 +93,7 @@ export function createPackages(
   }
 }
 
-/** The package name in an address. @throws ERR_NOT_FOUND for an invalid name */
+/** The package name in a path. @throws ERR_NOT_FOUND for an invalid name */
 export function packageNameOf(params: { readonly name?: string }): string {
   const name = SolutionName.safeParse(params.name)
   if (name.success) return name.data

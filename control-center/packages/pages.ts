@@ -55,13 +55,13 @@ export function addPackagePages(pages: PageRouter, { packages, bundleChecks }: P
   }
 }
 
-/** The heading, links and tabs that all pages of a package share. */
+/** The heading, links and tabs that all of a package's pages share. */
 export function frameOf(organisation: string, name: string, title: string, tab: 'versions' | 'artifacts' | null) {
   const list = `/o/${organisation}/packages`
   return { list, base: `${list}/${name}`, api: `/api/organisations/${organisation}/packages/${name}`, name, title, tab }
 }
 
-/** The versions that the address names; by default, the newest one and the one before it. */
+/** The versions in the URL; by default, the newest version and the one before it. */
 function chosenVersions({ query }: Context, versions: readonly PackageVersion[]): readonly [from: string, to: string] {
   const named = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined)
   return [named(query.from) ?? versions[1]?.sha256 ?? '', named(query.to) ?? versions[0]?.sha256 ?? '']

@@ -7,7 +7,7 @@ export const CENTER_GUIDES = {
   'change-password': 'control-center#accounts-and-passwords',
   credentials: 'control-center#roles-and-permissions',
   desired: 'control-center#from-an-environment-to-a-satellite',
-  'desired-oauth': 'control-center#settings-of-an-environment',
+  'desired-oauth': 'control-center#environment-settings',
   environment: 'control-center#from-an-environment-to-a-satellite',
   environments: 'control-center#from-an-environment-to-a-satellite',
   error: 'control-center',

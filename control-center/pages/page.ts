@@ -28,7 +28,7 @@ export type ShownPage = {
   readonly frames?: boolean
 }
 
-/** A template that is rendered without the surrounding page, and its data. */
+/** A template that is rendered without the surrounding page, and the template's data. */
 export type RenderedPart = Pick<ShownPage, 'heading' | 'model'> & { readonly template: string }
 
 /** A text in the reader's language. */

@@ -50,9 +50,9 @@ export interface Artifacts {
     name: string,
     id: string,
   ): Promise<{ readonly name: string; readonly bytes: Uint8Array }>
-  /** For an image, deletes only the record; the image stays in its registry. @throws ERR_NOT_FOUND */
+  /** For an image, deletes only the row; the image stays in its registry. @throws ERR_NOT_FOUND */
   remove(organisation: string, name: string, id: string): Promise<void>
-  /** The number of artifacts of a version. `from` may be a transaction. */
+  /** The number of artifacts that were built from a version. `from` may be a transaction. */
   countOf(from: CenterDatabase, organisation: string, name: string, sha256: string): Promise<number>
 }
 

@@ -1,7 +1,7 @@
 import { packFiles } from '../../base/bundles/pack.ts'
 import type { BuildStamp } from '../packages/build-stamp.ts'
 
-/** The image folder for built-in solutions, which is the host's `SOLUTIONS_FOLDER` in the image. */
+/** The folder in the image for built-in solutions, to which the image's `SOLUTIONS_FOLDER` is set. */
 export const SOLUTIONS_FOLDER = '/usr/local/solutions'
 
 export type ContextParts = {

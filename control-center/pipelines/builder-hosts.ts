@@ -11,7 +11,7 @@ import { readHostPort } from '../../runtime/host-port.ts'
 /** The hosts that pipelines may connect to: registries, and hosts that registries redirect a builder to. */
 export interface BuilderHosts {
   /**
-   * Resolves a host once and returns the addresses that a builder may connect to. Members of any organisation can name
+   * Resolves a host once and returns the addresses that a builder may connect to. Members of any organisation can enter
    * a host. So addresses of this machine and of private networks are refused unless the operator lists the host.
    * @throws ERR_OUTBOUND_PRIVATE, with the entry that the operator can add to the list
    * @throws the resolver's error if the name can't be resolved here
@@ -69,7 +69,8 @@ export function createBuilderHosts(
 }
 
 /**
- * The registry in an image's name; null if the name includes none, in which case the builder uses its default registry.
+ * The registry in an image's name; null if the name doesn't include a registry, in which case the builder uses its
+ * default registry.
  */
 export function registryOfImage(image: string): string | null {
   const [first = '', ...rest] = image.split('/')

@@ -17,7 +17,8 @@ import type { UpstreamProxy } from './upstream-proxy.ts'
 /**
  * An HTTP proxy on loopback for one builder while it runs. It resolves each name once, checks name, port and all
  * addresses as `BuilderHosts` does, and connects to the checked addresses. So neither a redirect nor DNS rebinding can
- * give the builder access to a private network. Requests without the proxy's password are refused without a reason.
+ * give the builder access to a private network. Requests without the proxy's password are refused, and the response
+ * contains no reason.
  */
 export type BuilderProxy = {
   /** Environment variables for the builder, replacing all other proxy variables. */
@@ -40,7 +41,7 @@ export type BuilderProxyOptions = {
   readonly fence: BuilderFence | null
 }
 
-/** Maximum concurrent connections of one builder: buildah copies a few layers in parallel. */
+/** Maximum concurrent connections from one builder: buildah copies a few layers in parallel. */
 const MOST_CONNECTIONS = 64
 /** In ms: a registry may need time to process a layer it received. */
 const IDLE_TIME = 5 * 60_000
@@ -115,7 +116,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
       if (socket.destroyed) return void far.destroy()
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       if (head.length > 0) far.write(head)
-      // `destroySoon` still sends the data that one side wrote before it closed.
+      // `destroySoon` still sends the data that either side wrote before it closed.
       socket.on('close', () => far.destroySoon())
       far.on('close', () => socket.destroySoon())
       socket.pipe(far).pipe(socket)

@@ -119,7 +119,7 @@ function runCommand({ cloudUrl, cloudPublicKey }: InformationParts, image: strin
   ].join(next)
 }
 
-/** Registries on loopback, which tests and trials use, have no certificate. */
+/** Registries on loopback, which are used for tests and trials, have no certificate. */
 export function hasNoTls(host: string): boolean {
   return isLoopback(host.replace(/:\d+$/, ''))
 }

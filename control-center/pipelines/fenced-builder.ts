@@ -1,7 +1,7 @@
 /*
  * A separate program that runs a builder in the network namespace it was started in, which has only loopback. It relays
- * the builder's proxy connections to the proxy's Unix socket, because Unix sockets work across network namespaces.
- * The environment variable WAY_OUT has the settings; the arguments are the builder's command.
+ * the builder's proxy connections to the proxy's Unix socket, because Unix sockets work across network namespaces. The
+ * environment variable WAY_OUT contains the settings; the arguments are the builder's command.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -64,7 +64,7 @@ async function runFenced({ socket: file, port, login, places }: WayOut): Promise
 }
 
 function join(near: Socket, far: Socket): void {
-  // `destroySoon` still sends the data that one side wrote before it closed.
+  // `destroySoon` still sends the data that either side wrote before it closed.
   near.on('error', () => near.destroy()).on('close', () => far.destroySoon())
   far.on('error', () => far.destroy()).on('close', () => near.destroySoon())
   near.pipe(far).pipe(near)

@@ -20,7 +20,7 @@ export interface RunBuilder {
   withLogin<T>(work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>): Promise<T>
   /**
    * Pulls the base image and returns its id. An image with ONBUILD instructions is refused: its instructions would run
-   * here, on our network, and anyone who may choose the base image could supply them.
+   * here, on our network, and anyone who may choose the base image could write them.
    * @returns null for `scratch` and for local images, which belong to the operator
    */
   pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null>
@@ -105,7 +105,7 @@ export function createRunBuilder(
     await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
     if (id === undefined)
       throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not print the id of the image that it pulled.')
-    // In the printed JSON, every key starts a line, and a string value can't.
+    // In the printed JSON, every key starts a line, whereas a string value can't start a line.
     const found: string[] = []
     const look = (line: string) => {
       if (/^\s*"OnBuild":/.test(line)) found.push(line)

@@ -7,7 +7,7 @@ import type { CenterDatabase } from '../database/tables.ts'
  * isn't renewed expires. Its process has then exited, and any other process may mark its runs as interrupted.
  */
 export interface RunLeases {
-  /** Serialises the start of runs: waits until concurrent transactions that start a run have ended. */
+  /** Makes runs start sequentially: waits until concurrent transactions that start a run have ended. */
   lockPlaces(transaction: CenterDatabase): Promise<void>
   /** Leases a run to this process. */
   add(transaction: CenterDatabase, run: string): Promise<void>

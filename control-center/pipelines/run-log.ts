@@ -44,7 +44,7 @@ export function createRunLog(
   function writeSoon(): void {
     writing ??= write()
       .catch((error: Error) => {
-        // If the lines can't be stored, the run continues without them: its result matters more.
+        // If the lines can't be stored, the run continues without them, because its result is more important.
         written = lines.length
         log.error({ run, message: error.message }, 'lines of a pipeline run could not be written')
       })

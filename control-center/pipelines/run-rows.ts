@@ -21,7 +21,7 @@ export type Run = {
   readonly stamp: BuildStamp
   readonly startedAt: number
   readonly endedAt: number | null
-  /** The user or token, named as in the audit log. */
+  /** The user or token, in the form used in the audit log. */
   readonly startedBy: string
 }
 
@@ -54,7 +54,7 @@ export interface RunRows {
   uses(db: CenterDatabase, organisation: string, name: string, sha256: string): Promise<boolean>
 }
 
-/** Maximum runs stored per pipeline; a further run deletes the oldest. */
+/** Maximum runs stored per pipeline; when it is reached, each new run deletes the oldest one. */
 const MOST_KEPT = 100
 const MOST_WAITING = 20
 /** Maximum active and queued runs per organisation, so that every organisation gets its turn. */

@@ -16,7 +16,7 @@ import type { RunTask } from './run-task.ts'
 /** Creates the functions that perform one run's steps. */
 export type StepWork = (task: RunTask) => {
   isSetUp(step: RunStep): boolean
-  /** @throws PlatformError, whose message says why the step failed */
+  /** @throws PlatformError, whose message explains why the step failed */
   perform(step: RunStep): Promise<void>
   /** Deletes the run's files and its image in the builder's storage. Never rejects. */
   tidyUp(): Promise<void>
@@ -53,7 +53,7 @@ function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunSte
     ...{ organisation, package: name, sha256: run.sha256, version: run.version },
     ...{ pipeline: pipeline.name, run: run.number },
   }
-  /** A random name, so that no other run can build on this run's image. */
+  /** A random name, so that other runs can't build on this run's image. */
   const local = `${RUN_IMAGES}${randomUUID()}`
   /** Clean-up also runs after a cancel. If it fails, the leftover image only takes up space. */
   const quietly = { signal: new AbortController().signal, say: () => {} }

@@ -5,7 +5,7 @@ import type { RunLeases } from './run-leases.ts'
 import type { Run, RunRows } from './run-rows.ts'
 import type { RunWaits } from './run-waits.ts'
 
-/** Runs that this control center doesn't perform, because another one does or they have ended. */
+/** Runs that this control center doesn't perform, because another control center does or because they have ended. */
 export interface RunsElsewhere {
   /**
    * Requests a cancel. The process that performs the run sees the request when it next renews the lease. If that

@@ -18,7 +18,10 @@ export type Registry = {
   readonly namespace: string
   /** Null for Amazon ECR. */
   readonly username: string | null
-  /** The last characters of the access key ID, to tell keys apart. Null for registries other than Amazon ECR. */
+  /**
+   * The last characters of the access key ID, so that users can distinguish keys. Null for registries other than Amazon
+   * ECR.
+   */
   readonly keyEnd: string | null
   readonly createdAt: number
   readonly changedAt: number
@@ -33,7 +36,7 @@ export type RegistryKeys = AccessKeys | RegistryLogin
 export type NewRegistry = Pick<Registry, 'name' | 'host' | 'namespace'> & { readonly keys: RegistryKeys }
 
 /**
- * The registries that pipelines push images to and that Satellites pull them from. `organisation` is always the
+ * The registries to which pipelines push images, and from which Satellites pull them. `organisation` is always the
  * organisation's id.
  */
 export interface Registries {

@@ -11,7 +11,7 @@ export type ShownVersion = DesiredVersion & { readonly uploadedAt: number | null
 /**
  * What a rollout changes in environments that currently have the same version.
  *
- * `first`: they have no version yet. `same`: they already have this one. `gone`: one of the versions is no longer
+ * `first`: they have no version yet. `same`: they already have this version. `gone`: one of the versions is no longer
  * stored. `busy`: the versions can't be compared now. `many`: there are too many different versions.
  */
 export type RolloutChange = {
@@ -19,7 +19,7 @@ export type RolloutChange = {
   readonly from: ShownVersion | null
   readonly to: ShownVersion
   readonly state: 'first' | 'same' | 'gone' | 'busy' | 'many' | 'compared'
-  /** Names the files that differ, without their lines; null unless the state is `compared`. */
+  /** The files that differ, without their lines; null unless the state is `compared`. */
   readonly difference: VersionDifference | null
   /** Whether the new version was uploaded before the current one. */
   readonly isOlder: boolean

@@ -3,7 +3,7 @@ import type { StepFailure } from './rollouts.ts'
 
 /**
  * The version of a solution that an environment should run. If `sha256` is null, no particular version is requested, or
- * no longer.
+ * the request was withdrawn.
  */
 export type Asked = {
   readonly solution: string
@@ -53,7 +53,9 @@ export const CHANGED: StepFailure = {
   faults: [],
 }
 
-/** The failure of an environment that did not answer in time, with the environment's own reason if it reported one. */
+/**
+ * The failure of an environment that did not respond in time, with the reason that the environment reported, if any.
+ */
 export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)
   const message =

@@ -42,7 +42,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
 
   pages.ofOrganisation('/rollouts/new', 'rollouts', (ctx, text, member) => choicePage(ctx, text, member, null))
 
-  // The choice is in the address, so that users can change it by going back in the browser.
+  // The selection is in the URL, so that users can change it by going back in the browser.
   pages.ofOrganisation('/rollouts/review', 'rollouts', async (ctx, text, member) => {
     const { organisation } = member
     const asked = versionOf(oneOf(ctx.query.version))
@@ -76,7 +76,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
     return { template: 'rollout', ...page, model }
   })
 
-  // The open page polls this route.
+  // An open page polls this route.
   router.get('/o/:organisation/rollouts/:rollout/progress.json', async (ctx) => {
     requireDataRequest(ctx)
     if (callerOf(ctx)?.kind !== 'person') throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in first.')

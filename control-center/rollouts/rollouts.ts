@@ -22,7 +22,7 @@ export type StepState = (typeof STEP_STATES)[number]
 
 export const PACES = ['one-by-one', 'all'] as const
 
-/** Why an environment failed: the Satellite's reason, or ours if it reported none. */
+/** Why an environment failed: the reason that the Satellite reported, or otherwise the control center's own reason. */
 export type StepFailure = {
   readonly code: 'refused' | 'silent' | 'changed' | 'statement'
   readonly message: string

@@ -108,7 +108,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     await rollouts.changeStep(rollout.id, position, ['undoing'], change)
   }
 
-  /** Ends a step when its nodes have reported, or when it times out. */
+  /** Ends a step when its environment's nodes have reported, or when it times out. */
   async function settle(rollout: Rollout, step: RolloutStep, done: StepState, failed: StepState): Promise<void> {
     const { number, environment } = step
     const isBack = done === 'undone'

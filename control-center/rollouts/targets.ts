@@ -17,7 +17,10 @@ export function isProduction({ name, type }: Pick<Environment, 'name' | 'type'>)
   return type === 'prod' || (type !== 'preprod' && PRODUCTION.test(name))
 }
 
-/** Sorts the environments in the usual order of a rollout: from development to production, then by name. */
+/**
+ * Sorts the environments in the usual order of a rollout: from development to production; environments of the same type
+ * are sorted by name.
+ */
 export function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(
   environments: readonly One[],
 ): readonly One[] {
@@ -26,9 +29,9 @@ export function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(
 }
 
 /**
- * Sorts the environments as the query specifies: `environment` names each chosen one, `position-{name}` its position.
- * Environments without a position follow those that have one, in their usual order.
- * @param suggested the environments to choose if the query names none. Production environments are never among them.
+ * Sorts the environments as the query specifies: `environment` is the name of each chosen environment, and
+ * `position-{name}` is its position. Environments without a position follow those that have one, in their usual order.
+ * @param suggested the environments to choose if the query contains none. Production environments are never among them.
  */
 export function targetsIn(
   query: TargetQuery,

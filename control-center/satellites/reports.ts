@@ -5,7 +5,7 @@ import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 /** A node's last report. `seenAt` is the time it arrived, in epoch ms. */
 export type NodeReport = Report & { readonly seenAt: number }
 
-/** Stores the reports of Satellites. */
+/** Stores the reports from Satellites. */
 export interface Reports {
   /** Stores the report of a node, and updates its environment's state from the reports of all nodes. */
   take(environment: string, report: Report): Promise<void>
@@ -93,7 +93,7 @@ export function createReports(
 export type EnvironmentHealth = {
   readonly health: Report['health']
   readonly findings: readonly string[]
-  /** Number of nodes that count as running. */
+  /** The number of nodes that count as running. */
   readonly nodes: number
 }
 

@@ -2,8 +2,9 @@ import type { Steps } from '../../base/database/migrations.ts'
 
 type SatelliteTables = {
   /**
-   * The last report of each node of an environment: a `Report` as JSON, and the fields that determine the environment's
-   * health, including the findings as JSON. These fields are null in reports that earlier versions stored.
+   * The last report from each node in an environment: a `Report` as JSON, and the fields that determine the
+   * environment's health, including the findings as JSON. These fields are null in reports that earlier versions
+   * stored.
    */
   satellite_reports: {
     environment: string

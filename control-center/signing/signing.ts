@@ -29,8 +29,8 @@ const PrivateKey = z.object({
 })
 
 /**
- * Creates the key at the first start, and stores it encrypted with the platform key. So someone who only has a copy of
- * the database can't sign anything.
+ * Creates the key when the control center first starts, and stores it encrypted with the platform key. So someone who
+ * only has a copy of the database can't sign anything.
  * @throws ERR_PLATFORM_KEY if the stored key can't be decrypted
  */
 export async function openSigning(db: CenterDatabase, key: PlatformKey): Promise<Signing> {

@@ -1,12 +1,12 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 
-/** A solution, identified by the names in addresses. */
+/** A solution, identified by the names in a URL. */
 export type NamedSolution = { readonly organisation: string; readonly solution: string }
 
 /**
- * The address at which a solution's users request a new password. Its signature shows that the control center created
- * the address for this solution's login page. Only with a valid signature does the page have the login page's design.
- * Otherwise, it looks the same for every solution, so that nobody learns which organisations and solutions exist.
+ * The URL at which a solution's users request a password reset. Its signature shows that the control center created the
+ * URL for this solution's login page. Only with a valid signature does the page have the login page's design.
+ * Otherwise, it looks the same for every solution, so that it doesn't reveal which organisations and solutions exist.
  */
 export interface ForgotAddress {
   of(origin: string, names: NamedSolution): string

@@ -15,7 +15,7 @@ import { createSendLinks, type SendLinks } from './send-links.ts'
 import { createSolutionUsers, type SolutionUsers } from './solution-users.ts'
 import { createUserLinks, type UserLinks } from './user-links.ts'
 
-/** The parts of PLATFORM_CLOUD: users, roles and login pages of solutions. */
+/** The parts of PLATFORM_CLOUD: solutions' users, roles and login pages. */
 export type CloudParts = {
   readonly knownSolutions: KnownSolutions
   readonly solutionUsers: SolutionUsers
@@ -42,7 +42,7 @@ export type CloudNeeds = {
 
 /**
  * Failed attempts per Satellite in THROTTLE_WINDOW, as a multiple of THROTTLE_NETWORK. Chosen here: a Satellite can
- * report any client address, so all its attempts together need a limit. The limit is so high that a single network
+ * report any client address, so the total of its attempts needs a limit. This limit is so high that a single network
  * reaches its own limit first.
  */
 const NETWORKS_OF_SATELLITE = 20

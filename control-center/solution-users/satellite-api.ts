@@ -136,7 +136,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         const { environment, place } = asked
         const { username, password, custom = {}, address } = given.body
         // Attempts are counted per environment, so that the addresses and names that a Satellite reports can't lock
-        // anyone out in another one.
+        // anyone out in another environment.
         const from = {
           source: `cloud ${environment.id} ${place.solution}`,
           address: `${environment.id} ${networkOf(address)}`,

@@ -50,7 +50,7 @@ export const NewSolutionUser = z
     invite: z
       .boolean()
       .default(false)
-      .describe('create a link for choosing a password: sent by mail if possible, otherwise returned'),
+      .describe('create a link for choosing a password: sent by email if possible, otherwise returned'),
   })
   .meta({ id: 'NewSolutionUser' })
 

@@ -6,7 +6,7 @@ import { CENTER_TEXTS } from '../web/render.ts'
 import type { LinkKind, UserLinks } from './user-links.ts'
 import type { SolutionUser } from './user-rows.ts'
 
-/** Who a link is for. `origin` is the origin under which they reach the control center. */
+/** Who a link is for. `origin` is the origin at which they open the control center. */
 export type Recipient = {
   readonly organisation: Pick<Organisation, 'id' | 'title'>
   readonly solution: string
@@ -22,7 +22,7 @@ export type SentLink =
 export interface SendLinks {
   /**
    * Call this before creating a user who is invited in the same request.
-   * @param email null: no mail is sent
+   * @param email null if no mail is sent
    * @throws ERR_THROTTLED if the organisation has sent too many mails
    */
   needShare(organisation: Pick<Organisation, 'id'>, email: string | null): Promise<void>
@@ -34,8 +34,8 @@ export interface SendLinks {
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
   /**
-   * Creates a link that anyone can request on a login page. It is only ever mailed. At most three are open at a time,
-   * and none is sent once the organisation has used up its mail quota.
+   * Creates a link that anyone can request on a login page. It is only ever mailed. At most three are open at a time.
+   * No link is sent once the organisation has used up its mail quota.
    */
   fromUser(kind: 'reset' | 'verification', recipient: Recipient): Promise<void>
 }

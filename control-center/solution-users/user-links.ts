@@ -27,8 +27,8 @@ export interface UserLinks {
    * @param wanted.proves the address that the link is mailed to: using the link proves access to that mailbox; null if
    *   the link is shown
    * @param wanted.lifetime in ms
-   * @returns null if three links of this kind are already open. Otherwise anyone could flood the mailbox by requesting
-   *   mails.
+   * @returns null if three links of this kind are already open. The limit prevents others from flooding the mailbox
+   *   with requested mails.
    */
   create(
     uid: string,

@@ -20,7 +20,7 @@ export type SolutionUser = {
   readonly enabled: boolean
   readonly tenant: TenantValue | null
   readonly roles: readonly string[]
-  /** Permissions in addition to those of the user's roles. */
+  /** Permissions in addition to those that the user's roles grant. */
   readonly permissions: readonly string[]
   /** Null until the user has chosen a password. */
   readonly passwordChangedAt: number | null

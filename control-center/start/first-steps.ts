@@ -1,6 +1,6 @@
 import { mayDo, type Right, ROLES, type Role } from '../access/roles.ts'
 
-/** What an organisation already has. The first steps are derived from this, so they are never out of date. */
+/** What an organisation already has. The state of the first steps is derived from this, so it is never out of date. */
 export type Progress = {
   readonly environments: number
   readonly tokens: number
@@ -13,9 +13,9 @@ export type Progress = {
 export type FirstStep = {
   readonly name: keyof typeof STEPS
   readonly isDone: boolean
-  /** The path below the organisation's address. */
+  /** The path below the organisation's URL. */
   readonly path: string
-  /** The roles that can do this step; null if this member can. */
+  /** The roles that can do this step; null if the member who views the page can do it. */
   readonly roles: readonly Role[] | null
 }
 

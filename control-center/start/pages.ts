@@ -24,7 +24,10 @@ const MOST_SHOWN = { environments: 10, rollouts: 5, errors: 5 }
 
 type ShownEnvironment = Environment & { readonly state: EnvironmentState | null }
 
-/** The page that members see after signing in. It shows what runs, what was changed last, and what needs attention. */
+/**
+ * The page that members see after signing in. It shows what runs, what was changed most recently, and what needs
+ * attention.
+ */
 export function addStartPage(pages: PageRouter, parts: StartPageParts): void {
   const { environments, environmentStates, environmentTokens, packages, rollouts, telemetry } = parts
 

@@ -11,7 +11,7 @@ export type Follower = {
   end(): void
 }
 
-/** The clients that are following logs. Each one polls the database, so their number is limited. */
+/** The clients that are following logs. Each of them polls the database, so their number is limited. */
 export interface Followers {
   /**
    * @returns a function that frees the slot; calling it again is a no-op

@@ -84,7 +84,7 @@ async function readSources(
   for (const { id: series, attributes, instance, time, every, value } of rows) {
     const one = found.get(series) ?? { attributes, states: new Map() }
     found.set(series, one)
-    // A process's last value is stored for a week, but its points for longer.
+    // A process's last value is stored for a week, whereas its points are stored for longer.
     if (instance === null || time === null || every === null || value === null) continue
     one.states.set(instance, { series, attributes, instance, time, every, value })
   }

@@ -66,8 +66,8 @@ export interface LogStore {
 }
 
 /**
- * For a word index that can't return lines in the order of their ids (PostgreSQL): how many of the newest lines to scan
- * one by one, in two stages, before using the index.
+ * How many of the newest lines to scan one by one, in two stages, before using the word index. Only for a word index
+ * that can't return lines in the order of their ids (PostgreSQL).
  */
 const NEWEST = [5000, 50_000]
 /** The storage that a line takes in addition to its texts, in bytes. */

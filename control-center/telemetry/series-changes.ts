@@ -58,8 +58,8 @@ export function changeOf(point: MetricPoint, before: State | undefined, isKnown:
 }
 
 /**
- * An environment's gauge: the sum of the last values of its processes. Chosen here: a process that has ended counts
- * until it has missed two and a half intervals, so that the sum doesn't jump when processes report at different times.
+ * An environment's gauge: the sum of its processes' last values. Chosen here: a process that has ended counts until it
+ * has missed two and a half intervals, so that the sum doesn't jump when processes report at different times.
  */
 export function totalOf(states: States, time: number): number {
   return [...states.values()].reduce((total, state) => (isThere(state, time) ? total + state.value : total), 0)

@@ -4,7 +4,7 @@ import { type ExportSettings, exportSettingsOf } from '../../base/config/telemet
 import { parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import type { Kept } from './retention.ts'
 
-/** Environment properties for telemetry: retention, limits and forwarding. */
+/** Environment variables for telemetry: retention, limits and forwarding. */
 export const CENTER_TELEMETRY_PROPERTIES = {
   TELEMETRY_RAW_KEPT: quantity('time', '6h', 'how long metrics in steps of 10 s are stored'),
   TELEMETRY_MINUTES_KEPT: quantity('time', '14d', 'how long metrics in steps of a minute are stored'),
@@ -25,7 +25,7 @@ export const CENTER_TELEMETRY_PROPERTIES = {
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_HEADERS,
-    what: 'headers sent to the OTEL_EXPORTER_OTLP_… addresses',
+    what: 'headers sent to the OTEL_EXPORTER_OTLP_… URLs',
   },
 } as const satisfies Record<string, Property>
 

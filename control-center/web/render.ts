@@ -42,16 +42,16 @@ const CENTER_GROUPS: readonly { readonly name: string | null; readonly parts: re
 ]
 
 export type CenterFrame = PageFrame & {
-  /** The CSRF token that the page's script sends with API requests; null if nobody is signed in. */
+  /** The CSRF token that the page's script sends with API requests; null if no user is signed in. */
   readonly csrfToken: string | null
-  /** Null: none. */
+  /** Null if the page is not in the navigation. */
   readonly part: CenterPart | null
   readonly script: string
   /** The URL of the guide that explains the page, or null. */
   readonly guide: string | null
   /** Replaces the control center's header on pages for users of solutions; null to keep it. */
   readonly brand: Brand | null
-  /** The user who is signed in; null if nobody is signed in. */
+  /** The user who is signed in, or null. */
   readonly person: string | null
   /** The page's organisation, with the parts of it that this user may see; null for pages outside any organisation. */
   readonly organisation: { readonly name: string; readonly title: string; readonly parts: readonly CenterPart[] } | null

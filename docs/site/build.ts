@@ -84,7 +84,7 @@ function withSiteLinks({ file, markdown }: Page, files: ReadonlySet<string>): st
   })
 }
 
-/** Pictures, schemas and the license: everything that pages show or link to, except source code. */
+/** The files that pages show or link to, except source code: pictures, schemas and the license. */
 function filesOf(all: readonly Page[]): Set<string> {
   const targets = all.flatMap(({ file, markdown }) =>
     [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, address = '']) => targetOf(file, address)),

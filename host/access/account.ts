@@ -18,8 +18,8 @@ export type AdminAccount = {
 export type GeneratedPassword = { readonly password: string } | { readonly file: string }
 
 /**
- * A generated password that is not stored until the start has succeeded. If the start fails, no password remains that
- * nobody has seen.
+ * A generated password that is not stored until the start has succeeded. If the start fails, the host doesn't keep a
+ * password that no one has seen.
  */
 export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
 

@@ -8,7 +8,7 @@ export type Actor = {
   /** The actor's name in the audit log: `admin` or `token:{id}`. */
   readonly name: string
   /**
-   * Null: full access. Otherwise scopes, such as `solutions:crm:write`, `solutions:*:read` or `users:read`; `write`
+   * Null for full access. Otherwise scopes, such as `solutions:crm:write`, `solutions:*:read` or `users:read`; `write`
    * includes `read`.
    */
   readonly scopes: readonly string[] | null
@@ -31,7 +31,7 @@ export function actorOf(ctx: Context): Actor {
 }
 
 /**
- * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null: only the admin
+ * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null if only the admin
  *   account is allowed
  * @throws ERR_FORBIDDEN with the name of the missing scope
  */

@@ -9,12 +9,12 @@ import type { PageSession, PageSessions } from './page-sessions.ts'
 type Found = { readonly session: PageSession; readonly cookie: string }
 type State = { pageSession?: Found }
 
-/** Null: not signed in to the admin pages. */
+/** Null if the user is not signed in to the admin pages. */
 export function pageSessionOf(ctx: Context): PageSession | null {
   return (ctx.state as State).pageSession?.session ?? null
 }
 
-/** The session's cookie; null: not signed in to the admin pages. */
+/** The session's cookie; null if the user is not signed in to the admin pages. */
 export function pageCookieOf(ctx: Context): string | null {
   return (ctx.state as State).pageSession?.cookie ?? null
 }

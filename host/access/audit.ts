@@ -49,7 +49,7 @@ export type AuditEntry = Omit<JournalEntry, 'action' | 'place'> & {
   readonly actor: string
   readonly action: AuditAction
   /**
-   * The object of the change: `user:{name}`, `token:{id} ({name})`, `version:{first 12 digits of its SHA-256}`,
+   * What was changed: `user:{name}`, `token:{id} ({name})`, `version:{first 12 digits of its SHA-256}`,
    * `secret:{name}`, or the grants that were added, changed or removed. Absent if the actor is the target, for example
    * when they sign in.
    */

@@ -8,7 +8,7 @@ import type { AdminCredentials } from './credentials.ts'
 
 export type AuthenticationParts = { readonly credentials: AdminCredentials; readonly tokens: ApiTokens }
 
-/** How long a correct name and password are cached, in ms. Without the cache, Argon2 would cost 20 ms per request. */
+/** How long a correct name and password are cached, in ms. Without the cache, Argon2 would take 20 ms per request. */
 const REMEMBER_PAIR = 60_000
 
 /**

@@ -16,9 +16,9 @@ export interface PageSessions {
   /** @returns the cookie value: 256 random bits, of which only a hash is stored */
   start(address: string): Promise<string>
   /**
-   * Null if the session is unknown, ended, idle, too old, or was started with an earlier password. Extends the idle
-   * timeout unless `isUse` is false. Automatic requests by a page set it to false, so that they don't keep the session
-   * alive.
+   * Null if the session is unknown, has ended, is idle or too old, or was started with an earlier password. Extends the
+   * idle timeout unless `isUse` is false. Automatic requests by a page set it to false, so that they don't keep the
+   * session alive.
    */
   find(cookie: string, options?: { readonly isUse?: boolean }): Promise<PageSession | null>
   end(cookie: string): Promise<void>

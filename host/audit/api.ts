@@ -29,7 +29,7 @@ const AuditQuery = z.strictObject({
   to: Time,
 })
 
-/** The maximum takes about 30 s to stream. For older entries, clients repeat the request with `to`. */
+/** The maximum takes about 30 s to stream. To get older entries, clients repeat the request with `to`. */
 const AuditExportQuery = AuditQuery.extend({ limit: z.coerce.number().int().min(1).max(100_000).default(10_000) })
 
 const AuditEntry = z

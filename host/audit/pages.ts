@@ -34,7 +34,7 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
       isFiltered: Object.values(shown).some((value) => value !== ''),
       actions: options(AUDIT_ACTIONS, texts.action),
       outcomes: options(OUTCOMES, ...recent.outcomes, texts.outcome),
-      // The audit log can also contain entries of deleted solutions.
+      // The audit log can also contain entries about deleted solutions.
       solutions: [...new Set([...solutions, ...recent.solutions])].sort(),
       entries: items,
       csvHref: addressWith('/admin/api/audit.csv', filter),
@@ -45,7 +45,7 @@ export function addAuditPages(pages: PageRouter, { audit, store }: AuditPagePart
   })
 }
 
-/** The options of a filter: the listed values, then additional ones, such as the value in the address. */
+/** A filter's options: the listed values, then additional ones, such as the value in the URL. */
 function options(listed: readonly string[], ...more: readonly (string | undefined)[]): readonly string[] {
   return [...new Set([...listed, ...more])].filter((value) => value !== undefined)
 }

@@ -33,7 +33,7 @@ export function checkEvent(
   const one = shown(place, view, context)
   const checked = checkKind(event, one)
   if (checked.kind === 'forged') return checked
-  // Check visibility before returning validation errors, which must not reveal the rules of hidden elements.
+  // Check visibility before returning validation errors, because these must not reveal the rules of hidden elements.
   return isShown(place, view, context) && isEnabled(place, view) ? checked : STALE
 }
 
@@ -87,8 +87,8 @@ function checkKind(event: BrowserEvent, one: Shown): CheckedEvent {
 }
 
 /**
- * Rows that are not on the page may have been there a moment ago. The host can't tell, so it reports them as stale, not
- * as forged.
+ * Rows that are not on the page may have been there a moment ago. The host can't tell whether they were, so it reports
+ * them as stale, not as forged.
  */
 function checkRows(one: Shown<Extract<ElementDefinition, { type: 'table' }>>, rows: readonly (string | number)[]) {
   const { place } = one

@@ -5,7 +5,7 @@ import { optionsOf } from './render/inputs.ts'
 import { localDate, localNumber } from './render/local-format.ts'
 import { type InputDefinition, isRequired, type Shown } from './render/parts.ts'
 
-/** A validation error: the key of a platform text, and the values of its placeholders. */
+/** A validation error: the key of a platform text, and values for its placeholders. */
 export type InputFault = { readonly key: string; readonly values?: readonly string[] }
 
 /** The email address syntax of the HTML standard for `input type=email`. Empty is also valid. */

@@ -95,7 +95,7 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
 }
 
 /**
- * For form events, the event itself, such as `forms.orders.search.onAction`. Only elements of the shown form can occur,
+ * For form events, the event itself, such as `forms.orders.search.onAction`. Only elements in the shown form can occur,
  * so the number of names is bounded.
  */
 function nameOf({ entry, args: [event] }: ClientCall): string {

@@ -74,7 +74,7 @@ export function createClientEffects(
     })
   }
 
-  /** Signing in ends the client, which only shows the login form. */
+  /** A sign-in ends this client, because it only shows the login form. */
   async function signIn({ login, ...effects }: Effects): Promise<void> {
     if (login === null) return
     const frame = signInFrame({ ...effects, login }, state.visitor, state.screen.locale, parts)

@@ -10,7 +10,7 @@ import { replayWork } from './client-replay.ts'
 import { beginIn, type ClientState } from './client-state.ts'
 
 /**
- * Opens the context that a client's scripts run in: the first one, one after a crash, and on a live host one for the
+ * Opens the context that a client's scripts run in: the first one, one after a crash, and, on a live host, one for the
  * next version.
  */
 export interface ClientOpening {
@@ -22,8 +22,8 @@ export interface ClientOpening {
 }
 
 /**
- * A client whose scripts end their own context is reopened automatically at most this often within `REOPENED_WITHIN`
- * ms.
+ * If a client's scripts end their own context, the client is reopened automatically at most this many times within
+ * `REOPENED_WITHIN` ms.
  */
 const MOST_REOPENED = 3
 const REOPENED_WITHIN = 60_000
@@ -127,7 +127,9 @@ export function createClientOpening(
   return { open, reopen, renew }
 }
 
-/** Chosen here: without `firstForm` in the manifest, a solution opens the form that is alphabetically first. */
+/**
+ * Chosen here: without `firstForm` in the manifest, a solution opens the form whose name comes first alphabetically.
+ */
 function firstForm({ solution, visitor }: ClientState): string | null {
   const { loginForm, firstForm: named } = solution.manifest
   if (visitor.isLoginForm) return loginForm

@@ -25,7 +25,7 @@ const styled = new WeakMap<ActiveSolution, boolean>()
 
 /**
  * Sends the page of an open solution. The page's script requests the form over the WebSocket.
- * @param found null: nobody is signed in, and the solution is public or opens its login form
+ * @param found null if no user is signed in, and the solution is public or opens its login form
  */
 export async function showClientPage(
   ctx: Context,
@@ -42,7 +42,7 @@ export async function showClientPage(
   const page = requestedPage(ctx)
   const query = page.slice(ctx.path.length)
   const account = accountOf(ctx, solution, found, parts)
-  // Needed even without a user: it sets the cookie by which the WebSocket handshake identifies the browser.
+  // Needed even without a user: it sets the cookie that identifies the browser in the WebSocket handshake.
   const formToken = parts.formTokens.issue(ctx, cookieScope(ctx, parts.sites, name))
   const html = renderShell({
     locale,
@@ -76,7 +76,7 @@ export function accountOf(
 }
 
 /**
- * The versioned address of the style sheet, for pages that stay open when it changes.
+ * The versioned URL of the style sheet, for pages that stay open when it changes.
  * @returns null if there is none
  */
 export async function liveStyleHref({ name, facts }: ActiveSolution, store: SolutionStore): Promise<string | null> {

@@ -42,9 +42,9 @@ export type ClientsParts = {
 
 /** Additional parts on a live host, where clients switch to the solution's next version automatically. */
 export type Live = {
-  /** The address of a version's style sheet, which changes with its content; null if the version has none. */
+  /** The URL of a version's style sheet, which changes when the content changes; null if the version has none. */
   readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
-  /** The reports that pages of a solution show above the form, by the solution's name. */
+  /** The reports that a solution's pages show above the form, by the solution's name. */
   readonly reports: Map<string, DevReport>
 }
 

@@ -6,8 +6,8 @@ import { makeClientScript, makeDevScript } from '../web/scripts.ts'
 const script = makeClientScript()
 
 /**
- * The address of the browser script. It is below the solution's path, because the solution's host name serves nothing
- * else.
+ * The URL of the browser script. It is below the solution's path, because the solution's own host name serves no
+ * other paths.
  */
 export function clientScriptPath(solution: string): string {
   return `/solution/${solution}/client.js?${script.hash}`
@@ -25,7 +25,7 @@ function needDevScript(): BrowserScript {
   return devScript
 }
 
-/** The address of the script that shows the report of `solhost dev`. */
+/** The URL of the script that shows the report of `solhost dev`. */
 export function devScriptPath(solution: string): string {
   return `/solution/${solution}/dev.js?${needDevScript().hash}`
 }

@@ -90,7 +90,7 @@ export function createClientState(
   })
 }
 
-/** Starts again with the forms of a version, as they are before any script has run. */
+/** Starts again with a version's forms, as they are before any script has run. */
 export function beginIn(state: ClientState, version: ActiveSolution): void {
   state.solution = version
   state.isOpen = false

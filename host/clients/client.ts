@@ -35,11 +35,11 @@ export interface Client {
   renew(): Promise<void>
   /** On a live host: replaces the report that the page shows above the form. */
   report(report: DevReport): void
-  /** Ends the client after `onUnload` of its forms and `onSolutionClose`. @returns once these have run */
+  /** Ends the client after its forms' `onUnload` and `onSolutionClose` have run. @returns once these have run */
   end(why: ClosedWhy | null): Promise<void>
   /**
-   * Call this when the host stops. Running calls finish and are answered. Then the connection is closed with this code,
-   * and the client ends. The page opens a new client on another host.
+   * Call this when the host stops. Running calls finish, and their responses are sent. Then the connection is closed
+   * with this code, and the client ends. The page then opens a new client on another host.
    * @returns once everything has run
    */
   move(code: number): Promise<void>

@@ -38,7 +38,7 @@ export interface Clients {
   /** Called when a client could not be opened because of an internal error. */
   noteFault(error: unknown, visitor: Visitor): void
   /**
-   * Call this before the host stops: clients end sequentially at random times, and their pages reopen on another host.
+   * Call this before the host stops: clients end at random times, and their pages reopen on another host.
    * @param within in ms
    */
   moveAll(within: number): void
@@ -50,13 +50,16 @@ export interface Clients {
 const SESSIONS_EVERY = 700
 /** Interval in ms between WebSocket pings. */
 const HEARTBEAT = 20_000
-/** How long a tab's connection may take to answer, in ms. This distinguishes a duplicated tab from a reload. */
+/**
+ * How long a tab's connection may take to respond to a ping, in ms. The response distinguishes a duplicated tab from a
+ * reload.
+ */
 const ANSWER_TIME = 1000
 /** Time in ms for clients to end when the host stops. */
 const STOP_TIME = 1500
-/** Time in ms for running calls to finish and be answered before connections are closed. */
+/** Time in ms for running calls to finish and send their responses before connections are closed. */
 const ANSWERED_WITHIN = 1000
-/** The host is stopping: the page connects to another one (RFC 6455, section 7.4.1). */
+/** The host is stopping: the page connects to another host (RFC 6455, section 7.4.1). */
 const GOING_AWAY = 1001
 /** "Try again later", from the IANA registry of close codes. */
 const TRY_LATER = 1013
@@ -114,7 +117,7 @@ export function createClients(given: ClientsParts): Clients {
     return { before: isCopy || clients.get(client.id) !== client ? null : client, isCopy }
   }
 
-  /** @returns the limit that one more client would exceed, if any */
+  /** @returns the limit that an additional client would exceed, if any */
   function limitMet({ solution, found, address }: Visitor): LimitName | null {
     const of = [...clients.values()].map(({ visitor }) => visitor).filter((one) => one.solution.name === solution.name)
     if (of.length >= limits.CLIENTS) return 'CLIENTS'
@@ -185,7 +188,7 @@ export function createClients(given: ClientsParts): Clients {
       for (const client of clients.values()) if (client.visitor.solution.name === name) client.report(report)
     },
     noteRefused(visitor, frames) {
-      const message = `a browser sent ${frames} frames that no page of the solution sends; the host refused them and disconnects browsers that continue`
+      const message = `a browser sent ${frames} frames that no page of the solution would send; the host rejected them and disconnects browsers that send more`
       noteOnce(visitor, 'refused', { level: 'warn', message })
     },
     moveAll(time) {
@@ -222,8 +225,8 @@ async function within(time: number, done: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Whether a browser may get the client that it names. It needs the same session (or, if anonymous, it must be the same
- * browser) in the same solution.
+ * Whether a browser may get the client whose ID it sent. It needs the same session (or, if anonymous, it must be the
+ * same browser) in the same solution.
  */
 function isOfSame(one: Visitor, other: Visitor): boolean {
   return (

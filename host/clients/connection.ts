@@ -16,7 +16,7 @@ export interface Connection {
    * Whether the browser responds to a ping within `milliseconds`: a lost connection can appear open for a long time.
    */
   answers(milliseconds: number): Promise<boolean>
-  /** Terminates the connection if the last ping was not answered; otherwise, sends the next one. */
+  /** Terminates the connection if there was no response to the last ping; otherwise, sends the next ping. */
   checkHeartbeat(): void
 }
 
@@ -26,10 +26,12 @@ export type ConnectionEvents = {
   readonly closed: (refused: number) => void
 }
 
-/** How many frames a browser may send in a burst, and the refill per second. Nobody clicks or types this fast. */
+/**
+ * How many frames a browser may send without a pause, and the refill per second. No person clicks or types this fast.
+ */
 const BURST = 300
 const PER_SECOND = 60
-/** A frame counts as one more for each further block of this many bytes. */
+/** A longer frame counts as an additional frame for each further block of this many bytes. */
 const BYTES_OF_ONE = 4096
 /** Number of refused frames to tolerate: a form that changes during a click can cause one. */
 const FORGIVEN = 20
@@ -39,7 +41,7 @@ const FORGOTTEN_EVERY = 3000
 const MOST_WAITING = 16 * 1024 ** 2
 /** Time in ms within which a browser must send its hello. */
 const GREETING_TIME = 10_000
-/** Time in ms for a browser to answer a close. */
+/** Time in ms for a browser to respond to a close. */
 const CLOSING_TIME = 2000
 const POLICY_VIOLATION = 1008
 
@@ -64,7 +66,8 @@ export function createConnection(
     if (frame === null) refuse()
     else events.frame(frame)
   })
-  // Browsers don't send pings. The library answers them, and closes the connection if too many answers are queued.
+  // Browsers don't send pings. The library responds to them, and closes the connection if too many responses are
+  // queued.
   socket.on('ping', () => {
     if (isWithinAllowance() && socket.readyState !== socket.OPEN) refused += 1
   })

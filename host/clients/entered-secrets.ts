@@ -10,14 +10,14 @@ export interface EnteredSecrets {
   entered(definition: FormDefinition, element: string, value: unknown): void
   /** Called when scripts have changed a form, and so possibly the value of a password element. */
   updated(definition: FormDefinition | null, update: FormUpdate): void
-  /** Keyed by element name; later values of the same element get a numeric suffix. */
+  /** Keyed by element name; later values for the same element get a numeric suffix. */
   readonly all: () => ReadonlyMap<string, string>
   readonly redact: Redact
 }
 
 /**
- * Only the newest values are stored, up to these limits on the number of values and total characters. Nobody types more
- * passwords.
+ * Only the newest values are stored, up to these limits on the number of values and total characters. No person types
+ * more passwords.
  */
 const MOST_VALUES = 50
 const MOST_CHARACTERS = 100_000

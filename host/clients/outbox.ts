@@ -6,8 +6,8 @@ export interface Outbox {
   /** Null while no browser is connected. */
   readonly connection: Connection | null
   /**
-   * Without a browser, stores frames that would otherwise be lost. All other frames are covered by the form that the
-   * browser gets later.
+   * Without a browser, stores frames that would otherwise be lost. Other frames aren't needed, because the browser
+   * later gets the whole form.
    */
   send(...frames: readonly HostFrame[]): void
   /** Sends the `first` frame, then the stored ones. */

@@ -17,7 +17,7 @@ type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effec
 
 /**
  * @param locale the page's locale, used unless the script has chosen one
- * @returns null for a browser without the login form's cookie; its page continues as if nobody had signed in
+ * @returns null for a browser without the login form's cookie; its page continues as if no one had signed in
  */
 export function signInFrame(
   { login, tenant, locale: chosen, showUrl, authenticatedUid, needsSecondFactor = false }: SignedIn,
@@ -31,7 +31,7 @@ export function signInFrame(
   return { kind: 'sign-in', token: clientSignIns.issue({ solution: solution.name, browser, login, ...facts }) }
 }
 
-/** @returns null if nobody was signed in and there is no other page to open */
+/** @returns null if no user was signed in and there is no other page to open */
 export async function signOutFrame(
   { logout, showUrl }: SignedOut,
   { solution, found, client }: Visitor,

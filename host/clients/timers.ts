@@ -9,7 +9,7 @@ export interface Timers {
 /** The same limit as in the guest binding, which throws an error above it. */
 const MOST_PENDING = 100
 /**
- * How many functions a client may run in a burst, and the refill per second. Otherwise, functions that reschedule
+ * How many functions a client may run without a pause, and the refill per second. Otherwise, functions that reschedule
  * themselves forever would slow down other clients, even with no browser connected.
  */
 const BURST = 100

@@ -11,7 +11,7 @@ export interface UserWork {
   note(event: BrowserEvent): void
   /** Call this when a script sets properties: drops the user's events for them. */
   told(update: FormUpdate): void
-  /** Call this when the context ends. Saves the events of `form` for the next one; null: no form is shown. */
+  /** Call this when the context ends. Saves the events of `form` for the next context; null if no form is shown. */
   putAside(form: string | null): void
   /** Returns the saved events in their original order, and clears them. */
   takeUp(): { readonly form: string; readonly events: readonly BrowserEvent[] } | null
@@ -50,8 +50,8 @@ export function createUserWork(): UserWork {
       const events = eventsOf(event.form)
       const key = `${event.element} ${PROPERTIES[event.type]}`
       const before = events.get(key)
-      // Move the latest event to the end, because its order relative to others matters: for example, a filter may have
-      // to run before the page changes.
+      // Move the latest event to the end, because the order of events matters: for example, a filter may have to run
+      // before the page changes.
       events.delete(key)
       events.set(key, before === undefined ? event : joined(before, event))
     },

@@ -8,7 +8,7 @@ export type Visitor = {
   readonly solution: ActiveSolution
   /** Whether the client shows only the manifest's `loginForm`. */
   readonly isLoginForm: boolean
-  /** Null: nobody is signed in. */
+  /** Null if no user is signed in. */
   readonly found: FoundSession | null
   /** The browser's IP address. */
   readonly address: string

@@ -1,6 +1,9 @@
 import type { Values } from '../../base/config/property-groups.ts'
 
-/** A Satellite's control center: its address, and how the two authenticate to each other (design section 9). */
+/**
+ * A Satellite's control center: its URL, and the credentials that the two use to authenticate to each other (design
+ * section 9).
+ */
 export type CloudSettings = {
   readonly url: URL
   /** `REMOTE_ENVIRONMENT_TOKEN` */

@@ -41,7 +41,7 @@ export type Settings = ServiceSettings & {
 }
 
 /**
- * Reads the settings from environment properties.
+ * Reads the settings from environment variables.
  * @throws ERR_SETTINGS_INVALID with one line per error: the property, its allowed values, and its current value unless
  *   that is a secret
  */

@@ -21,7 +21,7 @@ export type TelemetrySettings = ExportSettings & {
 }
 
 /**
- * Reads all properties of telemetry.
+ * Reads all telemetry properties.
  * @param cloud the control center, which gets the signals that the standard variables do not configure; null if there
  *   is none
  */
@@ -43,7 +43,7 @@ export function telemetryFault(values: Partial<Values>): string | null {
     return `METRICS_PORT must differ from PORT, ADMIN_PORT and HTTP_REDIRECT_PORT, but is "${port}"`
   }
   const isConnected = values.ENVIRONMENT === 'onprem' && values.REMOTE_ENVIRONMENT_TOKEN !== ''
-  // An invalid address is reported elsewhere.
+  // An invalid URL is reported elsewhere.
   const addresses = [
     values.CLOUD_URL,
     values.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -51,8 +51,8 @@ export function telemetryFault(values: Partial<Values>): string | null {
   ]
   if (!isConnected || addresses.some((address) => address !== null)) return null
   return (
-    'REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no address to connect to: ' +
-    'set CLOUD_URL to the address of the control center, or OTEL_EXPORTER_OTLP_ENDPOINT to the address of a collector'
+    'REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no URL to connect to: ' +
+    'set CLOUD_URL to the URL of the control center, or OTEL_EXPORTER_OTLP_ENDPOINT to the URL of a collector'
   )
 }
 

@@ -61,7 +61,8 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
   async function debug(ctx: Context): Promise<void> {
     const found = await targets.find((ctx.params as { id: string }).id)
     if (found === null) return
-    if (sockets.clients.size + opening >= MOST_SESSIONS) return refuse(ctx, 503, 'too many debuggers are attached')
+    if (sockets.clients.size + opening >= MOST_SESSIONS)
+      return refuse(ctx, 503, 'too many debuggers are attached; detach one first')
     const relay = createRelay()
     opening++
     try {
@@ -141,7 +142,7 @@ function createRelay() {
   let socket: WebSocket | null = null
   let isOver = false
 
-  /** 1001 means "going away": the debugged scripts are gone, for example because a new version replaced them. */
+  /** 1001 means "going away": the debugged scripts no longer exist, for example because a new version replaced them. */
   function end(): void {
     isOver = true
     socket?.close(1001, 'the scripts are no longer loaded')

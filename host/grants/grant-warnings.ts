@@ -76,7 +76,7 @@ export function warnOfGrants(
       warn('server_differs', `The manifest requests "${name}" on ${wanted.server}, but the grant is on ${server}.`)
     }
     const refusal = refusalOf(grant, platform)
-    if (refusal !== null) warn('refused', `The grant of "${name}" is refused. ${refusal}`)
+    if (refusal !== null) warn('refused', `The grant for "${name}" is rejected. ${refusal}`)
     else if (username === undefined) warn('shared_account', sharedAccount(name, server))
   }
   for (const host of grants.http) {
@@ -87,8 +87,8 @@ export function warnOfGrants(
 
 function sharedAccount(name: string, server: string): string {
   return (
-    `The database "${name}" is used with the account of DB_${server.toUpperCase()}_USERNAME. Scripts can do on that server ` +
-    'whatever this account can, including in databases of other solutions that use it. Row policies do not apply to a ' +
-    'superuser or to the owner of a table. Create an account for this solution only.'
+    `The database "${name}" is used with the account of DB_${server.toUpperCase()}_USERNAME. On that server, scripts can do ` +
+    'everything that this account can, including in databases of other solutions that use it. Row policies do not ' +
+    'apply to a superuser or to the owner of a table. Create an account for this solution only.'
   )
 }

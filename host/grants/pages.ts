@@ -14,7 +14,7 @@ export type SolutionAccessPageParts = SolutionHeadParts & {
   readonly platformDatabase: PlatformPlace
 }
 
-/** The page of a solution's requests, grants and secrets. */
+/** The page that shows a solution's requests, grants and secrets. */
 export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessPageParts): void {
   const { catalog, grants, secrets, platformDatabase } = parts
 

@@ -43,7 +43,7 @@ const Health = z
         validFrom: EpochMs,
         validTo: EpochMs,
         problem: z.enum(['expired', 'not-yet-valid', 'expires-soon']).nullable(),
-        refused: z.string().nullable().describe('why the newest file was refused'),
+        refused: z.string().nullable().describe('why the newest file was rejected'),
       })
       .nullable()
       .describe('null: the host does not serve TLS'),
@@ -51,11 +51,9 @@ const Health = z
       .object({
         host: z.int(),
         processes: z.int(),
-        maximum: z
-          .number()
-          .describe('the effective limit: RUNTIME_XMX or what the control group leaves, whichever is lower'),
+        maximum: z.number().describe('the effective limit: RUNTIME_XMX or what the cgroup leaves, whichever is lower'),
         configured: z.number().describe('RUNTIME_XMX'),
-        groupLimit: z.number().nullable().describe('limit of the control group, such as a container; null: no limit'),
+        groupLimit: z.number().nullable().describe('cgroup limit, for example the container’s; null: no limit'),
         used: z.number().describe('fraction of `maximum` that the host and its processes use'),
       })
       .describe('bytes'),
@@ -85,7 +83,7 @@ const Health = z
     cloudLogins: z
       .array(z.object({ solution: z.string(), problem: z.enum(CLOUD_LOGIN_PROBLEMS) }))
       .describe(
-        'PLATFORM_CLOUD solutions whose users cannot sign in, or whose login page was refused, when this host last asked the control center',
+        'PLATFORM_CLOUD solutions whose users cannot sign in, or whose login page was rejected, when this host last asked the control center',
       ),
     cloud: z
       .object({
@@ -93,7 +91,7 @@ const Health = z
           .enum(['connecting', 'connected', 'away', 'barred'])
           .describe('away: unreachable; barred: the URL or token is rejected'),
         since: EpochMs,
-        number: z.int().nullable().describe('the number of the last desired state that was tried'),
+        number: z.int().nullable().describe('the number of the last desired state that the host tried to apply'),
         triedAt: EpochMs.nullable(),
         failed: z.array(z.object({ name: z.string(), message: z.string() })).describe('rejected versions'),
         refused: z.string().nullable().describe('why the last statement was rejected; null: it was accepted'),

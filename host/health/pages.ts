@@ -20,7 +20,7 @@ const MEMORY_FULL = 0.9
 /** Maximum number of entry functions and handlers on the page. */
 const SHOWN_ENTRIES = 15
 
-/** The health page. Its script reloads the content from the same address, with `.json`. */
+/** The health page. Its script reloads the content from the same URL, with `.json`. */
 export function addHealthPages(pages: PageRouter, router: Router, parts: HealthPageParts): void {
   pages.get('/health', async (ctx, text) => {
     return { template: 'health', heading: text('admin.part.health'), part: 'health', model: await modelOf(ctx, parts) }
@@ -89,7 +89,7 @@ function cloudLoginFindings(problems: HealthReport['cloudLogins']): Finding[] {
   })
 }
 
-/** Findings as text keys; empty if all is well. */
+/** Findings as text keys; empty if there are no problems. */
 export function findingsOf(
   { database, quarantined, memory }: Pick<HealthReport, 'database' | 'quarantined' | 'memory'>,
   isInMaintenance: boolean,

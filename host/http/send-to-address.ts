@@ -4,7 +4,7 @@ import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { goesOnPage } from '../web/pages.ts'
 
 /**
- * Redirects the browser to an address that a script set (`application.showURL`). If the address is on another origin,
+ * Redirects the browser to a URL that a script set (`application.showURL`). If the URL is on another origin,
  * the response to a form POST is a page that redirects, because browsers block a direct redirect under `form-action`.
  * @param origin the solution's origin
  */

@@ -45,7 +45,7 @@ const LoginPage = z
   })
   .meta({ id: 'LoginPage' })
 
-/** Routes for the login page of a solution, and for the default template to start from (guide 2.4). */
+/** Routes for a solution's login page, and for the default template, from which authors start (guide 2.4). */
 export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageApiParts): AdminRoute[] {
   return [
     route(

@@ -26,7 +26,10 @@ const Looks = z.object({
   scheme: z.enum(['light', 'dark']).catch('light'),
 })
 
-/** The page about a solution's login page: a preview, the errors in its template, and a template to start from. */
+/**
+ * The admin page about a solution's login page: a preview, the errors in its template, and a template from which
+ * authors start.
+ */
 export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts): void {
   const { store, catalog, previewTickets, limits, cloudLogin } = parts
 

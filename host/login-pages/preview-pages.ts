@@ -69,7 +69,8 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
   })
 
   /**
-   * Check this for the page too: the ticket becomes part of its Content-Security-Policy, so no other text may get in.
+   * Check the ticket for the page too: it becomes part of the page's Content-Security-Policy, so it must not contain
+   * any other text.
    */
   function requireTicket(name: string, ticket: string): void {
     if (previewTickets.isFor(name, ticket)) return

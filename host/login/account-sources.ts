@@ -81,7 +81,7 @@ function usersTable(users: Users): FormSource {
   }
 
   /**
-   * True if the user is still enabled, has the same password, and has at least the permissions that they had at the
+   * Whether the user is still enabled, has the same password, and has at least the permissions that they had at the
    * check.
    */
   async function isAsBefore(asking: Asking, { login, user: before }: Checked): Promise<boolean> {

@@ -68,7 +68,7 @@ export function lookOf(
 }
 
 /**
- * Signs in with a login token in the fragment of the address, `index.html#id_token=…`, which browsers don't send to
+ * Signs in with a login token in the fragment of the URL, `index.html#id_token=…`, which browsers don't send to
  * servers (design section 8). It calls the method of the prototype, because a button named `submit` would hide the
  * form's own.
  */
@@ -83,7 +83,7 @@ const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
 })`
 
 /**
- * Adds the attributes by which end-to-end tests find inputs, such as `login.username`, unless the template has them.
+ * Adds the attributes that end-to-end tests use to find inputs, such as `login.username`, unless the template has them.
  */
 const NAME_INPUTS = `
 addEventListener('DOMContentLoaded', () => {

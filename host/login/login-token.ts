@@ -5,7 +5,7 @@ import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import { createSingleUseTokens } from './single-use-token.ts'
 
-/** A token that signs its bearer in to one solution. It can be used only once. */
+/** A token that lets anyone who has it sign in to one solution. It can be used only once. */
 export interface LoginTokens {
   /**
    * @param expiresInMs default `LOGIN_TOKEN_LIFETIME`, at most `LONGEST_LIFETIME`
@@ -22,7 +22,7 @@ export interface LoginTokens {
   sweep(): Promise<void>
 }
 
-/** In ms. It is short, because a token hands over a sign-in and is not a long-term credential. */
+/** In ms. It is short, because a token only hands over a sign-in and is not a long-term credential. */
 export const LONGEST_LIFETIME = 24 * 3_600_000
 /** In characters. The token is sent in a URL and in a form. */
 const LONGEST = 4096

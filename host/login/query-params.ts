@@ -27,7 +27,7 @@ export function customFields(...maps: readonly ReadonlyMap<string, string>[]): R
   return Object.fromEntries(maps.flatMap((map) => [...map]).filter(([name]) => isCustom(name)))
 }
 
-/** The parameters except the `custom_*` ones. */
+/** The parameters except those named `custom_*`. */
 export function withoutCustom(url: ReadonlyMap<string, string>): Map<string, string> {
   return new Map([...url].filter(([name]) => !isCustom(name)))
 }

@@ -8,7 +8,7 @@ export type SignedIn = {
   /** Where a script sends the browser instead of to `page`, or null. */
   readonly showUrl: string | null
   readonly page: string
-  /** Of the page that links to another origin. */
+  /** The locale of the page that links to another origin. */
   readonly locale: string
 }
 

@@ -4,7 +4,7 @@ import type { Login } from '../../plugins/security/host.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 
 /**
- * A source's answer about a user. `failed`: the source could not decide. `state`: the state in which the login page
+ * A source's response about a user. `failed`: the source could not decide. `state`: the state in which the login page
  * shows a refusal, `refused` by default.
  */
 export type SignInAnswer =

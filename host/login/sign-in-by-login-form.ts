@@ -30,8 +30,8 @@ type FormSignIn = ClientSignIn & { readonly isOfClient: boolean }
 type Attempt = Arrival & { readonly fields: ReadonlyMap<string, string> }
 
 /**
- * A client's page sends a form after its login form signed a user in. `id_token` is either a client's token or a login
- * token. All other fields are ignored: names and passwords are only for the form's script.
+ * After a client's login form has signed a user in, the client's page sends a form. `id_token` is either a client's
+ * token or a login token. All other fields are ignored: names and passwords are only for the form's script.
  */
 export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedIn, LoginFormParts> = {
   ownPage: checkPage,
@@ -39,7 +39,7 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedI
     const retryAfter = await throttle.count(counted(attempt), true)
     if (retryAfter === null) return null
     return new Refusal({ outcome: 'throttled', username: '', isRepeatable: true }, () => {
-      throw new PlatformError('ERR_THROTTLED', 'Too many sign-in attempts.', { retryAfter })
+      throw new PlatformError('ERR_THROTTLED', 'Too many sign-in attempts. Try again later.', { retryAfter })
     })
   },
   source: readToken,
@@ -53,7 +53,8 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedI
     const effects = { ...noEffects(), login, tenant, locale }
     const { account, methods } = firstStepOf(attempt, signIn)
     const basis = isOfClient ? { ...BASIS_OF_TOKEN, factorsOf: account.source, methods } : BASIS_OF_TOKEN
-    // Never remember this user: no source could check them again, so the login would outlive their permissions.
+    // Never remember this user: no source could check the user again, so a remembered login would stay valid after the
+    // user lost their permissions.
     const session = await acceptSignIn(attempt, { login, effects }, basis, null, parts)
     return session === null ? refused(attempt) : { ...signIn, username: login.username }
   },

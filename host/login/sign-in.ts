@@ -50,7 +50,7 @@ type Attempt = Arrival & { readonly source: FormSource; readonly fields: Readonl
 
 type Shown = Pick<Attempt, 'ctx' | 'solution' | 'locale' | 'fields'>
 
-/** The source that checks credentials is unreachable or refuses to answer, so the credentials were not checked. */
+/** The source that checks credentials is unreachable or rejects the request, so the credentials were not checked. */
 const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DATABASE_UNREACHABLE: 'unavailable',
   ERR_CLOUD_UNREACHABLE: 'cloudAway',
@@ -139,7 +139,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Chec
   try {
     const answer = await attempt.source.check(attempt, attempt.fields)
     if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
-    // Only someone who knows the password reaches the state "verify", so the attempt doesn't count as a guess.
+    // The result is "verify" only if the password was right, so the attempt doesn't count as a guess.
     const isRight = answer.kind === 'accepted' || answer.state === 'verify'
     if (isRight) await throttle.succeeded(counted(attempt), known)
     return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
@@ -237,7 +237,7 @@ export function showRecheckError(
   return sendAway({ ctx, solution, locale, fields }, error, sendLoginPage)
 }
 
-/** The check of a remembered user failed. The login page says so, and the browser keeps its cookie. */
+/** The check of a remembered user failed. The login page reports this, and the browser keeps its cookie. */
 export function showRecheckFailure(
   ctx: Context,
   solution: ActiveSolution,
@@ -248,7 +248,7 @@ export function showRecheckFailure(
   return showFailure({ ctx, solution, locale, fields: new Map() }, failure, 200, sendLoginPage)
 }
 
-/** The source refused the sign-in, which is a valid answer and not an error. */
+/** The source refused the sign-in, which is a valid response and not an error. */
 function refused(attempt: Attempt, { effects, values, state }: Refused, { sendLoginPage }: SignInParts): Refusal {
   const { ctx, solution, locale, fields, serverUrl } = attempt
   return new Refusal(endedBy(attempt, 'refused'), () => {

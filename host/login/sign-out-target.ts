@@ -7,7 +7,7 @@ import type { Catalog } from '../solutions/catalog.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 
 /**
- * Where the browser goes after a script has signed its user out: an address from `application.showURL`, or a solution.
+ * Where the browser goes after a script has signed its user out: a URL from `application.showURL`, or a solution.
  */
 export type SignOutTarget =
   | { readonly address: string }
@@ -59,7 +59,7 @@ export function createSignOutTargets(key: PlatformKey, now: () => number = Date.
 
 export type TargetParts = { readonly sites: Sites; readonly catalog: Catalog }
 
-/** @returns null for an address that scripts may not redirect to, or a solution that does not exist */
+/** @returns null for a URL that scripts may not redirect to, or for a solution that does not exist */
 export async function addressOfTarget(
   target: SignOutTarget,
   client: ClientSide,
@@ -70,8 +70,8 @@ export async function addressOfTarget(
 }
 
 /**
- * The page of the solution to which `security.logout(solution, argument)` redirects.
- * @returns null if no solution is named, or it does not exist
+ * The solution's page to which `security.logout(solution, argument)` redirects.
+ * @returns null if no solution is given, or it does not exist
  */
 export async function pageOfSolution(
   { solution, argument }: { readonly solution: string | null; readonly argument: string | null },

@@ -32,7 +32,7 @@ export type SignOutParts = {
 /**
  * Ends the session and the remembered login (guide 3), and the provider's session if the provider supports that.
  * @param target where a script sends the browser afterwards; null for the signed-out page
- * @returns the address to redirect to now
+ * @returns the URL to redirect to now
  */
 export async function signOut(
   ctx: Context,
@@ -48,7 +48,7 @@ export async function signOut(
     providerLogin === null
       ? { address: target ?? signedOutPage, endsThere: false }
       : await providerLogout.signOut(providerLogin, `${origin}${signedOutPage}`, target)
-  // Do this even if the session has already ended, since its provider is then no longer known.
+  // Do this even if the session has already ended. Then it is no longer known at which provider the user signed in.
   if (!endsThere && isProviderMode(signInModeOf(solution))) noteSignedOut(ctx, cookieScope(ctx, sites, solution.name))
   return address
 }

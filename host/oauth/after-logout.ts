@@ -13,7 +13,7 @@ export type AfterLogout = {
 
 /**
  * Passes this data in the parameter `state` of the signed-out page. It is valid for an hour. It is encrypted, so that
- * nobody can forge it to redirect elsewhere (open redirect). The provider, which sends it back, can't read it either.
+ * it can't be forged to redirect elsewhere (open redirect), and the provider, which sends it back, can't read it.
  */
 export interface AfterLogoutState {
   write(solution: string, after: AfterLogout): string
@@ -22,7 +22,7 @@ export interface AfterLogoutState {
 }
 
 const LIFETIME = 3_600_000
-/** In characters: `showURL` accepts addresses of up to 2,048. */
+/** In characters: `showURL` accepts URLs of up to 2,048. */
 const LONGEST = 4096
 
 const Content = z.strictObject({

@@ -3,7 +3,7 @@ import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 
 /**
  * Writes log lines that anyone can trigger without signing in. They are limited to `MOST` lines per `IN` ms for each
- * solution and network, so that nobody can flood the log and push out other lines.
+ * solution and network, so that an attacker can't flood the log and push out other lines.
  */
 export type AnonymousLines = (solution: string, address: string, line: NewLogLine) => void
 

@@ -85,7 +85,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
   const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
-  /** Uses the solution's public address, whichever port received the request. */
+  /** Uses the solution's public URL, whichever port received the request. */
   function redirectAddress(ctx: Context, name: string): string {
     const { client, site } = stateOf(ctx)
     const serverUrl = site === null ? sites.originForAdmin(name, client) : sites.originOf(name, client)

@@ -74,7 +74,7 @@ export function redirectUriOf({
   return `${serverUrl}/solution/${solution.name}/app_oauth/index.html`
 }
 
-/** The address that opens the page with another account. */
+/** The URL that opens the page with another account. */
 export function otherAccountPage(page: string): string {
   return `${page}${page.includes('?') ? '&' : '?'}${OTHER_ACCOUNT}`
 }

@@ -45,7 +45,7 @@ export function createConfigurationChooser({
 
   /**
    * Chosen here: the script returns the whole configuration. It is not merged with the settings in the manifest or from
-   * the operator, since a mixture of two providers would fail, or sign in the wrong user.
+   * the operator, since a mixture of two providers' settings would fail, or sign in the wrong user.
    */
   async function fromScript(asking: Asking): Promise<OAuthConfiguration> {
     const { solution, locale, url, correlationId, serverUrl, address } = asking
@@ -86,7 +86,7 @@ export function createConfigurationChooser({
   }
 }
 
-/** Settings for the addresses of a provider, which belong together. */
+/** The settings for a provider's URLs. They belong together. */
 const PLACES = [
   'issuer',
   'tenant',
@@ -101,8 +101,8 @@ const PLACES = [
 
 /**
  * The manifest's settings, overridden one by one by the operator's. If the operator chose another provider, the
- * author's settings are ignored, except `login_failed_url`. If the operator set an address of the provider, all
- * addresses from the author are ignored, so that users, codes and tokens are sent only to the operator's addresses.
+ * author's settings are ignored, except `login_failed_url`. If the operator set one of the provider's URLs, all URLs
+ * from the author are ignored, so that users, codes and tokens are sent only to the operator's URLs.
  * @returns null if neither has settings
  */
 export function mergeSettings(
@@ -118,7 +118,7 @@ export function mergeSettings(
   return Object.assign(merged, ofOperator)
 }
 
-/** Names the source of merged settings in error messages. */
+/** The source of merged settings, as it is named in error messages. */
 export function placeOf(ofManifest: object | null, ofOperator: object | null): string {
   if (ofOperator === null) return '"oauth" in solution.json'
   return ofManifest === null

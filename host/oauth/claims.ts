@@ -72,8 +72,8 @@ export function createClaimsReader(
   }
 
   /**
-   * OAuth 2.0 without an ID token: the access token came directly from the provider, and the profile that it gives
-   * access to names the user.
+   * OAuth 2.0 without an ID token: the access token came directly from the provider, and gives access to the profile
+   * that identifies the user.
    */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
     const readProfile = PROFILES[registration.configuration.api]

@@ -45,7 +45,7 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
     const [place, own] = [placeOf(userInfo), placeOf(tokenEndpoint)]
     if (name === null || place === own || place === `api.${own}`) return
     if ((await secrets.forHost(solution, name, place)) !== null) return
-    const message = `the operator has not set a secret ${name} for the host ${place}, which "userInfoEndpoint" names`
+    const message = `the operator has not set a secret ${name} for the host ${place}, which is in "userInfoEndpoint"`
     throw new OAuthProblem('oauth_configuration', message)
   }
 
@@ -59,7 +59,7 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 }
 
-/** `host`, or `host:port` unless the port is 443, so that an http address never matches the https one. */
+/** `host`, or `host:port` unless the port is 443, so that an http URL never matches the https one. */
 function placeOf(address: string): string {
   const { host, port } = hostPortOf(new URL(address))
   return port === 443 ? host : `${host}:${port}`

@@ -24,7 +24,10 @@ export type { ProviderName } from '../../base/oauth/providers.ts'
 export type OAuthConfiguration = {
   readonly api: ProviderName
   readonly clientId: string
-  /** As written: `%%NAME%%` for a secret that the operator set, or the secret itself; null for a client without one. */
+  /**
+   * As written: `%%NAME%%` for a secret that the operator set, or the secret itself; null for a client without a
+   * secret.
+   */
   readonly apiSecret: string | null
   /** Apple's developer team and key. If set, `apiSecret` is a private key that signs the client secret. */
   readonly signedSecret: { readonly teamId: string; readonly keyId: string } | null
@@ -34,13 +37,13 @@ export type OAuthConfiguration = {
   readonly issuerHasTenant: boolean
   readonly authorizationEndpoint: string | null
   readonly tokenEndpoint: string | null
-  /** Default: `tokenEndpoint` for refreshing tokens, and the address in the discovery document for revoking them. */
+  /** Default: `tokenEndpoint` for refreshing tokens, and the URL in the discovery document for revoking them. */
   readonly refreshTokenEndpoint?: string
   readonly revokeTokenEndpoint?: string
   readonly jwksUri: string | null
   readonly userInfoEndpoint: string | null
   readonly hasIdToken: boolean
-  /** Null: chosen from the discovery document, with `client_secret_basic` as the default. */
+  /** If null, it is chosen from the discovery document, with `client_secret_basic` as the default. */
   readonly clientAuthentication: ClientAuthentication | null
   /** Separated by spaces. */
   readonly scope: string
@@ -124,7 +127,7 @@ export function checkConfiguration(
   }
 }
 
-/** @returns the address if a browser may be sent there after a failed sign-in (`login_failed_url`), otherwise null */
+/** @returns the URL if a browser may be sent there after a failed sign-in (`login_failed_url`), otherwise null */
 export function loginFailedUrlOf(written: unknown): string | null {
   if (typeof written !== 'string' || !isAllowedAddress(written)) return null
   return /^(?:https?:\/\/|\/)/i.test(written) ? written : null
@@ -160,10 +163,10 @@ function ownSettings(settings: Settings, { settings: known }: ProviderRow, refus
   return Object.fromEntries(written.map((name) => [name, settings[name]]))
 }
 
-/** The provider's addresses. Settings override the table. */
+/** The provider's URLs. Settings override those in the table of providers. */
 function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse: Refuse): Places {
   const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
-  if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already names the tenant: remove "tenant"')
+  if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already contains the tenant: remove "tenant"')
   const known = row.places(own)
   if (known === null && issuer === undefined) refuse(`${settings.api} needs ${row.needs}`)
   const places = {

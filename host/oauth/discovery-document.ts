@@ -3,7 +3,7 @@ import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import { isTenantId } from './token-claims.ts'
 
-/** Anything except a string counts as absent. The address itself is checked where it is used. */
+/** Anything except a string counts as absent. The URL itself is checked where it is used. */
 const Address = z.string().min(1).max(2048).optional().catch(undefined)
 const Names = z.array(z.string().max(100)).max(100).nullish()
 
@@ -71,7 +71,7 @@ export function issuerOfTokens({
   return issuerHasTenant ? issuer.replace(SHARED_TENANT, '/{tenantid}/v2.0') : issuer
 }
 
-/** Whether `named` equals `configured`, except that it has a GUID in place of the domain that names the tenant. */
+/** Whether `named` equals `configured`, except that it has a GUID in place of the tenant's domain. */
 function isMicrosoftTenantOf(configured: string, named: string): boolean {
   const [, place = '', tenant = ''] = /^(https?:\/\/[^/]+\/)([^/]+)\/v2\.0$/.exec(configured) ?? []
   const guid = named.slice(place.length, -'/v2.0'.length)

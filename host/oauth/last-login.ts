@@ -29,8 +29,8 @@ export function lastLoginOf(
 }
 
 /**
- * A name by which the user recognises the account. It is shown on the page that says that the application does not know
- * the account.
+ * A name by which the user recognises the account. It is shown on the page that tells the user that the account has no
+ * access to the application.
  */
 export function shownUser(claims: Claims): string {
   const { email, preferred_username: login, name, sub } = claims

@@ -38,7 +38,7 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 export const LOGOUT_TOKEN_AGE = 10 * 60_000
 
 /**
- * Checks the token with which a provider ends sessions. It is sent from server to server.
+ * Checks the token that a provider sends to end sessions. It is sent from server to server.
  * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; and the errors of
  *   `expected.key`
  * @see OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6

@@ -14,9 +14,9 @@ export interface OAuthSettingsStore {
   get(solution: string): Promise<WrittenOAuthSettings | null>
   put(solution: string, settings: WrittenOAuthSettings): Promise<void>
   /**
-   * The operator's settings, or else the control center's. Chosen here: if the operator has set any, the control
-   * center's are ignored entirely. The operator owns the Satellite, so the control center must not redirect its users
-   * to another sign-in. Also, a mixture could combine two providers.
+   * The operator's settings or, if there are none, the control center's. Chosen here: if the operator has set any, the
+   * control center's are ignored entirely. The operator owns the Satellite, so the control center must not redirect its
+   * users to another sign-in. Also, merged settings could combine two providers.
    */
   inForce(solution: string): Promise<WrittenOAuthSettings | null>
   /** @returns false if there were no settings */

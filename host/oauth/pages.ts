@@ -23,7 +23,9 @@ export type OAuthPageParts = SolutionHeadParts & {
   readonly sites: Sites
 }
 
-/** The page for OAuth settings: the wizard from section 2.3 of the guide, filled with the operator's settings. */
+/**
+ * The page for OAuth settings: the wizard described in section 2.3 of the guide, filled with the operator's settings.
+ */
 export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
   const { catalog, secrets, oauthSettings, providerRequests, sites } = parts
 
@@ -58,7 +60,7 @@ export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
   }
 }
 
-/** The addresses to register at the provider (docs/oauth.md, "Register at the provider"). */
+/** The URLs to register with the provider (docs/oauth.md, "Register with the provider"). */
 function addressesOf(serverUrl: string, name: string) {
   return {
     redirect: redirectUriOf({ serverUrl, solution: { name } }),

@@ -2,15 +2,15 @@ import type { Failed } from '../../runtime/outcome.ts'
 import type { OAuthProblemDetail, OAuthProblemPage } from '../web/pages.ts'
 
 /**
- * Why a sign-in at a provider failed. The code is in the solution's log and in the audit log; `status` is the code of
- * the page, whose texts are `platform.oauth.{page}.*`. A refused login is a valid answer, not an error.
+ * Why a sign-in at a provider failed. The code is in the solution's log and in the audit log; `status` is the HTTP
+ * status of the page, whose texts are `platform.oauth.{page}.*`. A refused sign-in is a valid response, not an error.
  */
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },
   oauth_denied: {
     status: 403,
     page: 'denied',
-    what: 'the provider reported that the sign-in was cancelled or refused',
+    what: 'the provider reported that the sign-in was cancelled or denied',
   },
   oauth_provider: { status: 502, page: 'provider', what: 'the provider did not respond, or its response was invalid' },
   oauth_token: { status: 403, page: 'token', what: 'the provider’s response failed validation' },
@@ -38,7 +38,7 @@ export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
 type OAuthProblemOptions = ErrorOptions & { readonly detail?: OAuthProblemDetail }
 
 /**
- * Ends a sign-in at a provider. The message is for the solution's author. It says what was expected and what was
+ * Ends a sign-in at a provider. The message is for the solution's author. It states what was expected and what was
  * received (quoted with `quote`), and never contains a token, a code or a secret. The end user gets the page for the
  * code.
  */

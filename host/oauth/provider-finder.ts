@@ -104,8 +104,8 @@ function providerOf(
   const required = needed(configuration)
 
   /**
-   * Returns the address in the settings, which overrides the one in the document.
-   * @returns null if the address is missing or invalid, and not required
+   * Returns the URL in the settings, which overrides the one in the document.
+   * @returns null if the URL is missing or invalid, and not required
    */
   function endpoint(name: Endpoint): string | null {
     const { setting, discovered } = ENDPOINTS[name]

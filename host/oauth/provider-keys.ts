@@ -15,8 +15,8 @@ export interface ProviderKeys {
    */
   find(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey>
   /**
-   * Looks for another key if the signature does not match the key from `find`: a new key with the same `kid`, or with
-   * none in a set without `kid`s. Fetches the key set again, within the same cool-down and rate limit.
+   * Looks for another key if the signature does not match the key from `find`: a new key with the same `kid`, or a new
+   * key without a `kid` in a set without `kid`s. Fetches the key set again, within the same cool-down and rate limit.
    * @returns null if there is no other key
    */
   findOther(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey | null>

@@ -254,7 +254,8 @@ function sidOf({ sid }: Claims): string | null {
 }
 
 /**
- * Hashed, since issuers and subjects can be longer than a database key, and nobody needs to read them in the database.
+ * Hashed, since issuers and subjects can be longer than a database key, and they don't need to be readable in the
+ * database.
  */
 function clientHash({ issuer, clientId }: ClientName): string {
   return storedHash(JSON.stringify(['client', issuer, clientId]))

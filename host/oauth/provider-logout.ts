@@ -18,8 +18,8 @@ export type ProviderLogoutParts = {
 }
 
 /**
- * In characters: servers and proxies accept URLs of 8 KiB. If the hint is left out, `client_id` names the client, and
- * the provider asks the user which account to sign out.
+ * In characters: servers and proxies accept URLs of 8 KiB. If the hint is left out, `client_id` identifies the client,
+ * and the provider asks the user which account to sign out.
  */
 const LONGEST_HINT = 5 * 1024
 /** In characters: longer pages are not kept in `state`. */
@@ -29,10 +29,10 @@ const LONGEST_PAGE = 1024
 export interface ProviderLogout {
   /**
    * Ends all sessions and remembered logins of a provider login, and revokes its refresh token in the background (RFC
-   * 7009). Returns the address to which to redirect the browser. If the provider can end its own session (OIDC
+   * 7009). Returns the URL to which to redirect the browser. If the provider can end its own session (OIDC
    * RP-Initiated Logout 1.0), that is the provider, which then sends the browser to the signed-out page. Otherwise, it
    * is `target` or the signed-out page.
-   * @param signedOutPage the address of the solution's signed-out page, which is registered at the provider
+   * @param signedOutPage the URL of the solution's signed-out page, which is registered at the provider
    */
   signOut(id: string, signedOutPage: string, target: string | null): Promise<ProviderSignOut>
   /** Resolves when all background work has ended. */
@@ -93,7 +93,7 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
 
 /**
  * The page's query may determine which provider is used (`getOAuthConfig`). Null for a page without a query, because
- * the start page does as well.
+ * the start page can be used instead.
  */
 function pageToSignInAgain({ page }: ProviderLoginContent): string | null {
   return page.includes('?') && page.length <= LONGEST_PAGE ? page : null

@@ -10,9 +10,9 @@ import { OAuthProblem } from './problems.ts'
  */
 export interface ProviderRequests {
   /**
-   * Checks an address for requests or browser redirects. It must use https, or http if `OAUTH_ALLOWED_HOSTS` lists it,
+   * Checks a URL for requests or browser redirects. It must use https, or http if `OAUTH_ALLOWED_HOSTS` lists it,
    * and have no username, password or fragment.
-   * @returns why the address is refused, as a text that follows the setting's name; null if it is allowed
+   * @returns why the URL is refused, as a text that follows the setting's name; null if it is allowed
    */
   refusalOf(address: string): string | null
   /**

@@ -25,7 +25,7 @@ export function createProviderSource(
 ): AccountSource {
   /**
    * Whether the settings still have the registration with which the user signed in. If not, the login ends. A change of
-   * registration is meant for all users, and if the old one is gone, its refreshes fail, and remembered users would
+   * registration is meant for all users, and if the old one was deleted, its refreshes fail, and remembered users would
    * never get to the new one. Chosen here: only in the mode OAUTH. `getOAuthConfig` depends on the URL of the page,
    * which may be different at this visit.
    */

@@ -4,7 +4,7 @@ import type { Claims, Provider } from './provider.ts'
 
 /**
  * Asks an OAuth 2.0 provider who has signed in.
- * @param get requests JSON from an address at the provider, with the user's access token as the bearer token
+ * @param get requests JSON from a URL at the provider, with the user's access token as the bearer token
  * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation, and the errors of
  *   `get`
  */
@@ -17,7 +17,8 @@ export type ReadProfile = (
 export const PROFILES: Readonly<Partial<Record<ProviderName, ReadProfile>>> = { GitHub: readGithubProfile }
 
 /**
- * Maximum number of email addresses to check per account. GitHub paginates them; the primary one is among the first.
+ * Maximum number of email addresses to check per account. GitHub paginates them; the primary address is among the
+ * first.
  */
 const MOST_EMAILS = 100
 

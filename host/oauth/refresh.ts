@@ -82,7 +82,10 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
     return content?.claims ?? null
   }
 
-  /** Concurrent requests share the result, including a failure. Otherwise, each would wait for it in turn. */
+  /**
+   * Concurrent requests share the result, including a failure. Otherwise, the requests would wait for the provider
+   * sequentially.
+   */
   const underWay = new Map<string, Promise<Claims | null>>()
   return (id) => {
     const known = underWay.get(id)

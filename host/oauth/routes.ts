@@ -112,9 +112,9 @@ export function addOAuthRoutes(
     const parameters = new URLSearchParams(pairs)
     const marks = parameters.getAll('from')
     const source = sourceOfPost(ctx, arrival.serverUrl)
-    // Only forms from our own pages are used, since browsers send our cookies with them. If the browser does not send
-    // the form's origin, the field `from` marks our own forms. A forged mark is harmless without the transaction's
-    // cookie.
+    // Only forms from our own pages are accepted, because browsers send our cookies with these forms. If the browser
+    // does not send the form's origin, the field `from` marks our own forms. A forged mark is harmless without the
+    // transaction's cookie.
     const isOwn = source === 'same-origin' || (source === 'unknown' && marks.length > 0)
     if (!isOwn) {
       const nonce = createNonce()
@@ -128,7 +128,7 @@ export function addOAuthRoutes(
     }
     await parts.maintenance.refuseNewWork()
     parameters.delete('from')
-    // If there are several marks, one came from outside, in a form that our page has posted again.
+    // If there are several marks, one is from another site, in a form that our page has posted again.
     const mode = marks.length === 1 && marks[0] === 'fragment' ? 'fragment' : 'form_post'
     return returnFromProvider(arrival, parameters, mode, parts)
   })

@@ -4,7 +4,7 @@ import type { WrittenOAuthSettings } from './oauth-settings.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 import { tryConfiguration } from './settings-warnings.ts'
 
-/** An OAuth setting of a solution that is in force, and its source. `default` means the table of providers. */
+/** An effective OAuth setting of a solution, and its source. `default` means the table of providers. */
 export type SettingInForce = {
   readonly name: string
   /** Null for a secret that is written in the manifest, which is not shown. */
@@ -13,7 +13,7 @@ export type SettingInForce = {
 }
 
 /**
- * The effective settings for sign-ins: first those of the operator and the author, as written, then the platform's
+ * The effective settings for sign-ins: first the operator's and the author's settings, as written, then the platform's
  * defaults. The defaults are omitted if the settings are invalid.
  *
  * @param source the source of `ofOperator`

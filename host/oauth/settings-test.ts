@@ -16,8 +16,8 @@ import type { ProviderRequests } from './provider-requests.ts'
 export type TestStepName = 'settings' | 'discovery' | 'endpoints' | 'keys' | 'secret' | 'clock'
 
 /**
- * `skipped` means that the step does not apply, or that an earlier step failed. `message` says which, and never
- * contains a secret.
+ * `skipped` means that the step does not apply, or that an earlier step failed. `message` contains the reason, and
+ * never contains a secret.
  */
 export type TestStep = {
   readonly step: TestStepName
@@ -50,8 +50,8 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
     const finder = createProviderFinder(watched, now)
 
     /**
-     * Runs a step.
-     * @returns the result of `work`, or null if it failed, in which case all further steps except the clock are skipped
+     * Runs a step. @returns the result of `work`, or null if it failed, in which case all further steps except the
+     * clock are skipped
      */
     async function step<T>(
       name: TestStepName,

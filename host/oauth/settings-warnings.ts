@@ -12,7 +12,7 @@ export type OAuthWarning = {
 }
 
 export type SettingsToJudge = {
-  /** Of the active version; null if there is none. */
+  /** The active version's manifest; null if no version is active. */
   readonly manifest: Pick<Manifest, 'authenticator' | 'oauth'> | null
   /** The settings that the operator has set, or null. */
   readonly settings: WrittenOAuthSettings | null

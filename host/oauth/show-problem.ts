@@ -20,7 +20,7 @@ export type ShowProblemParts = {
   readonly writeLine: AnonymousLines
 }
 
-/** What was known about the sign-in when it failed. */
+/** What is known about the sign-in that failed. */
 export type ProblemContext = {
   readonly configuration: OAuthConfiguration | null
   readonly provider: Provider | null
@@ -32,7 +32,7 @@ export type ProblemContext = {
 /** In seconds. */
 const RETRY_AFTER = 5
 
-/** For the audit. */
+/** For the audit log. */
 export function endedBy({ code }: OAuthProblem, claims: Claims | null): Ended {
   return { outcome: code, username: claims === null ? '' : shownUser(claims), isRepeatable: true }
 }

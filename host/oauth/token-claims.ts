@@ -11,7 +11,7 @@ const LONGEST_ISSUER = 500
 /** In characters: the maximum length of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
 /**
- * In ms beyond the allowed difference: a larger difference means that the token is old or forged, not that a clock is
+ * In ms beyond the allowed difference: if the difference is larger, the token is old or forged, and not only a clock
  * wrong.
  */
 const CLOCK_FAULT = 24 * 3_600_000
@@ -78,8 +78,8 @@ export type TimeBounds = {
 }
 
 /**
- * Checks `exp`, `iat` and `nbf`. Do this check last: it blames the clocks, which is right only if the token has no
- * other errors.
+ * Checks `exp`, `iat` and `nbf`. Do this check last: it reports that the clocks differ, which is correct only if the
+ * token has no other errors.
  * @returns `iat` in epoch ms
  * @throws OAuthProblem `oauth_clock` if clocks that differ by up to a day explain all errors, otherwise `oauth_token`
  */

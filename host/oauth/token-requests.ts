@@ -5,7 +5,7 @@ import { OAuthProblem, type OAuthProblemCode, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
-/** The response of the token endpoint. The ID token is not verified yet. */
+/** The token endpoint's response. The ID token is not verified yet. */
 export type Tokens = {
   readonly accessToken: string
   readonly idToken: string | null
@@ -55,7 +55,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
       ...(provider.revocationEndpoint === null ? {} : { revocation_endpoint: provider.revocationEndpoint }),
     }
     const config = new client.Configuration(server, configuration.clientId, {}, authentication(provider, secret))
-    // `ProviderRequests` determines which addresses may be requested without TLS.
+    // `ProviderRequests` determines which URLs may be requested without TLS.
     client.allowInsecureRequests(config)
     config.timeout = 0
     config[client.customFetch] = async (address, options) => {
@@ -120,7 +120,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
   }
 }
 
-/** openid-client passes addresses as normalized by the URL parser, for example without the default port. */
+/** openid-client passes URLs as normalized by the URL parser, for example without the default port. */
 function isSameAddress(address: string, other: string | null): boolean {
   return other !== null && new URL(address).href === new URL(other).href
 }

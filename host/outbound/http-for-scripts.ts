@@ -17,14 +17,15 @@ const REASONS: Readonly<Record<HttpRefusal, string>> = {
 }
 
 /**
- * HTTP requests by scripts (design 5.2). They can be sent only to hosts that the operator has granted to the solution.
+ * HTTP requests from scripts (design 5.2). They can be sent only to hosts that the operator has granted to the
+ * solution.
  */
 export function createHttpForScripts({ outbound, grants, noteRefusal }: HttpForScriptsParts): HttpPorts {
   return {
     granted: async (call) => (await grants.get(call.solution.name)).http,
     send: (request) => outbound.request(request),
     onRefused(call, host, why) {
-      noteRefusal(call, `plugins.http.fetch to ${host} was refused: ${REASONS[why]}`)
+      noteRefusal(call, `plugins.http.fetch to ${host} was rejected: ${REASONS[why]}`)
     },
   }
 }

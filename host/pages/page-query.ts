@@ -8,7 +8,7 @@ export function queryText(ctx: Context, name: string): string {
   return ((Array.isArray(value) ? value.at(-1) : value) ?? '').trim().slice(0, LONGEST)
 }
 
-/** Query parameters of a filter form, without the empty ones. */
+/** A filter form's query parameters, without empty ones. */
 export function queryTexts<const Name extends string>(
   ctx: Context,
   names: readonly Name[],

@@ -26,8 +26,8 @@ type Line = { readonly gate: Gate; length: number }
 
 /**
  * Checks and creates password hashes for scripts. Chosen here: one at a time per solution, and in total one fewer than
- * the host's limit. So a solution delays another one by at most one hash, and sign-ins of the platform's users always
- * get a slot.
+ * the host's limit. So a solution delays other solutions by at most one hash, and sign-ins of the platform's users
+ * always get a slot.
  */
 export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHashesPort {
   const { passwords, throttle, noteRefusal, patience = PATIENCE } = parts

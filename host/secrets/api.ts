@@ -21,7 +21,7 @@ const SecretForm = z
 
 const Secret = z.object({ name: z.string(), hosts: z.array(z.string()) }).meta({ id: 'Secret' })
 
-/** Routes for the secrets of a solution and the hosts that they may be sent to. */
+/** Routes for a solution's secrets and the hosts that they may be sent to. */
 export function secretRoutes({ store, secrets }: SecretApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
   // Don't audit an invalid name: it may be the secret itself, entered in the wrong field.

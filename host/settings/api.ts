@@ -17,7 +17,7 @@ const Setting = z
   })
   .meta({ id: 'Setting' })
 
-/** The effective settings of this host. Read-only, since only environment properties set them. */
+/** The effective settings of this host. Read-only, because they can only be set with environment variables. */
 export function settingsRoutes({ settings }: SettingsApiParts): AdminRoute[] {
   return [
     route(

@@ -5,7 +5,7 @@ import { queryText } from '../pages/page-query.ts'
 
 export type SettingsPageParts = { readonly settings: { readonly shown: readonly ShownSetting[] } }
 
-/** The effective settings of this host; only environment properties set them. */
+/** The effective settings of this host, which can only be set with environment variables. */
 export function addSettingsPages(pages: PageRouter, { settings }: SettingsPageParts): void {
   pages.get('/settings', async (ctx, text) => {
     const search = queryText(ctx, 'search')

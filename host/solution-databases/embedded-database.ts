@@ -157,7 +157,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (residentSize(pid) > memory * 1024 ** 2) {
       giveUp(new ScriptError(`the query exceeded its memory limit of ${memory} MB`))
     } else if (!started.isSetBack && processorTime(pid) - before > LONG_QUERY) {
-      // A long query of one solution must not slow down sign-ins to other solutions.
+      // One solution's long query must not slow down sign-ins to other solutions.
       setBack(pid)
       started.isSetBack = true
     }
@@ -184,7 +184,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (one !== started) return
     started = null
     takeRunning()?.reject(new ScriptError('the process of the embedded database ended while the query ran'))
-    // A process that failed to start would fail again on every restart.
+    // If a process failed to start, it would fail again on each retry.
     if (one.state === 'starting') waiting.fail(new ScriptError('the embedded database could not be started'))
     next()
   }

@@ -62,7 +62,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
   database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(bounds.fileSize / pageSize))}`)
   database.setAuthorizer(authorizer.authorize)
 
-  /** Run each query in a transaction, so that one that exceeds a limit changes nothing. */
+  /** Run each query in a transaction, so that a query that exceeds a limit changes nothing. */
   return function runQuery(sql: string, parameters: readonly SQLInputValue[]): FromEmbedded {
     authorizer.takeRefusal()
     try {

@@ -2,14 +2,14 @@ import type { Parameter, Row } from '../../plugins/database/host.ts'
 
 /** Messages from the host to the process of an embedded database. */
 export type ToEmbedded =
-  /** The first message; answered by `opened` or `failed`. */
+  /** The first message. The response is `opened` or `failed`. */
   | { readonly kind: 'open'; readonly file: string; readonly bounds: EmbeddedBounds }
-  /** One at a time; answered by `answered` or `failed`. */
+  /** One at a time. The response is `answered` or `failed`. */
   | { readonly kind: 'query'; readonly sql: string; readonly parameters: readonly Parameter[] }
 
 export type EmbeddedBounds = {
   readonly rows: number
-  /** Maximum size of an answer as JSON, in bytes. */
+  /** Maximum size of a response as JSON, in bytes. */
   readonly answerSize: number
   /** Maximum size of the file, in bytes. */
   readonly fileSize: number

@@ -51,8 +51,8 @@ export function tooManyWaiting(): ScriptError {
 }
 
 /**
- * An SQL error with the server's message, which is shortened. Addresses are removed, and so are the words in `secrets`
- * (the account and address that the host connects with).
+ * An SQL error with the server's message, which is shortened. Addresses are removed, as are the words in `secrets` (the
+ * account and address that the host connects with).
  */
 export function serverAnswered(message: string, secrets: readonly string[] = []): ScriptError {
   let text = message.replaceAll(/[\r\n]+/g, ' ').slice(0, 4 * SERVER_TEXT)

@@ -92,7 +92,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
   /** Account and address belong to the operator, so the script sees neither them nor the reason for the failure. */
   function notThere(error: unknown): ScriptError {
     const why = SERVER_KINDS[kind].failureOf(error) ?? 'away'
-    onError(`the database "${name}" of a solution cannot be used: ${WHY[why]}`)
+    onError(`a solution’s database "${name}" cannot be used: ${WHY[why]}`)
     return unreachable(name)
   }
 
@@ -116,7 +116,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     const stopWatching = repeat(WATCH, () => connection.bytesRead() > most && reject(overSize(limits)))
     try {
       const run = connection.run({ ...query, time: limits.QUERY_TIME, onRow: answer.add })
-      // It rejects again when its connection is destroyed.
+      // The query's Promise rejects again when its connection is destroyed.
       run.catch(() => {})
       await Promise.race([run, cutOff])
       return answer.rows

@@ -45,8 +45,8 @@ export type SolutionDatabasesOptions = {
 const IDLE_TIME = 60_000
 const SWEEP = 5_000
 /**
- * Maximum concurrent processes of embedded databases, each about 45 MB. Above it, the one that has been idle longest is
- * closed.
+ * Maximum concurrent processes of embedded databases, each about 45 MB. Above this number, the database that has been
+ * idle longest is closed.
  */
 const MOST_PROCESSES = 50
 
@@ -99,7 +99,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const grant = Object.hasOwn(databases, name) ? databases[name] : undefined
     // Check the grant again, because an earlier version may have accepted it without this check.
     const danger = grant === undefined ? null : refusalOf(grant, platform)
-    if (danger !== null) onError(`the grant of the database "${name}" is refused. ${danger}`, solution)
+    if (danger !== null) onError(`the grant for the database "${name}" is rejected. ${danger}`, solution)
     if (grant === undefined || danger !== null) {
       onServers.close(solution, name)
       const refusal = notGranted(name)

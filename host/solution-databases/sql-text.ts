@@ -121,8 +121,8 @@ const TRANSACTIONS = new Set([
 ])
 
 /**
- * Statements that show or change accounts and their permissions, or that run a string as SQL, which could do so. This
- * is only defense in depth: on a server, a script can do whatever the granted account may do.
+ * Statements that show or change accounts and their permissions, or that run a string as SQL, which could do the same.
+ * This is only defense in depth: on a server, a script can do whatever the granted account may do.
  */
 const ABOUT_ACCOUNTS = new RegExp(
   '^(?:' +

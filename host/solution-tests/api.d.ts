@@ -1,5 +1,5 @@
-// Types for the tests of a solution. Start a test file with "/// <reference path="./.solhost/test.d.ts" />".
-// Created by "solhost init" and "solhost types", updated by "solhost check". Changes made here are lost.
+// Types for a solution's tests. Start a test file with "/// <reference path="./.solhost/test.d.ts" />". Created by
+// "solhost init" and "solhost types", updated by "solhost check". Changes made here are lost.
 
 /** Declares a test. Each test runs in fresh globals, after its whole file has run again, on a platform that no other test uses. */
 declare function test(name: string, run: () => unknown): void
@@ -26,15 +26,18 @@ declare const solution: {
    * Rejects if the script fails.
    */
   signIn(queryParams?: TestQueryParams): Promise<TestSignIn>
-  /** Requests the OAuth settings for an address with these parameters. */
+  /** Requests the OAuth settings for a URL with these parameters. */
   getOAuthConfig(queryParams?: Readonly<Record<string, string>>): Promise<TestOAuthConfig>
-  /** Opens the solution in a browser without a display. */
+  /** Opens the solution in a simulated browser. */
   open(options?: TestOpening): Promise<TestClient>
   /** Adds a user to the platform's users table. The scripts can query the table after that. */
   addUser(user: { username: string; password?: string; permissions?: readonly string[]; email?: string }): Promise<{
     uid: string
   }>
-  /** Sets the response of `plugins.http.fetch` for this address. No request leaves the machine; one without a response fails. */
+  /**
+   * Sets the response to `plugins.http.fetch` for this URL. No request leaves the machine; a request without a declared
+   * response fails.
+   */
   answerHttp(url: string, answer: TestHttpAnswer): Promise<void>
   /** The requests that `plugins.http.fetch` has made so far. */
   httpRequests(): Promise<readonly TestHttpRequest[]>
@@ -45,9 +48,9 @@ interface TestQueryParams {
   readonly password?: string
   readonly argument?: string
   /**
-   * The return of a remembered user, as on a host: without a password, with the members that the host passes. Members you omit have
-   * the values of an ordinary sign-in. `tenant` and `locale` are restored if the script sets none. With a provider, the other
-   * members are its claims; without `uid`, it is the first sign-in.
+   * Simulates a remembered user who returns, as on a host: without a password, with the members that the host passes.
+   * Members you omit have the values of an ordinary sign-in. `tenant` and `locale` are restored if the script sets
+   * none. With a provider, the other members are its claims; without `uid`, it is the first sign-in.
    */
   readonly last_login?: {
     readonly last_login?: number
@@ -87,15 +90,15 @@ interface TestLogin {
 }
 
 interface TestSignIn extends TestDone {
-  /** null if nobody was signed in. */
+  /** null if no user was signed in. */
   readonly login: TestLogin | null
   /** The object that `onSolutionOpen` returned as JSON, for the placeholders of the login page. null if it returned none. */
   readonly result: Readonly<Record<string, any>> | null
-  /** The values set with `security.setTenantValue`, or, for a remembered user, those of the sign-in. */
+  /** The values set with `security.setTenantValue` or, for a remembered user, the values from the original sign-in. */
   readonly tenant: readonly (string | number)[] | null
   /** The locale set with `i18n.setLocale`, such as `nl-BE`, or, for a remembered user, that of the sign-in. */
   readonly locale: string | null
-  /** The address passed to `application.showURL`. */
+  /** The URL passed to `application.showURL`. */
   readonly showUrl: string | null
 }
 
@@ -104,14 +107,14 @@ interface TestOAuthConfig extends TestDone {
 }
 
 interface TestOpening {
-  /** The signed-in user; omit it for nobody. A user added with `addUser` needs only the username. */
+  /** The signed-in user; omit it if no user is signed in. A user added with `addUser` needs only the username. */
   readonly user?: {
     readonly username: string
     readonly uid?: string
     readonly permissions?: readonly string[]
     readonly tenant?: readonly (string | number)[]
   }
-  /** Parameters of the address. */
+  /** Parameters of the URL. */
   readonly params?: Readonly<Record<string, string>>
   /** Such as `nl`; default `en`. */
   readonly locale?: string
@@ -129,7 +132,7 @@ interface TestClient {
   /** Platform messages shown to the user, for example when a script failed. */
   readonly messages: readonly { readonly text: string; readonly level: string }[]
   readonly locale: string
-  /** The address to which `application.showURL` last sent the browser. */
+  /** The URL to which `application.showURL` last sent the browser. */
   readonly wentTo: { readonly href: string; readonly target?: string } | null
   /** The user whom a login form signed in. */
   readonly login: TestLogin | null
@@ -144,9 +147,11 @@ interface TestClient {
   type(element: string, value: string | number | boolean | null): Promise<TestDone>
   /** Selects rows of a table by their ids. */
   select(element: string, rows: string | number | readonly (string | number)[], selected?: boolean): Promise<TestDone>
-  /** Any other event of a browser: `fire('onElementFocusLost', 'name')`, `fire('showTab', 'tabs', 'address')`. */
+  /** Any other browser event: `fire('onElementFocusLost', 'name')`, `fire('showTab', 'tabs', 'address')`. */
   fire(type: string, element: string, value?: unknown): Promise<TestDone>
-  /** Calls a function of the scripts, such as `total` or `forms.order.total`. Arguments and result must be plain data. */
+  /**
+   * Calls a function in the scripts, such as `total` or `forms.order.total`. Arguments and result must be plain data.
+   */
   call(name: string, ...args: unknown[]): Promise<any>
   /** Lets time pass, for `application.executeLater`; at most 5000 ms. */
   wait(milliseconds: number): Promise<TestDone>
@@ -162,7 +167,7 @@ interface TestElement {
   readonly enabled: boolean
   readonly value?: string | number | boolean | null
   readonly required?: boolean
-  /** Why its value was refused. */
+  /** Why the element's value was rejected. */
   readonly error?: string
   readonly options?: readonly { readonly value: string | number; readonly label: string }[]
   readonly rows?: readonly { readonly [column: string]: any }[]
@@ -177,7 +182,7 @@ interface TestHttpAnswer {
   readonly headers?: Readonly<Record<string, string>>
   /** A string, or plain data to send as JSON. */
   readonly body?: unknown
-  /** The method it applies to; default any. */
+  /** The request method that the response applies to; default: any. */
   readonly method?: string
 }
 

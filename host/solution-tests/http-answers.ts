@@ -12,10 +12,10 @@ export type DeclaredAnswer = {
 
 export type SeenRequest = Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'>
 
-/** Answers `plugins.http.fetch` requests in tests. Nothing is sent over the network. */
+/** Responds to `plugins.http.fetch` requests in tests. Nothing is sent over the network. */
 export interface HttpAnswers {
   readonly ports: HttpPorts
-  /** A later answer for the same address and method replaces an earlier one. */
+  /** A later response for the same URL and method replaces an earlier one. */
   declare(answer: DeclaredAnswer): void
   seen(): readonly SeenRequest[]
   clear(): void

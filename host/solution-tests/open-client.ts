@@ -80,7 +80,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     client.receive(connection, frame)
     await browser.untilIdle(frame.seq)
     if (browser.refused() > 0)
-      throw new ScriptError(`the host refused ${type} of "${element}", which no browser could have sent`)
+      throw new ScriptError(`the host refused ${type} of "${element}", which no browser would send`)
   }
 
   client.attach(

@@ -53,7 +53,7 @@ const MOST_CLIENTS = 100
 
 /**
  * The global `solution` of test files. Hosts don't have this plugin: only sandbox processes for tests do.
- * @param onFailed called with a request's error, so that the position in the solution's scripts can be shown
+ * @param onFailed called with a request's error, so that the report can show the position in the solution's scripts
  */
 export function createTestPlugin(
   stage: Stage,
@@ -102,7 +102,7 @@ export function createTestPlugin(
       getOAuthConfig: asked(z.tuple([Params]), ([params]) => stage.getOAuthConfig(params)),
       open: asked(z.tuple([Opening]), async ([opening]) => {
         opened += 1
-        if (opened > MOST_CLIENTS) throw new ScriptError(`a test opens at most ${MOST_CLIENTS} clients`)
+        if (opened > MOST_CLIENTS) throw new ScriptError(`a test can open at most ${MOST_CLIENTS} clients`)
         const client = await stage.open(opening as Parameters<Stage['open']>[0])
         lastClient += 1
         clients.set(lastClient, client)

@@ -25,7 +25,8 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
     ({ name, manifest }) => manifest.type === 'authenticator' || name === loginSolution,
   )
   if (!isThere) {
-    const advice = 'solution.addUser adds users that the platform signs in; solution.open({ user }) opens it for one'
+    const advice =
+      'solution.addUser adds users that the platform signs in; solution.open({ user }) opens the solution for one of them'
     throw new ScriptError(`the solution has no authenticator ("authenticator": "${authenticator}"); ${advice}`)
   }
   const recorder = createRecorder()
@@ -40,7 +41,7 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
   const answer = await askAsHost(ask, solution, given)
   if (answer.kind === 'failed') throw new ScriptFailure(answer.failure)
   const { login, tenant, locale, showUrl } = answer.effects
-  // If nobody was signed in, the other commands have no effect, as on a host.
+  // If no user was signed in, the other commands have no effect, as on a host.
   const result = results.map(valuesOf).at(-1) ?? null
   return plain({ login, tenant, locale, showUrl, result, ...recorder.since(mark) })
 }
@@ -76,7 +77,7 @@ function askAsHost(
   return askAgain(ask, asking, series, lastLogin)
 }
 
-/** Fields that the login page sends; all others are sent in the address. */
+/** Fields that the login page sends; all others are sent in the URL. */
 function isTyped(name: string): boolean {
   return name === 'username' || name === 'password' || name.startsWith('custom_')
 }
@@ -95,7 +96,7 @@ const LastLogin = z.looseObject({
   claims: z.record(z.string(), z.json()).optional(),
 })
 
-/** @throws ScriptError that names the values a host would pass */
+/** @throws ScriptError whose message lists the values that a host would pass */
 function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<typeof LastLogin> {
   if (given === undefined)
     throw new ScriptError('users sign in at a provider: pass last_login with its claims, such as { iss, sub, email }')
@@ -163,7 +164,7 @@ async function run(
   return [result, recorder.since(mark)]
 }
 
-/** Forms and addresses can send only strings, so convert the values. */
+/** Forms and URLs can send only strings, so convert the values. */
 function textsOf(given: GivenParams): ReadonlyMap<string, string> {
   const entries = Object.entries(given).map(([name, value]) => {
     if (typeof value === 'string') return [name, value] as const

@@ -36,7 +36,7 @@ import type { OpenClientParts } from './open-client.ts'
 import { endsWithProcess } from './with-process.ts'
 
 /**
- * Creates the parts of a host that a stage needs, in a temporary PLATFORM_HOME, and loads the solution into them.
+ * Creates the host parts that a stage needs, in a temporary PLATFORM_HOME, and loads the solution into them.
  * @param started collects the functions that stop the parts
  * @throws ERR_BUNDLE_REFUSED with every error in `details.faults`
  */

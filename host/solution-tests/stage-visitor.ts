@@ -6,7 +6,7 @@ import { ScriptError } from '../../runtime/plugin.ts'
 import type { Visitor } from '../clients/visitor.ts'
 import { BROWSER } from './sign-in.ts'
 
-/** How a test opens the solution: as which user, and with which address. */
+/** How a test opens the solution: as which user, and with which URL. */
 export type Opening = {
   readonly user?: {
     readonly username: string

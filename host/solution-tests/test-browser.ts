@@ -66,7 +66,8 @@ export function createTestBrowser(): TestBrowser {
     },
     needOpen() {
       const over = frames.find((one) => ['sign-in', 'sign-out', 'closed'].includes(one.kind))
-      if (over !== undefined || isClosed) throw new ScriptError('this client has ended: nothing more can be done in it')
+      if (over !== undefined || isClosed)
+        throw new ScriptError('this client has ended; open another one with solution.open()')
     },
     leave() {
       isClosed = true

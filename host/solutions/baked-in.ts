@@ -17,7 +17,7 @@ export type BakedInParts = {
   readonly log: Pick<Logger, 'info' | 'error'>
 }
 
-/** Maximum bundles in the folder. Chosen here: a folder with more zip files is probably the wrong folder. */
+/** Maximum number of bundles in the folder. Chosen here: a folder with more zip files is probably the wrong folder. */
 const MOST_SOLUTIONS = 200
 
 /**

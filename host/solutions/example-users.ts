@@ -29,7 +29,7 @@ export interface ExampleUsers {
 /** The solution that the users are for, and its variant. Their permissions are valid only in these. */
 const SOLUTIONS = ['orders', 'orders-login-form']
 
-/** What each user may do in `orders`, as its README describes. */
+/** What each user may do in `orders`, as described in its README. */
 const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   vera: ['Orders'],
   edith: ['Orders', 'Edit'],
@@ -54,7 +54,8 @@ export function createExampleUsers(
 
   function makePasswords(): ReadonlyMap<string, string> {
     const made = new Map(Object.keys(PERMISSIONS).map((username) => [username, easyPassword(leastLength)]))
-    // Write the file first: if the start then fails, the next start creates the missing users with the same passwords.
+    // Write the file first: if the host then doesn't start, it creates the missing users with the same passwords the
+    // next time it starts.
     writeFileSync(file, [...made].map(([username, password]) => `${username} ${password}\n`).join(''), { mode: 0o600 })
     return made
   }

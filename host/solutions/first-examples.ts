@@ -11,8 +11,9 @@ import { exampleFolder, firstExampleNames } from './examples.ts'
 import type { Uploads } from './upload.ts'
 
 /**
- * Adds the examples and their users. It does so only on the first start, so that deleted ones don't return. If adding
- * them fails, for example for lack of memory, the host starts without them and the next start retries.
+ * Adds the examples and their users. It does so only on the first start, so that deleted examples don't return. If
+ * adding them fails, for example because memory is low, the host starts without them and retries the next time it
+ * starts.
  * @returns whether this or an earlier start has added them
  */
 export async function addExamplesOnce(

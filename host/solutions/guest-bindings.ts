@@ -10,7 +10,7 @@ import type { NewLogLine } from './solution-log.ts'
 export interface GuestBindings {
   /** The state that plugins pass to the guest for one call, by plugin. */
   stateOf(call: HostCall): Record<string, Json>
-  /** Answers a script's request. @throws TypeError if no binding sends such a request */
+  /** Responds to a script's request. @throws TypeError if no binding sends such a request */
   answer(call: HostCall, plugin: string, method: string, args: readonly Json[]): ReturnType<CallHandlers['request']>
   /**
    * Validates all commands, then applies them to the call's effects.
@@ -23,8 +23,7 @@ export type GuestBindingsParts = {
   readonly plugins: readonly Plugin[]
   readonly limits: Limits
   /**
-   * Called if a plugin fails to answer a request; the script learns only that it failed. Not called for a
-   * `ScriptError`.
+   * Called if a plugin can't process a request; the script learns only that it failed. Not called for a `ScriptError`.
    */
   readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
 }
@@ -70,9 +69,7 @@ export function failureLine({ code, message, position, limit }: Failed): NewLogL
   return { level: 'error', code, message: `${message}${limited}`, ...(position ? { position } : {}) }
 }
 
-/**
- * Applies login decisions first. If nobody was signed in, the other commands of a login call affect only its answer.
- */
+/** Applies login decisions first. If no user was signed in, a login call's other commands affect only its response. */
 function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): void {
   let loggedIn = false
   for (const { command, args } of commands) {

@@ -20,7 +20,7 @@ const HOUR = 3_600_000
 const DAY = 86_400_000
 
 /**
- * The overview page of a solution: its address, its active version, recent sign-ins and errors, and a form to delete
+ * The overview page of a solution: its URL, its active version, recent sign-ins and errors, and a form to delete
  * it.
  */
 export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): void {
@@ -46,7 +46,7 @@ export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): vo
     return { template: 'solution', heading: title, part: 'solutions', model }
   })
 
-  /** Errors of the last hour: the number of errors, and the latest ones, newest first. */
+  /** Errors in the last hour: the number of errors, and the latest ones, newest first. */
   async function lastErrors(name: string) {
     const since = Date.now() - HOUR
     const counted = await parts.solutionLog.countErrors(name, since)

@@ -25,7 +25,7 @@ function makeRedact(secrets: ReadonlyMap<string, string>): Redact {
     for (const spelling of spellings(secret)) if (!names.has(spelling)) names.set(spelling, shownName(name))
   }
   if (names.size === 0) return (text) => text
-  // Longest first, so that a value that contains another one is replaced as a whole.
+  // Longest first, so that a value that contains a shorter one is replaced as a whole.
   const longestFirst = [...names.keys()].sort((a, b) => b.length - a.length)
   const pattern = new RegExp(longestFirst.map(patternOf).join('|'), 'gu')
   return (text) => text.replace(pattern, (found) => `[${names.get(found)}]`).slice(0, LONGEST)
@@ -42,7 +42,7 @@ function patternOf(spelling: string): string {
   return spelling.length > 2 ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`
 }
 
-/** Names also come from the browser, so keep only characters that a field name needs. */
+/** The browser can send any name, so keep only characters that a field name needs. */
 function shownName(name: string): string {
   return name.slice(0, LONGEST_NAME).replace(/[^\w.-]/g, '?')
 }

@@ -93,7 +93,7 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
       const [wanted, unread] =
         entry === 'getOAuthConfig'
           ? ['an object', 'something that is not a plain object']
-          : ['a JSON string of an object', 'a string that is not a JSON object']
+          : ['a JSON string that contains an object', 'a string that is not a JSON object']
       const odd = returned.oddResult ?? (returned.result === null ? null : unread)
       if (odd !== null) {
         write({
@@ -107,7 +107,8 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
 }
 
 /**
- * A configuration call must not have effects, because nobody is signed in yet and it runs at the start of each sign-in.
+ * A configuration call must not have effects, because no user is signed in yet and it runs at the start of each
+ * sign-in.
  */
 function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLogLine {
   const names = new Set(commands.map(({ plugin, method }) => `${plugin}.${method}`))

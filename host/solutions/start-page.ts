@@ -24,7 +24,7 @@ export type StartPageParts = {
   readonly defaultSolution: () => Promise<string | null>
   /** Whether the first start added the example solutions, which the page then describes. */
   readonly hasExamples: boolean
-  /** The address of the admin pages, if they are reachable only from this machine; otherwise null. */
+  /** The URL of the admin pages, if they are reachable only from this machine; otherwise null. */
   readonly localAdminPages: () => string | null
 }
 
@@ -45,8 +45,8 @@ export function startPage(parts: StartPageParts): Middleware {
       ctx.set('Location', addressOf(chosen))
       return
     }
-    // Chosen here: the same response as for any unknown address, so that it doesn't even reveal that there is a list.
-    if (shows === 'none') throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
+    // Chosen here: the same response as for any unknown path, so that it doesn't even reveal that there is a list.
+    if (shows === 'none') throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL.')
     const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
     const listed = (await store.list()).filter((solution) => solution.listed && solution.state === 'active')
     const solutions = listed.map(({ name, title }) => {
@@ -61,8 +61,8 @@ export function startPage(parts: StartPageParts): Middleware {
 }
 
 /**
- * Chosen here: only a browser on the host's own machine gets a link to the admin pages. For all others, the address
- * would not work.
+ * Chosen here: only a browser on the host's own machine gets a link to the admin pages, because the link would not work
+ * in others.
  */
 function adminPagesFor(ctx: Context, { localAdminPages }: StartPageParts): string | null {
   const { address, host } = stateOf(ctx).client

@@ -27,7 +27,7 @@ export interface Uploads {
    * Reads, checks and activates a bundle. The host reads only the ZIP file's structure and the manifests; everything
    * else is checked in a separate sandbox process. The version is activated only after its scripts have been compiled
    * and loaded there.
-   * @param expectedName the name in the address
+   * @param expectedName the name in the URL
    * @throws ERR_BUNDLE_TOO_LARGE, ERR_NAME_DIFFERS, ERR_BUNDLE_REFUSED (with every error in `details.faults`),
    *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many uploads are queued
    */

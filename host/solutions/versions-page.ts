@@ -41,7 +41,7 @@ export function addVersionsPages(pages: PageRouter, parts: VersionsPageParts): v
   })
 }
 
-/** The versions named in the address, older first. By default, they are the active version and the newest other one. */
+/** The versions in the URL, older first. By default, they are the active version and the newest other version. */
 function chosenVersions(ctx: Context, versions: readonly VersionSummary[], active: string | null) {
   const named = (parameter: 'from' | 'to') => Sha256.safeParse(queryText(ctx, parameter)).data
   const other = versions.find(({ sha256 }) => sha256 !== active)

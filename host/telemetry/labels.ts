@@ -1,7 +1,7 @@
 import { FAILURES } from '../../runtime/outcome.ts'
 import { OAUTH_PROBLEMS } from '../oauth/problems.ts'
 
-/** All values that labels can have. They are fixed, so that requests can't add metric series. */
+/** All values that labels can have. They are a fixed list, so that requests can't add metric series. */
 
 const MODES = ['default', 'authenticator', 'login_form', 'oauth', 'oauth_authenticator', 'platform_cloud'] as const
 const RESULTS: readonly string[] = [

@@ -22,7 +22,7 @@ export const METRICS = {
   kills: counter('sandbox_kills', ['reason'], 'Sandbox processes terminated because of a script'),
   processes: gauge('sandbox_processes', ['kind'], 'Running sandbox processes'),
   memory: gauge('memory_bytes', ['part'], 'Memory of the host and of all sandbox processes, every 10 s'),
-  memoryLimit: gauge('memory_limit_bytes', [], 'RUNTIME_XMX, or the lower limit set by control groups'),
+  memoryLimit: gauge('memory_limit_bytes', [], 'RUNTIME_XMX, or a cgroup’s limit if that is lower'),
   clients: gauge('clients', [], 'Open clients, every 10 s'),
   databaseTime: histogram('database_query_duration', ['operation', 'result'], 'Queries of the platform’s database'),
   providerTime: histogram('provider_request_duration', ['result'], 'Requests to OAuth providers'),

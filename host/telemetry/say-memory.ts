@@ -1,7 +1,7 @@
 import { LEAST_MEMORY } from '../../base/config/properties.ts'
 import { groupLimitFor, type MemoryState, wholeMegabytes } from '../../runtime/memory-bound.ts'
 
-/** Warns once at startup if RUNTIME_XMX exceeds the container's limit, and logs the limit that applies. */
+/** Warns once at startup if RUNTIME_XMX exceeds the container's limit, and logs which limit applies. */
 export function sayMemory(
   { maximum, configured, groupLimit }: MemoryState,
   log: { readonly warn: (line: string) => void },
@@ -14,7 +14,7 @@ export function sayMemory(
       ? `A host needs at least ${wholeMegabytes(LEAST_MEMORY)} MB: raise the limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more, and set RUNTIME_XMX to fit.`
       : `Set RUNTIME_XMX=${inForce}m, or raise the limit.`
   log.warn(
-    `RUNTIME_XMX is ${asked} MB, but the control group of this process, such as its container, has a limit of ${limit} MB. ` +
+    `RUNTIME_XMX is ${asked} MB, but this process’s cgroup, for example its container, has a limit of ${limit} MB. ` +
       `The host and its sandbox processes are kept below ${inForce} MB. ${advice}`,
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Maximum number of solutions that get their own label in metrics. Further ones share a label, so that the number of
- * metrics is bounded.
+ * Maximum number of solutions that get their own label in metrics. All other solutions share a label, so that the
+ * number of metrics is bounded.
  */
 const MOST_SOLUTIONS = 50
 const OTHERS = 'other'

@@ -98,7 +98,7 @@ export interface Spans {
   context(): Context | undefined
   /**
    * @param api loaded only if telemetry is used
-   * @param tracer null: requests are timed but not traced
+   * @param tracer if null, requests are timed but not traced
    */
   begin(api: Api, tracer: Tracer | null): void
 }

@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { createSolutionLabel } from './solution-label.ts'
 import { createSpans, type Spans } from './spans.ts'
 
-/** Telemetry of the platform: metrics for scraping, and all three signals for a collector. */
+/** The platform's telemetry: metrics for scraping, and all three signals for a collector. */
 export interface Telemetry {
   readonly metrics: Metrics
   readonly spans: Spans

@@ -17,7 +17,7 @@ import type { Telemetry } from './telemetry.ts'
 
 type Watcher = Pick<Telemetry, 'metrics' | 'spans' | 'solutionLabel'>
 
-/** Counts sign-ins. They are taken from the audit log, which records each, whatever its outcome. */
+/** Counts sign-ins. They are taken from the audit log, which records each sign-in, whatever its outcome. */
 export function watchAudit(audit: Audit, { metrics, spans, solutionLabel }: Watcher): Audit {
   function count({ action, outcome, solution = '', mode = '' }: AuditEntry): void {
     if (!metrics.isOn() || (action !== 'sign-in' && action !== 'remembered-sign-in')) return
@@ -163,7 +163,7 @@ export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watch
         // ends.
         () => answered !== undefined && record('failed'),
       )
-      // The work above runs synchronously up to its first `await`, so it has either answered or thrown by now.
+      // The work above runs synchronously up to its first `await`, so by now it has either returned or thrown an error.
       if (answered === undefined) throw refused
       return answered
     },

@@ -34,7 +34,7 @@ export function addTokenPages(pages: PageRouter, { tokens, store, settings }: To
       solutions: await solutionNames(),
       subjects: Object.entries(SUBJECTS),
       /**
-       * The address of the API for tools. The admin port serves the API too, but is rarely reachable from other
+       * The URL of the API for tools. The admin port serves the API too, but is rarely reachable from other
        * machines.
        */
       address: settings.publicUrl?.origin ?? adminOrigin(ctx),

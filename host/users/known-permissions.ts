@@ -11,7 +11,9 @@ export type KnownPermissions = {
   readonly solutions: readonly string[]
 }
 
-/** Maximum number of manifests to read, because those of inactive solutions are read from the database. */
+/**
+ * Maximum number of manifests to read. It is limited because inactive solutions' manifests are read from the database.
+ */
 const MOST_SOLUTIONS = 100
 const MOST_NAMES = 1_000
 

@@ -56,8 +56,8 @@ const Resize = z.strictObject({
 })
 
 /**
- * Identifies a client. The id is unguessable. To use another user's id, their session is required too, or their
- * browser's cookie if they have no session.
+ * Identifies a client. The id is unguessable. The id alone is not enough: the user's session is required too or,
+ * without a session, the cookie in the user's browser.
  */
 const ClientId = z.string().regex(/^[A-Za-z0-9_-]{43}$/)
 
@@ -80,16 +80,16 @@ export type NumberedFrame = Exclude<BrowserFrame, { kind: 'hello' }>
 
 export type HostFrame =
   /**
-   * The answer to the browser's hello. `seq` is the highest event number of this page that was handled; 0 for none.
-   * `isNew` means that the named client no longer exists and a new one was opened, so earlier work is lost and not
-   * resent. It is also true for a new tab, but not for a duplicated tab, whose original client continues.
+   * The response to the browser's hello. `seq` is the highest event number of this page that was handled; 0 for none.
+   * `isNew` means that the client in the hello no longer exists and a new client was opened, so earlier work is lost
+   * and not resent. It is also true for a new tab, but not for a duplicated tab, whose original client continues.
    */
   | { readonly kind: 'hello'; readonly client: string; readonly seq: number; readonly isNew: boolean }
   /** The client's sandbox process ended and the client was reopened. Unhandled events are lost. A form follows. */
   | { readonly kind: 'reopened' }
   /**
    * Only on a live host: the client switched to another version of the solution, which handles the pending events. A
-   * form follows. `style` is the address of the version's style sheet, or null.
+   * form follows. `style` is the URL of the version's style sheet, or null.
    */
   | { readonly kind: 'renewed'; readonly style: string | null }
   /** Only on a live host: replaces the report of `solhost dev` above the page. */
@@ -106,10 +106,10 @@ export type HostFrame =
   /** All events up to `seq` are handled, and nothing is running. */
   | { readonly kind: 'idle'; readonly seq: number }
   /**
-   * Navigates to another address, which has already been checked (http, https, mailto or a path on the same server).
+   * Navigates to another URL, which has already been checked (http, https, mailto or a path on the same server).
    */
   | { readonly kind: 'go'; readonly href: string; readonly target?: string }
-  /** A login form signed a user in: the page posts the token to its own address, which creates the session. */
+  /** A login form signed a user in: the page posts the token to its own URL, which creates the session. */
   | { readonly kind: 'sign-in'; readonly token: string }
   /** A script signs the user out: the page posts the token, which contains the next page, to the solution's logout. */
   | { readonly kind: 'sign-out'; readonly token: string }

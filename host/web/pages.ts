@@ -7,11 +7,11 @@ export type SolutionListModel = {
   readonly solutions: readonly {
     readonly name: string
     readonly title: string
-    /** Null: only examples have one. */
+    /** Null for solutions that are not examples. */
     readonly description: string | null
     readonly href: string
   }[]
-  /** The address of the admin pages; null for no link. */
+  /** The URL of the admin pages; null for no link. */
   readonly adminPages: string | null
 }
 
@@ -42,7 +42,7 @@ export type OAuthProblemDetail =
   | 'down'
   /** The provider did not accept the request. */
   | 'refused'
-  /** `getOAuthConfig` returned null for the requested address. */
+  /** `getOAuthConfig` returned null for the requested URL. */
   | 'address'
   /** The response could not be read. */
   | 'unreadable'
@@ -60,7 +60,7 @@ export type OAuthProblemModel = {
   /** The email address or name of the account used at the provider; null if unknown. */
   readonly user: string | null
   readonly tryAgainHref: string
-  /** Lets the user choose another account at the provider; null: not offered. */
+  /** The link with which users choose another account at the provider; null if this is not offered. */
   readonly otherAccountHref: string | null
   /** For the page 'busy'. */
   readonly retryInSeconds?: number | undefined
@@ -74,7 +74,7 @@ export type FragmentModel = {
 
 export type RepostModel = {
   readonly action: string
-  /** Names and values in the order in which they were received, including repeated ones. */
+  /** Names and values in the order in which they were received, including repeated names. */
   readonly fields: readonly (readonly [name: string, value: string])[]
 }
 
@@ -155,7 +155,7 @@ export type GoesOnModel = {
 
 /** The layout of an administration page, which contains the navigation. */
 export type AdminFrame = PageFrame & {
-  /** The CSRF token that the page's script sends with API requests; null if nobody is signed in. */
+  /** The CSRF token that the page's script sends with API requests; null if no user is signed in. */
   readonly csrfToken: string | null
   /** The navigation entry to highlight, or null. */
   readonly part: AdminPart | null
@@ -164,7 +164,7 @@ export type AdminFrame = PageFrame & {
   readonly guide: string | null
 }
 
-/** The navigation entries in display order: name and address. */
+/** The navigation entries in display order: name and URL. */
 export const ADMIN_PARTS = {
   solutions: '/admin/',
   users: '/admin/users',
@@ -247,7 +247,7 @@ export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
 export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   const target = URL.parse(model.href, 'https://relative.invalid')
   if (target === null || !/^(https?|mailto):$/.test(target.protocol)) {
-    throw new TypeError(`a page redirects to an http, https, mailto or relative address, not to "${model.href}"`)
+    throw new TypeError(`a page redirects to an http, https, mailto or relative URL, not to "${model.href}"`)
   }
   return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, { goesOnTo: model.href })
 }
@@ -261,7 +261,7 @@ export function oauthProblemPage(frame: PageFrame, model: OAuthProblemModel): st
 }
 
 /**
- * Posts the parameters from the address's fragment, which servers can't see, to `action`, with the field
+ * Posts the parameters from the URL's fragment, which servers can't see, to `action`, with the field
  * `from=fragment`. Shows a message if there are none, or if scripts are disabled.
  * @see product guide 4, "app_oauth/index.html"
  */

@@ -8,13 +8,13 @@ declare const application: {
    * @throws TypeError for any other URL
    */
   showURL(url: string, target?: string): void
-  /** Shows a form of the solution. @throws TypeError if the form does not exist */
+  /** Shows one of the solution's forms. @throws TypeError if the form does not exist */
   showForm(form: string): void
   /**
-   * Closes the client, after `onUnload` of its forms and `onSolutionClose`. The user stays signed in. The browser then
-   * opens `solution`, whose `onSolutionOpen` gets `argument`. Without a name, or if that solution does not exist, this
-   * solution is opened again.
-   * @param method has no effect except a warning in the log: a solution can't call functions of another solution
+   * Closes the client, after its forms' `onUnload` and `onSolutionClose` have run. The user stays signed in. The
+   * browser then opens `solution`, whose `onSolutionOpen` gets `argument`. Without a name, or if that solution does not
+   * exist, this solution is opened again.
+   * @param method has no effect except a warning in the log: a solution can't call another solution's functions
    * @throws TypeError during a sign-in
    */
   closeSolution(solution?: string | null, method?: string | null, argument?: string | null): void

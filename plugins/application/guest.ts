@@ -92,7 +92,9 @@ export default function application(api: GuestApi<Settings, string>) {
       const show = api.offered('showForm')
       if (show === null) api.command('showForm', [form])
       else if (!show(form))
-        throw new safe.TypeError(`application.showForm: the form ${form} cannot be shown in a client`)
+        throw new safe.TypeError(
+          `application.showForm: the form ${form} is not available to clients; move it to the solution or to a module that does not sign users in`,
+        )
     },
     closeSolution(solution?: unknown, method?: unknown, argument?: unknown): void {
       needClient('closeSolution')

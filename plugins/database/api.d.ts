@@ -11,8 +11,9 @@ interface Plugins {
      * @param sql one statement of at most 65,536 characters
      * @param parameters at most 1,000; a date as a string that the server accepts, such as `date.toISOString()`
      * @throws TypeError (the Promise rejects) for arguments of the wrong type
-     * @throws Error (the Promise rejects) with a message that says why: the operator has not granted the database, the server's
-     *   error for the SQL, or the limit that was exceeded (QUERY_ROWS, QUERY_SIZE, QUERY_TIME or EMBEDDED_SIZE)
+     * @throws Error (the Promise rejects) with a message that contains the reason: the operator has not granted the
+     *   database, the server's error for the SQL, or the limit that was exceeded (QUERY_ROWS, QUERY_SIZE, QUERY_TIME or
+     *   EMBEDDED_SIZE)
      */
     query(
       name: string,

@@ -32,8 +32,8 @@ interface FormElement {
   /** A line of help text below the element. */
   hint: string
   /**
-   * Inputs: a string; a number or null; a date written YYYY-MM-DD or null; true or false; the value of an option or null.
-   * Tabs: the name of the open tab.
+   * Inputs: a string; a number or null; a date in the format YYYY-MM-DD or null; true or false; the value of an option
+   * or null. Tabs: the name of the open tab.
    */
   value: any
   /** Inputs: whether a value is required. Until there is one, a primary button does nothing. */
@@ -44,7 +44,7 @@ interface FormElement {
   placeholder: string
   /** Select and radio: the options. If the value is no longer one of them, it becomes null. */
   options: readonly FormOption[]
-  /** Links with a URL: the URL. */
+  /** Links with an `href`: the URL. */
   href: string
   /** Images: the path in the media folder. */
   src: string
@@ -54,7 +54,7 @@ interface FormElement {
   rows: readonly FormRow[]
   /** Tables: the ids of the selected rows. */
   selected: readonly (string | number)[]
-  /** Tables: how the rows are sorted. null: in the order of `rows`. */
+  /** Tables: how the rows are sorted. If null, they are in the order of `rows`. */
   sort: { readonly column: string; readonly direction: 'ascending' | 'descending' } | null
   /** Tables: the current page, starting at 1. */
   page: number

@@ -17,7 +17,7 @@ import { z } from '../../runtime/zod.ts'
 export interface FormsPorts {
   update(call: Call, update: FormUpdate): void
   show(call: Call, form: string): void
-  /** The only form that may be shown while nobody is signed in; null: any form. */
+  /** The only form that may be shown while no user is signed in; null if any form may be shown. */
   onlyForm(call: Call): string | null
   /** Sets the events, among `ASKED_EVENTS`, that scripts listen to in any form. */
   listening(call: Call, types: readonly AskedEvent[]): void

@@ -58,7 +58,7 @@ export type Update = { form: string; title?: unknown; elements: Record<string, R
 export type Showing = { current: string | null; wanted: string | null }
 
 /**
- * The guest API, typed for forms. The state is the only form that may be shown while nobody is signed in; null: any
- * form.
+ * The guest API, typed for forms. The state is the only form that may be shown while no user is signed in; null if any
+ * form may be shown.
  */
 export type Api = GuestApi<Settings, string>

@@ -5,8 +5,8 @@ interface Plugins {
      * Sends one request and waits for the whole response. Redirects are returned, not followed. Cookies are not stored,
      * and are sent only if you set the Cookie header.
      * @throws TypeError (the Promise rejects) for arguments of the wrong type
-     * @throws Error (the Promise rejects) with a message that says why: the host is not requested, not granted, in a private network or
-     *   unreachable, or the limit that was exceeded (FETCH_TIME or FETCH_SIZE)
+     * @throws Error (the Promise rejects) with a message that contains the reason: the host is not requested, not
+     *   granted, in a private network or unreachable, or the limit that was exceeded (FETCH_TIME or FETCH_SIZE)
      */
     fetch(url: string, init?: HttpInit): Promise<HttpAnswer>
   }

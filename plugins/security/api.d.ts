@@ -4,7 +4,7 @@ declare const security: {
    * Signs a user in with these permissions. Works in an authenticator, and in a function called by `onAction` of a login form.
    * @returns false if the list is empty, if the manifest lists permissions and one of the names is not among them, if
    * the call has already signed a user in, or if a name is empty, is longer than 200 characters or contains control
-   * characters. The solution's log says which.
+   * characters. The solution's log contains the reason.
    * @throws TypeError if an argument has the wrong type
    */
   login(username: string, uid: string, permissions: string[]): boolean
@@ -17,15 +17,18 @@ declare const security: {
   requireSecondFactor(): boolean
   /** Signs the user out. The browser goes to `solution`, or to the page set with `application.showURL`. */
   logout(solution?: string, argument?: string): void
-  /** The name of the signed-in user. During a sign-in, the user just signed in. null if nobody is signed in. */
+  /**
+   * The name of the signed-in user or, during a sign-in, of the user who was just signed in. null if no user is signed
+   * in.
+   */
   getUserName(): string | null
   /** The `uid` passed to `security.login`, or null. */
   getUserUID(): string | null
-  /** The permissions that the user signed in with. Empty if nobody is signed in. */
+  /** The permissions that the user signed in with. Empty if no user is signed in. */
   getUserPermissions(): string[]
-  /** All permissions that the manifests of the solution and its modules list. Empty if they list none. */
+  /** All permissions listed in the manifests of the solution and its modules. Empty if they list none. */
   getPermissions(): string[]
-  /** Whether the user signed in with this permission. false if nobody is signed in. */
+  /** Whether the user signed in with this permission. false if no user is signed in. */
   hasPermission(name: string): boolean
   /** Sets the values that separate one tenant's data from another's: 1 to 100 strings or numbers. */
   setTenantValue(value: string | number | (string | number)[]): void

@@ -12,7 +12,7 @@ type State = { readonly kind: 'login' | 'open' | 'configuration'; readonly user:
 
 export default function security(api: GuestApi<Settings, State>) {
   const { needText, needCredential, optionalText, isName, readPermissions, readTenant } = createChecks(api)
-  /** null: the manifests list no permissions, so any name can be granted. */
+  /** Null if the manifests don't list permissions, so that any name can be granted. */
   let allowed: readonly string[] | null = null
   let kind: State['kind'] = 'open'
   let user: { username: string; uid: string; permissions: readonly string[] } | null = null

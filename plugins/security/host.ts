@@ -10,7 +10,7 @@ export type SignedInUser = Login & { readonly tenant: Tenant | null }
 /** The host services behind the binding `security`. */
 export interface SecurityPorts {
   user(call: Call): SignedInUser | null
-  /** The permission names that scripts of the solution can grant; null: any name. */
+  /** The permission names that the solution's scripts can grant; null if they can grant any name. */
   permissions(solution: SolutionFacts): readonly string[] | null
   /**
    * Signs the user in. Only a call's first login counts: this is called at most once, and only if the call succeeds.
@@ -104,7 +104,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
       ),
     },
     requests: {
-      // Only counters change, so the call can be retried.
+      // Only counters of attempts change, so the call can be retried.
       authenticate: request(
         z.tuple([Credential, Credential]),
         (call, args) => ports.users.authenticate(call, ...args),

@@ -22,9 +22,9 @@ export type I18nFile = {
 }
 
 /**
- * The contents of a bundle, checked as far as the host may parse them. In every list, a module comes before those that
- * name it, and the solution itself comes last, with files sorted by name. If two have the same name, the later one
- * wins.
+ * The contents of a bundle, checked as far as the host may parse them. In every list, a module comes before the modules
+ * that list it, and the solution itself comes last, with files sorted by name. If two items have the same name, the
+ * later one is used.
  */
 export type Bundle = {
   /** SHA-256 of the packed bytes, in lower-case hex. */
@@ -33,8 +33,8 @@ export type Bundle = {
   readonly bytes: number
   readonly manifest: Manifest
   /**
-   * The modules that the solution depends on, directly or indirectly. Dependencies come first; otherwise in the order
-   * named.
+   * The modules that the solution depends on, directly or indirectly. Dependencies come first; otherwise, they are in
+   * the order in which they are listed.
    */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   /** Per solution or module: `globals.js`, then the scopes. */
@@ -42,8 +42,8 @@ export type Bundle = {
   readonly formScripts: readonly FormScriptFile[]
   readonly forms: readonly FormFile[]
   readonly i18n: readonly I18nFile[]
-  /** The files of the solution itself, by path in `media/`. */
+  /** The solution's own files, by path in `media/`. */
   readonly media: ReadonlyMap<string, Uint8Array>
-  /** `media/login.html`. It is not part of `media`, so that nobody can download its source. */
+  /** `media/login.html`. It is not part of `media`, so that its source can't be downloaded. */
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
 }

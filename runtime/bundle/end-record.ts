@@ -4,7 +4,7 @@ const END_RECORD_SIZE = 22
 const RECORD_SIGNATURE = 0x02014b50
 const ZIP64_LOCATOR_SIGNATURE = 0x07064b50
 const ZIP64_LOCATOR_SIZE = 20
-/** Combined length of the signature and the length field, which the field's value does not include. */
+/** Combined length of the signature and the length field. The length field's value does not include these bytes. */
 const ZIP64_LENGTH_END = 12
 
 /**
@@ -28,10 +28,11 @@ export function checkEndRecord(zip: Buffer, file: ZipFile, start: number, end: n
   if (!says(4, 2, 0) || !says(6, 2, 0)) return 'the ZIP file is one part of a multi-part archive'
   if (!says(8, 2, file.entryCount) || !says(10, 2, file.entryCount))
     return 'the end of central directory records differ in the number of entries'
-  if (!says(12, 4, end - start)) return 'the size of the central directory differs from the size in its end record'
+  if (!says(12, 4, end - start))
+    return 'the size of the central directory differs from the size in the end of central directory record'
   if (!says(16, 4, start)) return 'the end of central directory records differ in the position of the directory'
   if (hasZip64) return checkZip64Records(zip, file, { start, end, locator })
-  return end === at ? null : 'there are bytes between the central directory and its end record'
+  return end === at ? null : 'there are bytes between the central directory and the end of central directory record'
 }
 
 type Directory = { readonly start: number; readonly end: number; readonly locator: number }
@@ -39,9 +40,9 @@ type Directory = { readonly start: number; readonly end: number; readonly locato
 /** yauzl uses the record's count and position of the directory; other programs may use the other numbers. */
 function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: Directory): string | null {
   const record = readNumber(zip, locator + 8)
-  if (end !== record) return 'there are bytes between the central directory and its end record'
+  if (end !== record) return 'there are bytes between the central directory and the end of central directory record'
   if (record + ZIP64_LENGTH_END + readNumber(zip, record + 4) !== locator)
-    return 'the length of the ZIP64 end record differs from its length field'
+    return 'the length of the ZIP64 end of central directory record differs from its length field'
   const disks = [zip.readUInt32LE(record + 16), zip.readUInt32LE(record + 20), zip.readUInt32LE(locator + 4)]
   // The number of disks should be 1, but some programs count from 0.
   if (disks.some((disk) => disk !== 0) || zip.readUInt32LE(locator + 16) > 1)
@@ -49,7 +50,7 @@ function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: 
   if (readNumber(zip, record + 24) !== file.entryCount)
     return 'the end of central directory records differ in the number of entries'
   if (readNumber(zip, record + 40) !== end - start)
-    return 'the size of the central directory differs from the size in its end record'
+    return 'the size of the central directory differs from the size in the end of central directory record'
   return null
 }
 

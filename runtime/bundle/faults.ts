@@ -18,7 +18,7 @@ export type Warning = {
 
 /** Every stable error code, with the rule behind it (design section 4). */
 export const FAULT_CODES = {
-  zip_invalid: 'the file is not a zip, or its directory is damaged',
+  zip_invalid: 'the file is not a ZIP file, or its central directory is damaged',
   zip_entry_kind: 'an entry is a link, a device or anything else that is not a regular file',
   zip_entry_method: 'an entry is encrypted, or uses a compression method other than stored and deflated',
   zip_headers_differ: 'a local header differs from the central directory',
@@ -29,10 +29,10 @@ export const FAULT_CODES = {
   too_large: 'a file or the whole bundle is larger than the limit',
   manifest_missing: 'solution.json is missing',
   manifest_in_folder: 'solution.json is one folder too deep',
-  json_invalid: 'a JSON file cannot be parsed strictly',
+  json_invalid: 'a JSON file is not valid strict JSON',
   manifest_invalid: 'a property of the manifest has an invalid value',
   manifest_unknown_key: 'the manifest has a property that does not exist',
-  module_missing: 'a module that a manifest names is not in modules/',
+  module_missing: 'a module that a manifest lists is not in modules/',
   module_invalid: 'a module has the wrong type or a property of solutions only, or its name differs from its folder',
   authenticator_count: 'the mode requires exactly one module of type authenticator',
   passkeys_unavailable: 'the manifest requires passkeys, which are not supported yet',

@@ -1,14 +1,18 @@
 import type { Fault, FaultCode, Warning, WarningCode } from './faults.ts'
 
 /**
- * Chosen here: people fix the first hundred before they read further, and a hostile bundle can't cause a long response.
+ * Chosen here: people fix the first hundred errors before they read further, and a malicious bundle can't cause a long
+ * response.
  */
 const MAX_LISTED = 100
 
 /** The value of `file` for errors that concern the zip as a whole. */
 export const WHOLE_BUNDLE = 'bundle.zip'
 
-/** Collects errors and warnings in the order found: the first hundred of each, then one that counts the rest. */
+/**
+ * Collects errors and warnings in the order in which they are found: the first hundred of each, then one entry with the
+ * number of the others.
+ */
 export class Findings {
   private readonly faultList = new BoundedList<Fault>()
   private readonly warningList = new BoundedList<Warning>()
@@ -30,7 +34,7 @@ export class Findings {
     return this.faultList.count > 0
   }
 
-  /** Whether further errors are only counted, so that looking for more is pointless. */
+  /** Whether further errors are only counted, so that it is pointless to look for more. */
   get isFull(): boolean {
     return this.faultList.count > MAX_LISTED
   }

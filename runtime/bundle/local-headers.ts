@@ -82,7 +82,7 @@ function hasDescriptor(entry: Entry): boolean {
 
 /**
  * Returns the length of the data descriptor at `at`: 12 or 20 bytes, plus 4 for the signature that most programs write.
- * @returns null if no form of it matches the directory
+ * @returns null if the descriptor doesn't match the directory in any of these forms
  * @see APPNOTE.TXT 4.3.9
  */
 function descriptorLength(zip: Buffer, at: number, entry: Entry): number | null {

@@ -81,10 +81,10 @@ const EventTypeDeclaration = z
         .meta({ title: 'Description', description: 'Description of the event, shown by code editors.' }),
       arguments: list(EventArgument, 50)
         .optional()
-        .meta({ title: 'Arguments', description: 'What listeners get after the event.' }),
+        .meta({ title: 'Arguments', description: 'The arguments that listeners get after the event.' }),
       returnType: text(100)
         .optional()
-        .meta({ title: 'Result', description: 'Type of a listener’s result, for editors.' }),
+        .meta({ title: 'Result', description: 'Type of a listener’s result, shown by code editors.' }),
     },
     { error: orUnknownKey('must be an object') },
   )
@@ -363,7 +363,7 @@ export const ManifestSchema = z
         deprecated: true,
       }),
       firstForm: FormName.optional().meta({ title: 'First form', description: 'The form that a new client shows.' }),
-      modules: list(Name, MAX_ITEMS).refine(areUnique, { error: 'must not name a module twice' }).optional().meta({
+      modules: list(Name, MAX_ITEMS).refine(areUnique, { error: 'must not contain a module twice' }).optional().meta({
         title: 'Modules',
         description: 'Names of folders in modules/. Later modules override earlier ones.',
         uniqueItems: true,
@@ -374,7 +374,7 @@ export const ManifestSchema = z
         .optional()
         .meta({ title: 'Event types', description: 'Events that the solution fires.' }),
       permissions: list(PermissionName, MAX_ITEMS)
-        .refine(areUnique, { error: 'must not name a permission twice' })
+        .refine(areUnique, { error: 'must not contain a permission twice' })
         .optional()
         .meta({ title: 'Permissions', description: 'The permissions that a login can grant.', uniqueItems: true }),
       signIn: SignIn.optional().meta({

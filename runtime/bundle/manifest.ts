@@ -81,8 +81,8 @@ export function checkManifest(value: unknown, file: string, places: JsonPlaces =
 }
 
 /**
- * Returns the other parts of the bundle that a manifest names, as far as they can be read. Works for an invalid
- * manifest too, so that one response also lists the missing modules and forms.
+ * Returns the modules and forms that a manifest refers to, as far as they can be read. Works for an invalid manifest
+ * too, so that one response also lists the missing modules and forms.
  */
 export function namedParts(value: unknown): { modules: string[]; forms: string[]; loginSolution: string | null } {
   const written = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -138,7 +138,7 @@ function mapRecord<In, Out>(record: Record<string, In>, change: (value: In) => O
   return result
 }
 
-/** Reports one error per position: a value that violates three rules is one mistake. */
+/** Reports one error per position: if a value violates three rules, the author made only one mistake. */
 function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places: JsonPlaces, found: Findings): void {
   const reported = new Set<string>()
   for (const issue of issues) {

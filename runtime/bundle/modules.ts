@@ -9,7 +9,7 @@ import { decodeUtf8, parseStrictJson } from './strict-json.ts'
 export type ReadManifest = {
   /** Null if the manifest is missing or has an error. */
   readonly manifest: Manifest | null
-  /** The parts that it names, as far as they can be read. */
+  /** The parts that it refers to, as far as they can be read. */
   readonly names: ReturnType<typeof namedParts>
   /** Positions in the manifest's text. */
   readonly places: JsonPlaces
@@ -17,13 +17,13 @@ export type ReadManifest = {
 
 export type Modules = {
   readonly reached: readonly ReachableModule[]
-  /** Whether every named module was found and has a valid manifest. */
+  /** Whether every listed module was found and has a valid manifest. */
   readonly complete: boolean
 }
 
 export type ReachableModule = ReadManifest & { readonly name: string }
 
-/** Reads `solution.json` of the solution or of one module. */
+/** Reads the `solution.json` of the solution or of one module. */
 export function readManifest(part: Part, found: Findings): ReadManifest {
   const nothing = { manifest: null, names: namedParts(null), places: NO_PLACES }
   const file = `${folderOf(part.module)}${MANIFEST}`
@@ -48,9 +48,9 @@ export function readManifest(part: Part, found: Findings): ReadManifest {
 }
 
 /**
- * Returns the modules that `main` depends on through `modules` lists: dependencies before those that name them,
- * otherwise in the order named. Each is visited once, so cycles don't matter. The walk uses an explicit stack, so
- * chains may be long.
+ * Returns the modules that `main` depends on through `modules` lists: dependencies before the modules that list them,
+ * otherwise in the order in which they are listed. Each module is visited once, so cycles don't matter. The walk uses
+ * an explicit stack, so chains may be long.
  */
 export async function readModules(
   main: ReadManifest,
@@ -94,8 +94,8 @@ export async function readModules(
 }
 
 /**
- * Returns the modules that `from` names, and those that these name in turn, in no particular order.
- * @param modulesOf the modules that a module names
+ * Returns the modules that `from` names, and the modules that these list in turn, in no particular order.
+ * @param modulesOf returns the modules that a module lists
  * @param isWanted modules for which it is false are skipped, and so are their dependencies
  */
 export function reachableModules(

@@ -1,4 +1,4 @@
-/** Chosen here: longer than any real key, and short enough that hostile keys can't take long. */
+/** Chosen here: longer than any real key, and short enough that comparing malicious keys doesn't take long. */
 const MAX_LENGTH = 64
 
 /**

@@ -4,7 +4,7 @@ import { folderOf, type Place, placeOf, splitModule } from './layout.ts'
 import { unpack } from './unpack.ts'
 import type { SoundEntry, ZipDirectory } from './zip-directory.ts'
 
-/** Chosen here: a manifest of a thousand permissions is far smaller, and manifests are parsed in the host. */
+/** Chosen here: a manifest with a thousand permissions is far smaller, and manifests are parsed in the host. */
 const MAX_MANIFEST_SIZE = 256 * 1024
 
 export type PartFile = {
@@ -15,7 +15,7 @@ export type PartFile = {
   readonly content: Uint8Array | null
 }
 
-/** The files of the solution itself or of one folder in `modules/`, sorted by name. */
+/** The files of the solution itself, or the files of one folder in `modules/`, sorted by name. */
 export type Part = { readonly module: string | null; readonly files: PartFile[] }
 
 /** Unpacks and checks every file, and groups them into the solution (key null) and its modules by folder. */

@@ -20,7 +20,7 @@ export type BundleReading = {
   readonly warnings: readonly Warning[]
 }
 
-/** Chosen here: a bundle may have 2,000 forms, and comparing takes time. */
+/** Chosen here: a bundle may have 2,000 forms, and it takes time to compare names. */
 const MAX_COMPARED = 200
 /** Chosen here: a misspelled list is found by its first names. */
 const MAX_SUGGESTED = 10
@@ -52,7 +52,7 @@ async function read(packed: Uint8Array, limits: Limits, found: Findings): Promis
   const modules = await readModules(main, parts, found)
   const reached = [...modules.reached.map(({ name }) => parts.get(name) as Part), parts.get(null) as Part]
   checkMain(main, modules, reached, found)
-  // Without a readable manifest every module would seem unused.
+  // Without a readable manifest, every module would seem unused.
   if (main.manifest !== null) warnOfUnreached(parts, reached, found)
   const files = bundleFiles(reached, found)
   checkSources(files, limits, found)
@@ -73,7 +73,7 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   return true
 }
 
-/** Files that are only in a workspace of the original product, or in an export of one. */
+/** Files that occur only in a workspace of the original product, or in an export of such a workspace. */
 const OF_WORKSPACE = /(?:^|\/)(?:solution_settings\.obj|rootmetadata\.obj|medias\.obj|[^/]+\.frm|[^/]+\.servoy)$/i
 
 function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
@@ -113,7 +113,7 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   warnOfOAuth(manifest, places, found)
 }
 
-/** Forms that the manifest names must be available to clients. Those in authenticator modules are not. */
+/** Forms that the manifest refers to must be available to clients. Those in authenticator modules are not. */
 function checkForms(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
   const { forms, modules: named, loginSolution } = main.names
   const byName = new Map(modules.reached.map((module) => [module.name, module]))

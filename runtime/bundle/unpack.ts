@@ -13,7 +13,7 @@ export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array }
   if ('problem' in unpacked) return unpacked
   if (unpacked.content.length !== entry.size)
     return { problem: `does not have the declared size of ${entry.size} bytes` }
-  if (crc32(unpacked.content) !== entry.crc32) return { problem: 'does not match its CRC-32; the zip is damaged' }
+  if (crc32(unpacked.content) !== entry.crc32) return { problem: 'does not match its CRC-32; the ZIP file is damaged' }
   return unpacked
 }
 

@@ -86,9 +86,9 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
     found.fault(WHOLE_BUNDLE, 'zip_invalid', lie)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    // yauzl fails on flag bit 6; for the author that is the same mistake as bit 0.
-    if (reason.includes('encryption')) found.fault(WHOLE_BUNDLE, 'zip_entry_method', 'the zip is encrypted')
-    else found.fault(WHOLE_BUNDLE, 'zip_invalid', `the zip cannot be read: ${showName(reason)}`)
+    // yauzl fails on flag bit 6. For the author, the mistake is the same as with bit 0.
+    if (reason.includes('encryption')) found.fault(WHOLE_BUNDLE, 'zip_entry_method', 'the ZIP file is encrypted')
+    else found.fault(WHOLE_BUNDLE, 'zip_invalid', `the ZIP file cannot be read: ${showName(reason)}`)
   }
   return null
 }

@@ -4,7 +4,7 @@ export type ListedEntry = {
   /** Safe to display; a valid name is unchanged. */
   readonly name: string
   readonly entry: Entry
-  /** Set once anything about the entry was rejected; its content is then not read. */
+  /** Set once anything about the entry was rejected. The entry's content is then not read. */
   refused: boolean
 }
 

@@ -42,7 +42,7 @@ function withOwnHandlers(form: FormDefinition, functions: ReadonlySet<string> | 
   return { ...form, ...Object.fromEntries(own.map((event) => [event, event])) }
 }
 
-/** Reports one error per position: a value that violates three rules is one mistake. */
+/** Reports one error per position: if a value violates three rules, the author made only one mistake. */
 function reportIssues(
   issues: readonly z.core.$ZodIssue[],
   form: unknown,

@@ -24,7 +24,7 @@ import {
 
 /**
  * Chosen here: the maximum number of errors reported for one element. If one of 10,000 table rows is wrong, usually all
- * of them are.
+ * rows are.
  */
 const MAX_REPORTED = 100
 
@@ -41,7 +41,7 @@ export const Handler = pattern(
 
 export const Permission = PermissionName.optional().meta({
   title: 'Permission',
-  description: 'Only users with this permission get it; for all others it does not exist.',
+  description: 'Only users with this permission get the form or element; for all others, it does not exist.',
 })
 
 /** The properties of every element. `what` is shown in editors. */
@@ -151,7 +151,7 @@ const OptionValue = z.union([text(200), Decimal], { error: 'must be a string of 
 const Option = z
   .strictObject(
     {
-      value: OptionValue.meta({ title: 'Value', description: 'What scripts get; unique among the options.' }),
+      value: OptionValue.meta({ title: 'Value', description: 'The value that scripts get; unique among the options.' }),
       label: ShownText.meta({ title: 'Label', description: 'What the user sees, a text or "i18n:" and a key.' }),
     },
     { error: orUnknownKey('must be an object with value and label') },
@@ -161,7 +161,7 @@ const Option = z
 const CHOICE = {
   options: list(Option, MAX_OPTIONS)
     .default([])
-    .meta({ title: 'Options', description: 'What can be chosen; a script can set them too.' }),
+    .meta({ title: 'Options', description: 'The options to choose from; a script can also set them.' }),
   value: OptionValue.optional().meta({
     title: 'Value',
     description: 'The value of the option that is initially selected.',
@@ -180,7 +180,7 @@ const BadgeSchema = z
     },
     { error: orUnknownKey('must be an object with value and label') },
   )
-  .meta({ title: 'Badge', description: 'How a value of the column is shown.' })
+  .meta({ title: 'Badge', description: 'How a value in the column is shown.' })
 
 const TableColumn = z
   .strictObject(
@@ -205,7 +205,7 @@ const TableColumn = z
         .optional()
         .meta({
           title: 'Line',
-          description: 'In narrow windows: the line of the row that shows the cell, without the column’s label.',
+          description: 'In narrow windows: the line of the row in which the cell is shown, without the column’s label.',
         }),
     },
     { error: orUnknownKey('must be an object with name') },
@@ -238,11 +238,11 @@ const Button = element('button', 'A button.', {
   kind: ButtonStyle.default('secondary').meta({
     title: 'Kind',
     description:
-      'The main action, which Enter presses and which needs all required inputs; another action; or a destructive one.',
+      'primary: the main action, which Enter triggers and which needs all required inputs; secondary: another action; danger: a destructive action.',
   }),
   style: ButtonStyle.optional().meta({
     title: 'Style',
-    description: 'How it looks, if that differs from its kind: a primary style without Enter and required inputs.',
+    description: 'How the button looks, if that differs from its kind: for example primary, without reacting to Enter.',
   }),
   onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user presses it.' }),
 })
@@ -327,7 +327,7 @@ const Radio = input('radio', 'One of several values, all visible.', CHOICE).supe
 const Table = element('table', 'A table whose rows can be sorted, selected and opened. Its label is the caption.', {
   columns: list(TableColumn, MAX_TABLE_COLUMNS)
     .min(1, { error: 'must have at least one column' })
-    .meta({ title: 'Columns', description: 'What the table shows of each row.' }),
+    .meta({ title: 'Columns', description: 'The table’s columns.' }),
   pageSize: whole(1, 200).default(20).meta({ title: 'Page size', description: 'Rows per page.' }),
   selection: z
     .enum(['none', 'single', 'multiple'], { error: 'must be one of none, single, multiple' })

@@ -11,10 +11,11 @@ import {
 type Open = { readonly layout: unknown; readonly nesting: number }
 
 /**
- * Says what exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
+ * Returns what exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
  *
  * Call it before the schema checks anything: a schema reports every error in every item, which can be hundreds of
- * thousands in a file of 1 MB. `form` may be any JSON; the schema rejects what is not shaped like a form.
+ * thousands in a file of 1 MB. `form` may be any JSON; the schema rejects anything that doesn't have the structure of a
+ * form.
  */
 export function boundsProblem(form: unknown): string | null {
   const counts = { elements: 0, columns: 0, items: 0 }

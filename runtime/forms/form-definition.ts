@@ -23,7 +23,7 @@ export const MAX_ITEMS = 20_000
 /** Names of functions in the form's script, by event, such as `onShow`. */
 export type Handlers<Event extends (typeof FORM_EVENTS)[number]> = { readonly [E in Event]?: string | undefined }
 
-/** The events of a form itself; the types of its elements list theirs. */
+/** The events of a form itself. The types of its elements list the elements' events. */
 export const FORM_HANDLERS = ['onLoad', 'onShow', 'onBeforeHide', 'onHide', 'onUnload', 'onResize'] as const
 
 export type FormDefinition = Handlers<(typeof FORM_HANDLERS)[number]> & {

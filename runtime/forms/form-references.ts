@@ -17,7 +17,7 @@ export type FormSurroundings = {
   readonly texts: ReadonlySet<string>
   /** Paths in `media/`. */
   readonly media: ReadonlySet<string>
-  /** Null if no manifest lists any; then any name may be granted. */
+  /** Null if no manifest lists permissions; then any name may be granted. */
   readonly permissions: ReadonlySet<string> | null
 }
 
@@ -31,8 +31,8 @@ const OWN_NAMES = ['elements', 'title', 'getName'] as const
 const PLATFORM_KEYS = 'platform.'
 
 /**
- * Maximum names to compare. Chosen here: a hostile script could declare tens of thousands of functions, and comparing
- * takes time.
+ * Maximum names to compare. Chosen here: a malicious script could declare tens of thousands of functions, and it takes
+ * time to compare names.
  */
 const MAX_COMPARED = 200
 
@@ -118,7 +118,7 @@ export function checkReferences(
     return found.isFullOfWarnings ? {} : places.text(text)
   }
 
-  /** Warns once for each: the same key may be used in a hundred places. */
+  /** Warns once per key: the same key may be used in a hundred places. */
   function isKnown(what: string): boolean {
     if (warned.has(what)) return true
     warned.add(what)

@@ -15,13 +15,14 @@ import {
 const Column = z
   .strictObject(
     {
-      width: whole(1, ROW_WIDTH)
-        .optional()
-        .meta({ title: 'Width', description: 'In twelfths of the row; columns without a width share the rest.' }),
+      width: whole(1, ROW_WIDTH).optional().meta({
+        title: 'Width',
+        description: 'The width in twelfths of the row; columns without a width share the rest.',
+      }),
       get elements(): z.ZodType<readonly ElementDefinition[]> {
         return list(ElementSchema, MAX_ELEMENTS)
           .default([])
-          .meta({ title: 'Elements', description: 'From top to bottom.' })
+          .meta({ title: 'Elements', description: 'The elements, from top to bottom.' })
       },
     },
     { error: orUnknownKey('must be an object') },
@@ -31,9 +32,10 @@ const Column = z
 const Row = z
   .strictObject(
     {
-      columns: list(Column, ROW_WIDTH)
-        .min(1, { error: 'must have at least one column' })
-        .meta({ title: 'Columns', description: 'From start to end; stacked where the row is too narrow.' }),
+      columns: list(Column, ROW_WIDTH).min(1, { error: 'must have at least one column' }).meta({
+        title: 'Columns',
+        description: 'The columns, from start to end; stacked where the row is too narrow.',
+      }),
     },
     { error: orUnknownKey('must be an object with columns') },
   )
@@ -161,7 +163,7 @@ export function keysOf(type: string): readonly string[] {
 
 const ELEMENT_HANDLERS = new Map([...SHAPES].map(([type, keys]) => [type, keys.filter((key) => /^on[A-Z]/.test(key))]))
 
-/** The keys of a type that name a function of the form's script. */
+/** The keys of a type whose value is the name of a function in the form's script. */
 export function handlersOf(type: string): readonly string[] {
   return ELEMENT_HANDLERS.get(type) ?? []
 }

@@ -46,7 +46,7 @@ function textOfObject(): string {
   return '[object Object]'
 }
 
-/** False for the added methods: only the data that was sent counts. */
+/** False for the added methods, because only the data that was sent counts. */
 function hasData(this: object, name: string): boolean {
   return apply(hasEnumerable, this, [name])
 }

@@ -21,9 +21,9 @@ export type LoadFault = {
 type Limits = Readonly<Record<string, number>>
 
 const MEGABYTE = 1024 ** 2
-/** How much of a stack trace is searched, in characters. */
+/** The part of a stack trace that is searched, in characters. */
 const STACK = 4096
-/** How the guest's wrapper starts the result of a call that succeeded. */
+/** The beginning of the guest wrapper's result if a call succeeded. */
 const RETURNED = '{"ok":true,'
 
 type GuestFailure = {
@@ -93,8 +93,8 @@ export function timedOut(name: string, allowed: number, milliseconds: number, wh
 }
 
 /**
- * Returns where a script was when isolated-vm interrupted it: the error has the script's stack, with the loop at the
- * top.
+ * Returns the position of a script when isolated-vm interrupted it: the error has the script's stack, with the loop at
+ * the top.
  */
 export function cutOffAt(error: unknown, files: ReadonlySet<string>): Position | undefined {
   const stack = error instanceof Error ? error.stack : undefined

@@ -28,12 +28,12 @@ type CallParts = {
   readonly addScope: (text: ScopeText, view: object) => void
 }
 
-/** The only function through which the sandbox process enters a context. It runs calls and passes responses on. */
+/** The only function that the sandbox process calls in a context. It runs calls and passes responses on. */
 export function createEnter(parts: CallParts): Enter {
   const { state, hooks, limits, quotaError, failedText, commandsText, forgetLastCall, answer, addScope } = parts
   /**
-   * How many calls the context has served. A login's context serves one call; a client's context serves all of the
-   * client's calls.
+   * The number of calls that the context has served. A login's context serves one call; a client's context serves all
+   * of the client's calls.
    */
   let calls = 0
   /** The number of the previous call. */

@@ -7,7 +7,7 @@ import type { FormDefinition } from '../forms/form-definition.ts'
 import type { UploadFiles } from '../protocol.ts'
 import { type TopLevelFunctions, topLevelFunctions } from './top-level-names.ts'
 
-/** Enough for six levels of tabs, at eight levels of JSON each. */
+/** Enough for six levels of tabs, each of which takes eight levels of JSON. */
 const MAX_DEPTH = 64
 
 export type CheckedForms = {
@@ -60,7 +60,7 @@ export function checkFormFiles(
 }
 
 /**
- * Returns only names that a handler can have; other functions are for the script's own use.
+ * Returns only names that are valid for handlers; other functions are for the script's own use.
  * @returns null if the file has an error
  */
 function functionsOf(

@@ -8,7 +8,7 @@ export type Client = {
   readonly number: number
   /** The current call, including while it waits for a response. Opening the client counts as a call. */
   call: OpenCall | null
-  /** The last call that succeeded; the guest assumes that its commands were applied. 0: none. */
+  /** The last call that succeeded; the guest assumes that its commands were applied. 0 if no call has succeeded yet. */
   counted: number
   closed: boolean
   loaded: LoadedClient | null

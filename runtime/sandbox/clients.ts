@@ -33,8 +33,8 @@ export interface Clients {
 }
 
 /**
- * Maximum clients per isolate. With more, one slow handler would delay more people; and clients share the isolate's
- * memory.
+ * Maximum clients per isolate. With more clients, a slow handler would delay more users. Clients also share the
+ * isolate's memory.
  */
 const CLIENTS_PER_ISOLATE = 24
 
@@ -135,7 +135,7 @@ export function createClients(
     isolate.dispose()
   }
 
-  /** The isolate with the shortest queue; if equal, the fullest. */
+  /** The isolate with the shortest queue; if several have the same length, the one with the most clients. */
   function isolateWithRoom(): ClientIsolate {
     // A debugger attaches to one isolate.
     const most = inspector === undefined ? CLIENTS_PER_ISOLATE : Number.POSITIVE_INFINITY

@@ -40,7 +40,8 @@ export function createDebuggedLogins(
       {
         log: events.log,
         request: events.request,
-        // The host needs no report of the start: it knows which calls it sent, and is notified when each one ends.
+        // The start isn't reported to the host: the host knows which calls it sent, and is notified when each call
+        // ends.
         started: () => {},
         gone: () => {},
         hung: events.hung,

@@ -1,7 +1,6 @@
 /**
- * The API that the guest part of a plugin gets. Everything here was captured before any of the solution's scripts ran.
- * A guest part uses only this API and plain syntax, never a method of a prototype, because a script may have replaced
- * it.
+ * The API that a plugin's guest part gets. Everything here was captured before any of the solution's scripts ran. A
+ * guest part uses only this API and plain syntax, never a prototype's method, because a script may have replaced it.
  */
 export interface GuestApi<Settings = unknown, State = unknown> {
   /**
@@ -21,8 +20,8 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   /** Defines a function that only the host can call, as `name.method`. Scripts can neither define nor call it. */
   entry(method: string, run: (...args: never[]) => unknown): void
   /**
-   * `step` is called after each entry function that succeeded, while the call is still running. null means that there
-   * is nothing to wait for.
+   * `step` is called after each entry function that succeeded, while the call is still running. Return null if there is
+   * nothing to wait for.
    */
   beforeReturn(step: () => Promise<void> | null): void
   /**
@@ -36,7 +35,10 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   offered<Name extends keyof Offers>(what: Name): Offers[Name] | null
   /** Adds a command to the call's list. @throws Error while scripts load, and if the quota is used up */
   command(method: string, args: readonly unknown[]): void
-  /** Sends a request to the host. If it fails, the Promise rejects with an Error that names the binding and never exposes a host error. */
+  /**
+   * Sends a request to the host. If it fails, the Promise rejects with an Error that contains the binding's name and
+   * never exposes a host error.
+   */
   request(method: string, args: readonly unknown[]): Promise<unknown>
   /** Looks up a text in the plugin's `tables`. Returns null if there is none. */
   lookUp(table: string, key: string): string | null
@@ -48,7 +50,7 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   defineGlobal(name: string, value: unknown): void
   /** Creates an error that ends the call with `script_quota` unless the script catches it. `where` starts its message. */
   quotaError(limit: string, allowed: number, used: unknown, where?: string): Error
-  /** Whether `error` was created by `quotaError`. A binding that catches errors of scripts must rethrow these. */
+  /** Whether `error` was created by `quotaError`. A binding that catches scripts' errors must rethrow these. */
   isQuotaError(error: unknown): boolean
   /**
    * Whether a browser may be sent to the URL: http, https, mailto or a path on the same server (`runtime/address.ts`).

@@ -3,9 +3,7 @@ import type { LogLevel, Position } from '../outcome.ts'
 import type { Json, Tables } from '../plugin.ts'
 import { findPosition } from './positions.ts'
 
-/**
- * Handles messages from the guest parts of contexts, and responds to them. `C` is the process's state for a context.
- */
+/** Handles messages from contexts' guest parts, and responds to them. `C` is the process's state for a context. */
 export type GuestListener<C> = {
   /** The solution's own files. Positions in other files are not reported. */
   readonly files: ReadonlySet<string>

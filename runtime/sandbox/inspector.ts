@@ -3,7 +3,7 @@ import { createKnocker, type Knocker } from './knocker.ts'
 
 /** Connects debuggers to one isolate inside the sandbox process, without opening a port. */
 export interface Inspector {
-  /** Returns the isolate; a new one if the last one has ended. */
+  /** Returns the isolate, or a new isolate if the last one has ended. */
   readonly isolate: () => Isolate
   /** In ms, like `performance.now()`, but it stops while a debugger pauses the isolate. */
   readonly now: () => number
@@ -21,7 +21,7 @@ export type InspectorEvents = {
   readonly detached: (session: number) => void
 }
 
-/** How V8's messages start when it pauses and resumes a script. */
+/** The beginnings of V8's messages when it pauses and resumes a script. */
 const PAUSED = '{"method":"Debugger.paused"'
 const RESUMED = '{"method":"Debugger.resumed"'
 

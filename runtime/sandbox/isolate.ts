@@ -16,7 +16,7 @@ export type Callback = ivm.Callback
 export type InspectorSession = ivm.InspectorSession
 
 const MEGABYTE = 1024 ** 2
-/** File name of the trusted part in stack traces; no file of a solution can have it. */
+/** The trusted part's file name in stack traces; no file in a solution can have this name. */
 export const TRUSTED = 'solhost:guest'
 
 /** The messages that a context sends to the surrounding process. */
@@ -127,7 +127,7 @@ function toCompile(file: string, source: string, scope?: ScriptScope): [string, 
   return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
 }
 
-/** The message with which the guest receives such a script's object. */
+/** The message that passes such a script's object to the guest. */
 export function scopeText({ name, shared }: ScriptScope): string {
   return JSON.stringify({ kind: 'scope', name, shared })
 }
@@ -153,7 +153,7 @@ export type PreparedIsolate = {
   /** Another isolate, for clients. Its contexts also start with the parts that only clients have. */
   readonly another: () => ivm.Isolate
   /**
-   * An isolate that a debugger can attach to. On Node 26, attaching one aborts the process.
+   * An isolate that a debugger can attach to. On Node 26, attaching a debugger aborts the process.
    * @param isClient whether it is for clients
    */
   readonly debugged: (isClient: boolean) => ivm.Isolate

@@ -13,7 +13,7 @@ const EVERY = 50
 
 /**
  * A thread that a debugger pauses can miss the signal for a message (isolated-vm 7.0.1: `runMessageLoopOnPause` waits
- * without checking whether a message is already there), and then reads it only together with the next one. So this
+ * without checking whether a message is already there), and then reads it only together with the next message. So this
  * sends a separate message and repeats it until there is a response; messages are handled in order.
  */
 export function createKnocker(isolate: Isolate): Knocker {

@@ -29,11 +29,14 @@ export type LoadedContext = {
   call: number
 }
 
-/** How long a context created in advance can be used, in ms: the results of top-level code would become stale. */
+/**
+ * How long a context created in advance can be used, in ms. The time is limited because the results of top-level code
+ * become stale.
+ */
 const AHEAD_FOR = 30_000
 /** Used instead of a call's id for a context that is not assigned to a call yet. */
 export const NOBODY = 0
-/** Messages from a context, with the id of the call that it serves. */
+/** Messages from a context, with the id of the call that the context serves. */
 export type LoginListener = {
   readonly [Name in 'log' | 'request' | 'done']: GuestListener<number>[Name]
 }
@@ -79,8 +82,8 @@ export function createLoginContexts(
     }
   })
   /**
-   * Contexts created in advance. At most one per unit, created after a call of that unit, since another call of the
-   * same unit is likely.
+   * Contexts created in advance, at most one per unit. It is created after a call of that unit, because the next call
+   * is likely to be of the same unit.
    */
   const ahead = new Map<Unit, LoadedContext>()
   let mayMakeAhead = true

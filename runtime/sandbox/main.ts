@@ -24,7 +24,8 @@ channel.on('close', () => process.exit(0))
 channel.on('error', () => process.exit(0))
 
 /**
- * When a call starts, the previous one is settled, so `settled` is sent only if no call starts within this time, in ms.
+ * The start of a call implicitly settles the previous call, so `settled` is sent only if no call starts within this
+ * time, in ms.
  */
 const SETTLED_AFTER = 20
 let settling: NodeJS.Timeout | undefined
@@ -103,7 +104,7 @@ function receive(text: string): void {
   }
 }
 
-/** If a call is unannounced, no other call is queued, so it starts immediately and can't be canceled before. */
+/** If a call is unannounced, no other call is queued, so it starts immediately and can't be canceled first. */
 function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
   if (message.announce) {
     waiting.set(message.id, message)
@@ -173,7 +174,7 @@ const sharedEvents = {
 
 /**
  * Node loads its crypto module on first use, which takes 10 ms and fails if a script has exhausted the stack. Few
- * scripts need it.
+ * scripts need the module.
  */
 function getUuidsReady({ scripts, clients }: SandboxSolution): void {
   const asksForThem = ({ source }: { readonly source: string }) => /uuid/i.test(source)

@@ -4,8 +4,8 @@ import type { Quota } from './types.guest.ts'
 /** Errors for exceeded quotas. They end the call with `script_quota`. */
 export function createQuotas() {
   /**
-   * The running call's exceeded quotas, by error; null: none yet. The map is weak, since a script may catch any number
-   * of these errors.
+   * The running call's exceeded quotas, by error; null if there are none yet. The map is weak, since a script may catch
+   * any number of these errors.
    */
   let quotas: WeakMap<object, Quota> | null = null
 

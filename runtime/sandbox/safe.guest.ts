@@ -25,7 +25,7 @@ import {
 import type { SafeBuiltins } from './guest-api.d.ts'
 import { describe } from './values.guest.ts'
 
-/** The captured built-ins, in the form in which plugins' guest parts get them. */
+/** The captured built-ins, as passed to plugins' guest parts. */
 export const safe: SafeBuiltins = {
   apply: apply as SafeBuiltins['apply'],
   isArray,

@@ -7,7 +7,7 @@ export function createScopes() {
   const scopes = record<object>()
   scopes.globals = globalThis
 
-  /** If two scripts have the same scope, or the same shared name, the later one wins. */
+  /** If two scripts have the same scope, or the same shared name, the later one is used. */
   function addScope({ name, shared }: ScopeText, view: object): void {
     if (name !== 'globals') {
       scopes[name] ??= record<unknown>()
@@ -25,7 +25,7 @@ function takeMember(target: object, view: object, name: string): void {
   if (descriptor === undefined) return
   setPrototypeOf(descriptor, null)
   descriptor.configurable = true
-  // A declaration of an earlier script can be assigned, but not redefined.
+  // An earlier script's declaration can be assigned, but not redefined.
   if (!defineProperty(target, name, descriptor)) {
     ;(target as Record<string, unknown>)[name] = (view as Record<string, unknown>)[name]
   }

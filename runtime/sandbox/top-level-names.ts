@@ -77,7 +77,7 @@ function isStrict({ body }: Program): boolean {
   return body.some((statement) => 'directive' in statement && statement.directive === 'use strict')
 }
 
-/** Whether the function itself uses `this`: functions and classes inside it have a different one. */
+/** Whether the function itself uses `this`: functions and classes inside it have a different `this`. */
 function usesThis({ params, body }: FunctionDeclaration): boolean {
   const open: unknown[] = [params, body]
   while (open.length > 0) {

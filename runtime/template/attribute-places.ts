@@ -1,7 +1,7 @@
 import { html, type DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { hasPlaceholder } from './placeholders.ts'
 
-/** What may be inserted into an attribute: any text, one checked URL, or nothing, with the reason for the author. */
+/** What may be inserted into an attribute: any text, one checked URL, or nothing (with the reason for the author). */
 export type AttributePlace =
   | { readonly kind: 'text' }
   | { readonly kind: 'address'; readonly ownOrigin: boolean }

@@ -62,7 +62,8 @@ const LINKS: Readonly<Record<string, Rule>> = {
 const MAY_RUN: ReadonlySet<string> = new Set(['href', 'xlink:href', 'src', 'action', 'formaction', 'data'])
 
 /**
- * Says why the page's Content-Security-Policy blocks an attribute's URL, and what to do instead; null if it does not.
+ * Returns why the page's Content-Security-Policy blocks an attribute's URL, and what to do instead; null if it does not
+ * block the URL.
  *
  * @see design section 8, "CSP"
  */

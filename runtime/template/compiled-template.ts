@@ -9,7 +9,7 @@ export const MAX_TEXT = 8_000_000
  */
 export type Lookup = { readonly from: 'i18n' | 'json'; readonly name: string }
 
-/** Text as a reader sees it, before any escaping. */
+/** Text as a user sees it, before any escaping. */
 export type Piece = string | Lookup
 
 /** The value of one option. `collapse`: it is the option's text, in which white space is collapsed. */

@@ -18,7 +18,7 @@ export type TemplateValues = {
   readonly script?: string
   /** Whether to show the error label. */
   readonly failed: boolean
-  /** Looks up a key in the i18n table; if it returns null, `!key!` is shown. */
+  /** Looks up a key in the i18n table; if this returns null, `!key!` is shown. */
   readonly message: (key: string) => string | null
   /**
    * The value of a key in the JSON that `onSolutionOpen` returned. Anything except strings, numbers and booleans is

@@ -8,7 +8,7 @@ export type LoginForm = {
   /** The first input of the form by name; the key is missing if there is none. */
   readonly inputs: ReadonlyMap<string, Tree.Element>
   readonly errorLabel: Tree.Element | null
-  /** The notice follows the end of this element; null: it is at the start of the form. */
+  /** The notice follows the end of this element; if null, it is at the start of the form. */
   readonly noticeAfter: Tree.Element | null
   /** Buttons and inputs that submit the form, or might. */
   readonly owned: ReadonlySet<Tree.Element>

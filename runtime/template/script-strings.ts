@@ -14,12 +14,12 @@ const BEFORE_PARENTHESES: ReadonlySet<string> = new Set(['if', 'while', 'for', '
 /** Names that are keywords only in some contexts. */
 const CONTEXTUAL: ReadonlySet<string> = new Set(['of', 'yield', 'await'])
 
-/** Chosen here: no script of a login page has more of them, and each may cost a scan of the whole line. */
+/** Chosen here: no login page's script has more of them, and each may require a scan of the whole line. */
 const MAX_UNSURE = 100
 
 /**
- * Finds the string literals of a script. It knows comments, strings, template literals and regular expressions. It
- * finds none after the first position where it cannot tell how a browser would continue.
+ * Finds a script's string literals. It recognizes comments, strings, template literals and regular expressions. It
+ * stops at the first position where it cannot tell how a browser would continue.
  *
  * Placeholders in code are skipped, since they will be empty.
  */

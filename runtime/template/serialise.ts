@@ -29,7 +29,7 @@ export function skipsNewline(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && SKIPS_NEWLINE.has(element.tagName)
 }
 
-/** An element out of which the parser moves text and most elements, to before the table. */
+/** Whether the parser moves text and most elements out of this element, to a position before the table. */
 export function isTablePart(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && TABLE_PARTS.has(element.tagName)
 }

@@ -45,7 +45,7 @@ class PartsWriter implements DocumentWriter {
   private readonly login: LoginForm
   private readonly warn: PlaceWarnings
   private select: OpenSelect | null = null
-  /** The SVG script or style that is open: its content is code, whatever it looks like. */
+  /** The SVG script or style element that is open. Its content is code, whatever it looks like. */
   private foreignCode: Tree.Element | null = null
   /** The textarea whose content was already added as a part. */
   private keptText: Tree.Element | null = null
@@ -230,7 +230,7 @@ class PartsWriter implements DocumentWriter {
     }
   }
 
-  /** Without its placeholders, the text would close its own element or another one, so all of it is dropped. */
+  /** Without its placeholders, the text would close its own element or a different one, so all of it is dropped. */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
     const advice = `without it <${element.tagName}> would end elsewhere, so all of it stays empty; move it out of the tag`
     this.warn.emptied(node, findPlaceholders(node.value), advice)

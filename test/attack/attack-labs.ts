@@ -8,32 +8,35 @@ import { createScriptLab, type ScriptEnd, type ScriptLab } from '../support/solu
 import { type Attack, allowedEffects, endsOf } from './attacks.ts'
 import { directory } from './directory/host.ts'
 
-// For the files that run attack scripts: each imports this, and has its own labs. Each script runs next to a healthy
-// neighbour, whose logins must all succeed. It runs in separate sandbox processes unless it does not affect other
-// logins of its version.
+// Shared by the test files that run attack scripts. Each file has its own labs. Each script runs next to a normal
+// solution (the neighbour), whose logins must all succeed. A script runs in separate sandbox processes, unless it
+// doesn't affect other logins of its solution version.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NEIGHBOUR = `function onSolutionOpen(arg, q) { security.login(q.username, 'n', ['Users']); return JSON.stringify({ n: q.username }) }`
 const MANIFEST = { eventTypes: { probe_event: {}, probe_event_2: {} } }
 const FILE = 'modules/auth/globals.js'
 const LIMITS = createLimits()
-/** How soon a process must be idle after its calls ended, in ms: loading the next context has its own limit. */
+/** How soon a process must be idle after its calls have ended, in ms. Loading the next context has its own limit. */
 const QUIET_AFTER = LIMITS.LOAD_TIME + 2000
-/** How much the process that acts as the host may grow during an attack, in bytes. */
+/** How much the memory of the process that acts as the host may grow during an attack, in bytes. */
 const HOST_GROWTH = 256 * 1024 ** 2
 
-/** For attacks that only a deadline ends. */
+/** Limits for attacks that only a deadline can end. */
 let lab: ScriptLab
-/** With the platform's own deadline, for memory attacks that it may also end. */
+/** Limits with the platform's own deadline, for memory attacks that the deadline may also end. */
 let patient: ScriptLab
-/** For attacks that must end in another way, however slow: on a busy machine they run behind everything else. */
+/**
+ * Limits for attacks that must end in another way, even if that takes long: on a busy machine, they have the lowest
+ * priority.
+ */
 let unhurried: ScriptLab
 let healthy: { readonly asked: number; readonly answered: number }
 let asking: Promise<void>
 let stopAsking: () => void
 const notes: string[] = []
 
-/** Signs in repeatedly while an attack runs. */
+/** Signs users in repeatedly while an attack runs. */
 function startNeighbour(): void {
   const counts = { asked: 0, answered: 0 }
   let stopped = false
@@ -46,13 +49,13 @@ function startNeighbour(): void {
       const username = `user-${++counts.asked}`
       const { effects } = await lab.run({ script: NEIGHBOUR, queryParams: { username } })
       if (effects.login?.username === username) counts.answered++
-      // Each login creates a context: without a pause the neighbour would use a core for the whole attack.
+      // Each login creates a context. Without a pause, the neighbour would use a CPU core during the whole attack.
       await wait(counts.asked < 5 ? 5 : 50)
     }
   })()
 }
 
-/** What no script may achieve, whatever it declares. */
+/** Checks what no script may achieve, whatever it declares. */
 function checkEffects(name: string, { effects }: ScriptEnd): void {
   const { login, showUrl, locale } = effects
   if (login !== null) {
@@ -67,9 +70,12 @@ function checkEffects(name: string, { effects }: ScriptEnd): void {
   if (locale !== null) expect(locale).toMatch(/^[a-z]{2,3}(-([A-Z]{2}|\d{3}))?$/)
 }
 
-/** Texts for the author: limited, about the solution's own file, and without any text of the host. */
+/**
+ * Checks the messages for the author: they are limited, refer to the solution's own file, and contain no text from the
+ * host.
+ */
 function checkTexts({ failure, log, values }: ScriptEnd): void {
-  // The quota, the line that says that it is used up, and the platform's own about the end of the call.
+  // The quota, plus the line that says that it is used up, plus the platform's own line about the end of the call.
   expect(log.length).toBeLessThanOrEqual(LIMITS.LOG_LINES + 3)
   expect(log.reduce((sum, { message }) => sum + message.length, 0)).toBeLessThan(LIMITS.LOG_SIZE + 10_000)
   const texts = [...log.map(({ message }) => message), failure?.message ?? '', JSON.stringify(values)]
@@ -82,13 +88,13 @@ function checkTexts({ failure, log, values }: ScriptEnd): void {
   }
 }
 
-/** Nothing of a call may continue after it: neither a loop nor memory above the limit. */
+/** Checks that nothing continues after a call, neither a loop nor memory use above the limit. */
 async function checkQuiet(before: ReadonlySet<number>): Promise<void> {
   const end = performance.now() + QUIET_AFTER
   for (;;) {
     const made = servingProcesses().filter((pid) => !before.has(pid))
     const busy = await Promise.all(made.map(isBusy))
-    // The host checks every 50 ms, so it may be more for a moment.
+    // The host checks every 50 ms, so the memory may exceed the limit for a moment.
     const isLarge = made.some((pid) => residentSize(pid) >= LIMITS.PROCESS_MEMORY)
     if (!busy.includes(true) && !isLarge) return
     const what = isLarge ? 'stays above PROCESS_MEMORY' : 'goes on using its core'
@@ -101,7 +107,7 @@ function servingProcesses(): number[] {
   return all.filter(({ key }) => key !== null).map(({ pid }) => pid)
 }
 
-/** Whether a process wants to run each time it is checked. */
+/** Whether a process is running each time it is checked. */
 async function isBusy(pid: number): Promise<boolean> {
   for (let looks = 0; looks < 8; looks++) {
     if (!wantsToRun(pid)) return false
@@ -166,7 +172,7 @@ export async function check(attack: Attack, checkMore: (end: ScriptEnd, call: nu
   await checkQuiet(processes)
 }
 
-/** Starts the labs before the tests of a file, and stops them afterwards. */
+/** Starts the labs before a file's tests and stops them afterwards. */
 export function useLabs(): void {
   beforeAll(() => {
     const plugins = [directory((_call, text) => void notes.push(text))]
@@ -190,19 +196,19 @@ export function useLabs(): void {
   })
 }
 
-/** Also compares with everything that the script declares it may do. */
+/** Also compares the effects with those that the script declares. */
 export function checkOwn(attack: Attack): Promise<void> {
   return check(attack, (end, call) => {
     const allowed = allowedEffects(attack, call, end.failure !== null)
     expect(end.effects).toEqual(allowed.effects)
     expect(notes.splice(0)).toEqual(allowed.notes)
     checkTexts(end)
-    // Only the platform sets the code of a line. Simultaneous logins share their lines.
+    // Only the platform can set a log line's code. Simultaneous logins share their log lines.
     const codes = end.log.flatMap(({ code }) => code ?? [])
     if (!attack.together) expect(codes).toEqual(end.failure === null ? [] : [end.failure.code])
     if (attack.code !== null) expect(end.failure?.code).toBe(attack.code)
     if (attack.lines !== null) expect(end.log.length).toBe(attack.lines)
-    // A script that reports nothing did not run its attack.
+    // A script that reports no result did not run its attack.
     if (endsOf(end).join() === 'contained') expect(end.values.escaped).toBe(false)
   })
 }

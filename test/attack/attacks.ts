@@ -2,33 +2,35 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
 import type { ScriptEnd } from '../support/solutions.ts'
 
-/** How an attack may end: its attempts failed, or it was stopped in one of these ways. */
+/** How an attack may end: its attempts fail ("contained"), or it is stopped in one of these ways. */
 export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escaped'
 
-/** A script that misbehaves, with the declarations in its first lines. */
+/** A malicious script, with the declarations from its first lines. */
 export type Attack = {
   readonly name: string
   readonly source: string
   /** `// expect:`, `// also:`, `// also2:` … */
   readonly expected: readonly string[]
-  /** `// calls: n`: this number of sequential logins. */
+  /** `// calls: n` runs `n` logins, sequentially. */
   readonly calls: number
-  /** `// together: yes`: the logins are simultaneous. */
+  /** `// together: yes` runs the logins at the same time. */
   readonly together: boolean
   /**
-   * `// shared: yes`: neither its loading, its process nor what it leaves behind matters, so it is evaluated next to
-   * others.
+   * `// shared: yes` runs the script in the same process as other scripts, because the attack doesn't depend on loading
+   * or on a separate process, and leaves nothing behind.
    */
   readonly isShared: boolean
-  /** `// code:` the expected failure, if several count as an `error`. */
+  /** `// code:` is the expected error code. Needed if several codes count as an `error`. */
   readonly code: string | null
-  /** `// lines: n`: this number of log lines. */
+  /** `// lines: n` is the expected number of log lines. */
   readonly lines: number | null
-  /** `// effects:` everything that a successful call may have done, as JSON. `#` stands for the number of the login. */
+  /**
+   * `// effects:` lists all permitted effects of a successful call, as JSON. `#` stands for the number of the login.
+   */
   readonly effects: string
 }
 
-/** The scripts of a folder next to this file. */
+/** Reads the scripts in a folder next to this file. */
 export function readAttacks(folder: string): readonly Attack[] {
   const url = new URL(`${folder}/`, import.meta.url)
   const names = readdirSync(url).filter((name) => name.endsWith('.js'))
@@ -51,23 +53,26 @@ function readAttack(name: string, source: string): Attack {
   }
 }
 
-/** A client's script that misbehaves; the user starts `attack` with a button. */
+/** A malicious client script. The user starts `attack` with a button. */
 export type ClientAttack = {
   readonly name: string
   readonly source: string
-  /** `// expect:`, `// also:`: its attempts failed or had only permitted effects, the user saw an error, … */
+  /**
+   * `// expect:` and `// also:`. The attempts fail or have only permitted effects ("contained"), the user sees an
+   * error, …
+   */
   readonly expected: readonly ('contained' | 'error' | 'closed' | 'reopened')[]
   /** `// presses: n` */
   readonly presses: number
-  /** `// shows:` what the browser must receive. */
+  /** `// shows:` is a text that the browser must receive. */
   readonly shows: string | null
-  /** `// alone: yes`: the main script of a separate solution, since its loading or its end affects others. */
+  /** `// alone: yes` runs the script in a separate solution, because loading or ending it affects other clients. */
   readonly isAlone: boolean
-  /** `// settles: no`: its own user cannot do anything afterwards. */
+  /** `// settles: no` means that the attacking client's own user can't do anything afterwards. */
   readonly settles: boolean
 }
 
-/** The scripts of `clients/`. */
+/** Reads the scripts in `clients/`. */
 export function readClientAttacks(): readonly ClientAttack[] {
   return readAttacks('clients').map(({ name, source, expected }) => {
     const line = (key: string) => new RegExp(`^// ${key}: (.+)$`, 'm').exec(source)?.[1] ?? null
@@ -83,12 +88,12 @@ export function readClientAttacks(): readonly ClientAttack[] {
   })
 }
 
-/** The matching ends, in the terms of the scripts' first lines. */
+/** Describes how the attack ended, with the words that the scripts' first lines use. */
 export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   if (failure === null) {
     if (values.escaped === true) return ['escaped']
-    // A result other than text is refused with a log line and ignored: some scripts declare that as an error, others as
-    // contained.
+    // If a result is not a string, the host ignores it and writes a log line. Some scripts declare this as "error",
+    // others as "contained".
     return log.some(({ message }) => /^onSolutionOpen returned /.test(message)) ? ['error', 'contained'] : ['contained']
   }
   const ends = {
@@ -102,7 +107,7 @@ export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   return [ends[failure.code]]
 }
 
-/** What the attack's first lines allow this login to have done; a failed call must have done nothing. */
+/** The effects that the attack's first lines allow for this login. A failed call must have no effects. */
 export function allowedEffects(
   { effects }: Attack,
   call: number,

@@ -7,13 +7,13 @@ import { createLimits } from '../../runtime/limits.ts'
 import { bundleOf, type Files, manifestText, moduleFile, type RawEntry, rawZip, zip64Field } from '../support/zip.ts'
 import { HOSTILE_BUNDLES, MANIFEST, MARKER } from './hostile-bundles.ts'
 
-// The errors for hostile bundles, and harmless ones that are read. `uploads.flow.test.ts` sends the same to a real
-// host.
+// Tests the errors for malicious bundles, and that unusual but harmless bundles are accepted. `uploads.flow.test.ts`
+// sends the same bundles to a real host.
 
 const LIMITS = createLimits()
 
 test.each(HOSTILE_BUNDLES.map((hostile) => [hostile.does, hostile] as const))(
-  'a bundle %s is refused',
+  'a bundle %s is rejected',
   async (_does, { make, codes }) => {
     const { bundle, faults } = await readBundle(await make(), LIMITS)
     expect(bundle).toBeNull()
@@ -25,13 +25,16 @@ test.each(HOSTILE_BUNDLES.map((hostile) => [hostile.does, hostile] as const))(
   },
 )
 
-test('every row of the list describes something different', () => {
+test('every entry in the list has a different description', () => {
   const sentences = HOSTILE_BUNDLES.map(({ does }) => does)
   expect(sentences.filter((does, index) => sentences.indexOf(does) !== index)).toEqual([])
 })
 
-/** The reader gets bytes and returns bytes: it cannot write to what it does not import. */
-test('no file of the bundle reader imports anything that could write, connect or start a process', () => {
+/**
+ * The reader gets bytes and returns bytes. It can't write files or connect, because it doesn't import anything that
+ * could.
+ */
+test('no file of the bundle reader imports a module that can write files, connect or start a process', () => {
   const folder = new URL('../../runtime/bundle/', import.meta.url)
   const imported = [...readdirSync(folder), '../zod.ts'].flatMap((file) =>
     [...readFileSync(new URL(file, folder), 'utf8').matchAll(/ from '([^'.][^']*)'/g)].map(([, name]) => name),
@@ -47,7 +50,7 @@ test('no file of the bundle reader imports anything that could write, connect or
   expect(readFileSync(new URL('manifest-schema.ts', folder), 'utf8')).toContain("import { isIPv6 } from 'node:net'")
 })
 
-test('a bomb with a false size takes no more memory than the stated size', async () => {
+test('a ZIP bomb with a false size uses no more memory than the stated size', async () => {
   const content = Buffer.alloc(60 * 1024 ** 2)
   const packed = rawZip([MANIFEST, { name: 'media/a', method: 8, content, size: 1000 }])
   const before = process.memoryUsage().arrayBuffers
@@ -55,7 +58,7 @@ test('a bomb with a false size takes no more memory than the stated size', async
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 ** 2)
 })
 
-// --- what looks hostile but is harmless -------------------------------------------------------------------------------
+// --- unusual but harmless bundles ------------------------------------------------------------------------------------
 
 async function read(packed: Uint8Array): Promise<Bundle> {
   const { bundle, faults } = await readBundle(packed, LIMITS)
@@ -63,7 +66,7 @@ async function read(packed: Uint8Array): Promise<Bundle> {
   return bundle as Bundle
 }
 
-/** The media of a valid bundle with these entries. */
+/** Reads a valid bundle with these additional entries. @returns its media */
 async function mediaWith(...entries: RawEntry[]): Promise<Record<string, string>> {
   return mediaOf(rawZip([MANIFEST, ...entries]))
 }
@@ -76,13 +79,16 @@ async function mediaOf(packed: Uint8Array): Promise<Record<string, string>> {
 const A: RawEntry = { name: 'media/a.txt', content: 'A' }
 
 test.each([
-  ['names that Windows keeps for devices', ['CON', 'aux.txt', 'NUL', 'com1.js', 'LPT9', 'conin-']],
-  ['names that end in dots', ['x.', 'x..', '...', '..x', 'x...js']],
+  ['names that Windows reserves for devices', ['CON', 'aux.txt', 'NUL', 'com1.js', 'LPT9', 'conin-']],
+  ['names that end with dots', ['x.', 'x..', '...', '..x', 'x...js']],
   ['names of hidden files', ['.htaccess', '.env', '.well-known', '.git/config']],
-  ['names that every object has', ['__proto__', 'constructor', 'toString', 'x.__proto__', 'hasOwnProperty/valueOf']],
+  [
+    'names of properties that every object has',
+    ['__proto__', 'constructor', 'toString', 'x.__proto__', 'hasOwnProperty/valueOf'],
+  ],
   ['names that look like options', ['-', '-rf', '--', '-.-']],
-  ['the longest name and the most parts', ['x'.repeat(234), `${'a/'.repeat(14)}x`]],
-])('harmless: media with %s are stored under exactly these names, in memory', async (_case, names) => {
+  ['the longest name and the most path segments', ['x'.repeat(234), `${'a/'.repeat(14)}x`]],
+])('harmless: media files with %s are read with exactly these names, in memory', async (_case, names) => {
   const { media } = await read(rawZip([MANIFEST, ...names.map((name) => ({ name: `media/${name}`, content: name }))]))
   expect([...media].map(([name, content]) => [name, Buffer.from(content).toString()])).toEqual(
     [...names].sort().map((name) => [name, name]),
@@ -96,25 +102,25 @@ test.each([0o100644, 0o100755, 0o104755, 0o107777, 0o644, 0o7777, 0])(
   },
 )
 
-test('harmless: folders have no effect, wherever their paths point', async () => {
+test('harmless: folder entries have no effect, wherever their paths point', async () => {
   const folders = ['../../', '/', '/etc/', 'C:/', '..\\/', `../${MARKER}/`, 'media/a.txt/', '\0/', 'media/\uff0e/']
   expect(await mediaWith(A, ...folders.map((name) => ({ name })))).toEqual({ 'a.txt': 'A' })
 })
 
-test('harmless: files that macOS adds are skipped, whatever they claim, and not unpacked', async () => {
+test('harmless: files that macOS adds are skipped without being unpacked, whatever they contain', async () => {
   const huge = { content: 'x', size: 0xffffffff, packedSize: 0xffffffff, extra: zip64Field(2 ** 50, 2 ** 50) }
   const skipped = ['__MACOSX/../../x', '__MACOSX/solution.json', 'media/.DS_Store'].map((name) => ({ name, ...huge }))
   expect(await mediaWith(A, ...skipped)).toEqual({ 'a.txt': 'A' })
 })
 
-test('harmless: a zip in a zip is an ordinary file, and is not opened', async () => {
+test('harmless: a ZIP file in a ZIP file is an ordinary file, and is not opened', async () => {
   let inner = rawZip([{ name: '../x', method: 8, content: Buffer.alloc(20 * 1024 ** 2) }])
   for (let depth = 0; depth < 10; depth++) inner = rawZip([{ name: 'solution.json', content: inner }])
   const { media } = await read(rawZip([MANIFEST, { name: 'media/a.zip', content: inner }]))
   expect(inner.equals(media.get('a.zip') as Uint8Array)).toBe(true)
 })
 
-test('harmless: a local entry that is not in the directory is not read', async () => {
+test('harmless: a local entry that is not in the central directory is not read', async () => {
   const hidden = rawZip([{ name: 'globals.js', content: 'hidden()' }])
   const gap = hidden.subarray(0, hidden.readUInt32LE(hidden.length - 6))
   const { scripts, media } = await read(
@@ -126,7 +132,7 @@ test('harmless: a local entry that is not in the directory is not read', async (
   expect([scripts, [...media.keys()]]).toEqual([[], ['a.txt']])
 })
 
-test('harmless: of two complete zips in one file, the one with the last end record is used', async () => {
+test('harmless: of two complete ZIP files in one file, the one with the last end of central directory record is used', async () => {
   const outer = rawZip([MANIFEST, { ...A, content: 'outer' }])
   const inner = rawZip([
     { ...MANIFEST, gap: outer },
@@ -149,7 +155,7 @@ test('harmless: a deflate stream of a hundred thousand empty blocks is an empty 
   expect(await mediaWith({ name: 'media/a', content: '', method: 8, packed })).toEqual({ a: '' })
 })
 
-test('harmless: names of Object.prototype are ordinary names', async () => {
+test('harmless: names of Object.prototype’s properties are ordinary names', async () => {
   const names = ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']
   const manifest = {
     modules: ['constructor'],
@@ -174,7 +180,10 @@ test('harmless: names of Object.prototype are ordinary names', async () => {
 
 // --- modules that depend on each other --------------------------------------------------------------------------------
 
-/** The modules in reading order, for a solution that names `first`; `graph` has the names that each one lists. */
+/**
+ * Returns the modules in reading order, for a solution that lists `first`; `graph` contains the names that each module
+ * lists.
+ */
 async function modulesOf(first: readonly string[], graph: Readonly<Record<string, readonly string[]>>) {
   const files: Files = Object.assign(
     {},
@@ -189,24 +198,24 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => `m${
 test.each([
   ['itself', { a: ['a'] }, ['a']],
   ['one another', { a: ['b'], b: ['a'] }, ['b', 'a']],
-  ['one another in a ring of three', { a: ['b'], b: ['c', 'b'], c: ['a'] }, ['c', 'b', 'a']],
-] as const)('modules: one that names %s is read once', async (_case, graph, order) => {
+  ['one another in a cycle of three', { a: ['b'], b: ['c', 'b'], c: ['a'] }, ['c', 'b', 'a']],
+] as const)('modules: a module that lists %s is read once', async (_case, graph, order) => {
   expect(await modulesOf(['a'], graph)).toEqual(order)
 })
 
-test('modules: a ring of 400 is read once around', async () => {
+test('modules: in a cycle of 400 modules, each is read once', async () => {
   const names = many(400)
   const ring = Object.fromEntries(names.map((name, index) => [name, [names[(index + 1) % 400] as string]]))
   expect(await modulesOf(['m0'], ring)).toEqual(names.toReversed())
 })
 
-test('modules: a chain of 400 is read to its end', async () => {
+test('modules: a chain of 400 modules is read to the end', async () => {
   const names = many(400)
   const chain = Object.fromEntries(names.map((name, index) => [name, names.slice(index + 1, index + 2)]))
   expect(await modulesOf(['m0'], chain)).toEqual(names.toReversed())
 })
 
-test('modules: with 2^24 paths through a diamond of 24 layers, no path is followed twice', async () => {
+test('modules: in a graph of 24 layers with 2^24 paths, each module is read once', async () => {
   const graph: Record<string, string[]> = {}
   for (let layer = 0; layer < 24; layer++) {
     const below = layer < 23 ? [`a${layer + 1}`, `b${layer + 1}`] : []
@@ -218,13 +227,13 @@ test('modules: with 2^24 paths through a diamond of 24 layers, no path is follow
   expect([order.length, new Set(order).size]).toEqual([48, 48])
 })
 
-test('modules: each of 60 that all name each other is read once', async () => {
+test('modules: of 60 modules that all list each other, each is read once', async () => {
   const names = many(60)
   const order = await modulesOf(names, Object.fromEntries(names.map((name) => [name, names])))
   expect(order.toSorted()).toEqual(names.toSorted())
 })
 
-test('modules: one cannot be reached through the folder of another', async () => {
+test('modules: a module cannot be reached through another module’s folder', async () => {
   const files = {
     ...moduleFile('a', { modules: ['b'] }),
     'modules/a/modules/b/solution.json': manifestText({ name: 'b', type: 'module' }),

@@ -9,11 +9,11 @@ import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution } from '../support/users.ts'
 import { type ClientAttack, readClientAttacks } from './attacks.ts'
 
-// Each script of `clients/` runs in a client that a browser opens. It shows ESCAPED on its form if it succeeds.
-// Meanwhile a user of another solution works, and must get an answer each time.
+// Each script of `clients/` runs in a client that a browser opens. If the attack succeeds, the script shows ESCAPED on
+// its form. At the same time, a user works with another solution and must always get a response.
 
 const ADDRESSES = ['href', 'src', 'action', 'formaction', 'xlink:href']
-/** How much the host's process may grow during an attack, in bytes. */
+/** How much the memory of the host process may grow during an attack, in bytes. */
 const HOST_GROWTH = 256 * 1024 ** 2
 const COLUMNS = [{ name: 'text', sortable: true }]
 
@@ -53,8 +53,8 @@ const FILES = {
 }
 
 /**
- * Runs the attack that its client names before anything is shown, for attacks that do not affect other clients of their
- * version.
+ * Runs the attack that the client's parameters name, before anything is shown. Only for attacks that don't affect other
+ * clients of the same version.
  */
 const EVALUATES = 'function onSolutionOpen(arg, queryParams) { (0, eval)(queryParams.attack) }'
 
@@ -63,7 +63,7 @@ let solutions = 0
 let shared: string
 let neighbour: ClientPage
 beforeAll(async () => {
-  // With a short grace period, an attacked client makes room for the next one.
+  // With a short grace period, the client of one attack is closed before the next attack needs its place.
   host = await startTestHost({ CLIENT_GRACE: '500ms' })
   shared = await add(EVALUATES)
   neighbour = await openClient(host.url, await add('// well behaved'), createVisitor(host.url))
@@ -79,14 +79,14 @@ async function add(script: string): Promise<string> {
 const kinds = (page: ClientPage) => page.frames.map(({ kind }) => kind)
 const hasError = (page: ClientPage) => page.frames.some((one) => one.kind === 'message' && one.level === 'error')
 
-/** How it ended, in the terms of the scripts' first lines. */
+/** How the attack ended, in the words that the scripts' first lines use. */
 function endOf(page: ClientPage): ClientAttack['expected'][number] {
   if (kinds(page).includes('closed')) return 'closed'
   if (kinds(page).includes('reopened')) return 'reopened'
   return hasError(page) ? 'error' : 'contained'
 }
 
-/** Presses the attack's button, until the client is closed. */
+/** Presses the attack's button until the client is closed. */
 async function play({ source, isAlone, presses }: ClientAttack): Promise<ClientPage> {
   const name = isAlone ? await add(source) : shared
   const query = isAlone ? '' : `?${new URLSearchParams({ attack: source })}`
@@ -112,7 +112,7 @@ function checkMarkup(html: string): void {
   walk(parseFragment(html))
 }
 
-/** What no script may achieve, whatever it declares. */
+/** Checks what no script may achieve, whatever it declares. */
 function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
   const all = page.everything()
   expect(all).not.toContain('ESCAPED')
@@ -124,11 +124,11 @@ function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
     if (frame.kind === 'message') expect(frame.text.length).toBeLessThan(10_000)
     expect(['sign-in', 'sign-out']).not.toContain(frame.kind)
   }
-  // At most one for each call.
+  // There may be at most one for each call.
   expect(kinds(page).filter((kind) => kind === 'go').length).toBeLessThanOrEqual(1)
 }
 
-/** Presses as often as a user may, while the attack runs. */
+/** Presses a button as often as a user may, while the attack runs. */
 async function pressBeside(): Promise<void> {
   for (let press = 0; press < 10; press++) {
     await neighbour.press('main', 'ok')
@@ -136,16 +136,16 @@ async function pressBeside(): Promise<void> {
   }
 }
 
-// Together, since most of them wait most of the time.
+// Runs the attacks at the same time, since most of them wait most of the time.
 test.concurrent.each(readClientAttacks())(
-  'client attack $name ends as allowed, shows nothing forbidden, and another solution’s user gets answers',
+  'client attack $name ends in a declared way, shows nothing forbidden, and another solution’s user gets responses',
   { timeout: 90_000 },
   async (attack) => {
     const size = process.memoryUsage().rss
     const [page] = await Promise.all([play(attack), pressBeside()])
     expect(attack.expected).toContain(endOf(page))
     checkFrames(page, attack)
-    // Its own client continues, if it was not closed. How it behaves for its own users is its author's business.
+    // The attacked client still works, unless it was closed. How it behaves for its own users is up to its author.
     if (endOf(page) !== 'closed' && attack.settles) {
       await page.press('main', 'ok')
       expect(page.element('main', 'name')).toMatch(/value="fine \d+"/)

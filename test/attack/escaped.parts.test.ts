@@ -24,15 +24,16 @@ import type { FromSandbox } from '../../runtime/protocol.ts'
 import { type SandboxProcess, startSandboxProcess } from '../../runtime/sandbox-process.ts'
 import { ESCAPE, withHole } from './escaped/hole.ts'
 
-// What a script can still do after it escaped from its isolate into the JavaScript of the sandbox process. The process
-// is real, started by the platform's own code with its flags, environment and channel; only one module is replaced.
+// Tests what a script can still do if it escapes from its isolate and runs JavaScript in the sandbox process. The
+// process is real: the platform's own code starts it with the usual flags, environment and channel. Only one module is
+// replaced.
 
 vi.mock('../../runtime/program-file.ts', async (original) => {
   const { programFile } = await original<typeof import('../../runtime/program-file.ts')>()
   return {
     programFile(main: URL) {
       const built = programFile(main)
-      // Next to the build, so that the packages are found.
+      // The copy is next to the build, so that Node.js finds the packages.
       holed = mkdtempSync(join(dirname(dirname(built)), 'holed-'))
       cpSync(dirname(built), holed, { recursive: true })
       const copy = join(holed, basename(built))
@@ -42,17 +43,17 @@ vi.mock('../../runtime/program-file.ts', async (original) => {
   }
 })
 
-/** Contains the copy. */
+/** The folder that contains the copy. */
 let holed = ''
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const GUEST = `function onSolutionOpen(arg, queryParams) { console.log(queryParams.code) }`
-/** Acts as the platform's folder. */
+/** A folder that stands for the platform's folder. */
 const home = mkdtempSync(join(tmpdir(), 'solhost-escaped-'))
 const WRITTEN = join(home, 'written')
 const OF_THE_HOST = `of the host ${Math.random()}`
 const OF_THE_GUEST = `of the guest ${Math.random()}`
-/** Something listens on it. */
+/** A port with a listening server. */
 let port = 0
 
 const limits = createLimits()
@@ -88,7 +89,7 @@ async function startHoled(): Promise<SandboxProcess> {
   return started
 }
 
-/** The outcome of code that a guest passes through the hole: `done …`, or the code of the error. */
+/** Runs code through the hole. @returns its outcome: `done …`, or the code of the error. */
 async function outcomeOf(code: string, process = sandbox): Promise<string> {
   const id = ++calls
   const { call } = trusted.rehearsal
@@ -99,7 +100,7 @@ async function outcomeOf(code: string, process = sandbox): Promise<string> {
   return message?.kind === 'log' ? message.message : 'the process has ended'
 }
 
-/** Whether the text is in memory that the process can write to: heaps, stacks, native memory. */
+/** Whether the text is in the process's writable memory: heaps, stacks, native memory. */
 function isInMemory(text: string): boolean {
   const maps = readFileSync(`/proc/${sandbox.pid}/maps`, 'utf8').matchAll(/^([0-9a-f]+)-([0-9a-f]+) rw/gm)
   const memory = openSync(`/proc/${sandbox.pid}/mem`, 'r')
@@ -110,7 +111,7 @@ function isInMemory(text: string): boolean {
       try {
         return piece.subarray(0, readSync(memory, piece, 0, piece.length, start)).includes(text)
       } catch {
-        // A mapping that was removed in the meantime, or that is not readable.
+        // Skips a mapping that was removed in the meantime, or that is not readable.
         return false
       }
     })
@@ -131,38 +132,42 @@ test('the hole works: the escaped code runs in Node.js, outside of any isolate',
   )
 })
 
-describe('it reads its own program, and no other file', () => {
+describe('it can read its own program, but no other file', () => {
   test.each([
     ['its own program', `${FS} return fs.readFileSync(process.argv[1]).length > 0`, 'done true'],
     ['the sources of the platform', `${FS} fs.readFileSync(${quoted(`${ROOT}runtime/errors.ts`)})`, DENIED],
     ['the packages', `${FS} fs.readdirSync(${quoted(`${ROOT}node_modules`)})`, DENIED],
-    ['a package that its program holds', `${FS} fs.readdirSync(${quoted(`${ROOT}node_modules/acorn`)})`, DENIED],
-    ['the host’s code', `${FS} fs.readFileSync(${quoted(`${ROOT}host/main.ts`)})`, DENIED],
-    ['what lies beside the code', `${FS} fs.readdirSync(${quoted(ROOT)})`, DENIED],
-    ['a file of the system', `${FS} fs.readFileSync('/etc/passwd')`, DENIED],
     [
-      'the same by a path through the code',
+      'a package that is bundled in its program',
+      `${FS} fs.readdirSync(${quoted(`${ROOT}node_modules/acorn`)})`,
+      DENIED,
+    ],
+    ['the host’s code', `${FS} fs.readFileSync(${quoted(`${ROOT}host/main.ts`)})`, DENIED],
+    ['files next to the code', `${FS} fs.readdirSync(${quoted(ROOT)})`, DENIED],
+    ['a system file', `${FS} fs.readFileSync('/etc/passwd')`, DENIED],
+    [
+      'the same with a path through the code folder',
       `${FS} fs.readFileSync(${quoted(`${ROOT}runtime/${'../'.repeat(20)}etc/passwd`)})`,
       DENIED,
     ],
     ['the same through /proc', `${FS} fs.readFileSync('/proc/self/root/etc/passwd')`, DENIED],
     ['the same from another folder', `${FS} process.chdir('/etc'); fs.readFileSync('passwd')`, DENIED],
-    ['the same by bytes', `${FS} fs.readFileSync(Buffer.from('/etc/passwd'))`, DENIED],
-    ['the same by promises', "await node('fs/promises').readFile('/etc/passwd')", DENIED],
+    ['the same with a path as bytes', `${FS} fs.readFileSync(Buffer.from('/etc/passwd'))`, DENIED],
+    ['the same with the promise API', "await node('fs/promises').readFile('/etc/passwd')", DENIED],
     [
       'the same as a stream',
       `${FS} await new Promise((_, reject) => fs.createReadStream('/etc/passwd').on('error', reject))`,
       DENIED,
     ],
     ['the same as a Blob', `${FS} await (await fs.openAsBlob('/etc/passwd')).text()`, DENIED],
-    ['the same as settings', "process.loadEnvFile('/etc/passwd')", DENIED],
+    ['the same as an environment file', "process.loadEnvFile('/etc/passwd')", DENIED],
     ['the same as a module', "await load('file:///etc/passwd')", DENIED],
-    ['whether a file is there', `${FS} fs.statSync('/etc/passwd')`, DENIED],
-    ['a link that it makes', `${FS} fs.symlinkSync('/etc/passwd', ${quoted(`${ROOT}node_modules/x`)})`, DENIED],
+    ['whether a file exists', `${FS} fs.statSync('/etc/passwd')`, DENIED],
+    ['a link that it creates', `${FS} fs.symlinkSync('/etc/passwd', ${quoted(`${ROOT}node_modules/x`)})`, DENIED],
     ['the platform’s folder', `${FS} fs.readdirSync(${quoted(home)})`, DENIED],
     ['the platform’s key', `${FS} fs.readFileSync(${quoted(join(home, 'platform-key'))})`, DENIED],
     ['the platform’s database as a file', `${FS} fs.readFileSync(${quoted(join(home, 'platform.sqlite'))})`, DENIED],
-    ['the platform’s database by SQLite', "return typeof node('node:sqlite')", 'done "undefined"'],
+    ['the platform’s database with SQLite', "return typeof node('node:sqlite')", 'done "undefined"'],
     ['the same, required', "require('node:sqlite')", 'ERR_UNKNOWN_BUILTIN_MODULE'],
     ['the same, imported', "await load('node:sqlite')", 'ERR_UNKNOWN_BUILTIN_MODULE'],
     ['its environment at the start', `${FS} fs.readFileSync('/proc/self/environ')`, DENIED],
@@ -170,24 +175,24 @@ describe('it reads its own program, and no other file', () => {
     ['the host’s memory', `${FS} fs.openSync('/proc/' + process.ppid + '/mem')`, DENIED],
     ['the host’s open files', `${FS} fs.readdirSync('/proc/' + process.ppid + '/fd')`, DENIED],
     ['a home folder', `${FS} fs.readdirSync(${quoted(homedir())})`, DENIED],
-    ['files by a binding', "process.binding('fs')", DENIED],
-    ['files by WASI', "new (node('wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } })", DENIED],
+    ['files with an internal binding', "process.binding('fs')", DENIED],
+    ['files with WASI', "new (node('wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } })", DENIED],
   ])('%s', async (_what, code, outcome) => {
     expect(await outcomeOf(code)).toBe(outcome)
   })
 })
 
-describe('it writes nothing', () => {
+describe('it cannot write', () => {
   test.each([
     ['into the platform’s folder', `${FS} fs.writeFileSync(${quoted(WRITTEN)}, 'x')`],
     ['into /tmp', `${FS} fs.writeFileSync('/tmp/solhost-escaped-file', 'x')`],
-    ['into memory that is shared', `${FS} fs.writeFileSync('/dev/shm/solhost-escaped', 'x')`],
+    ['into shared memory', `${FS} fs.writeFileSync('/dev/shm/solhost-escaped', 'x')`],
     ['into its own code', `${FS} fs.appendFileSync(${quoted(`${ROOT}runtime/errors.ts`)}, ' ')`],
     ['into the packages', `${FS} fs.writeFileSync(${quoted(`${ROOT}node_modules/solhost-escaped.js`)}, 'x')`],
     ['a folder', `${FS} fs.mkdirSync(${quoted(WRITTEN)})`],
     ['a temporary folder', `${FS} fs.mkdtempSync('/tmp/solhost-escaped-')`],
-    ['times of what is open', `${FS} fs.futimesSync(1, 1, 1)`],
-    ['rights of what is open', `${FS} fs.fchmodSync(1, 0o777)`],
+    ['the times of open files', `${FS} fs.futimesSync(1, 1, 1)`],
+    ['the permissions of open files', `${FS} fs.fchmodSync(1, 0o777)`],
     ['a copy', `${FS} fs.cpSync(${quoted(`${ROOT}package.json`)}, ${quoted(WRITTEN)})`],
     ['a report', `process.report.writeReport(${quoted(WRITTEN)})`],
     ['a heap snapshot', `node('v8').writeHeapSnapshot(${quoted(WRITTEN)})`],
@@ -216,7 +221,7 @@ describe('it writes nothing', () => {
     expect(readdirSync('/dev/shm').filter((name) => name.startsWith('solhost-escaped'))).toEqual([])
   })
 
-  test('it inherited its channel, and no file', () => {
+  test('it inherits only its channel, no open files', () => {
     const folder = `/proc/${sandbox.pid}/fd`
     const open = readdirSync(folder).map((name) => readlinkSync(join(folder, name)).replace(/:\[?.*$/, ''))
     expect([...new Set(open)].sort()).toEqual(expect.arrayContaining(['/dev/null', 'socket']))
@@ -224,22 +229,22 @@ describe('it writes nothing', () => {
   })
 })
 
-describe('it starts nothing', () => {
+describe('it cannot start other programs', () => {
   test.each([
     ['a program', "node('child_process').spawnSync('id')"],
     ['a shell', "node('child_process').execSync('id')"],
     ['Node.js', "node('child_process').fork('x.js')"],
-    ['a program in its own place', "process.execve('/bin/true', ['true'])"],
-    ['a program by a binding', "process.binding('spawn_sync')"],
+    ['a program that replaces the process', "process.execve('/bin/true', ['true'])"],
+    ['a program with an internal binding', "process.binding('spawn_sync')"],
     ['a thread', "new (node('worker_threads').Worker)('1', { eval: true })"],
     ['a cluster', "node('cluster').fork()"],
     ['a debugger', "node('inspector').open(0)"],
-    ['a debugger of itself', "new (node('inspector').Session)().connect()"],
+    ['a debugger for itself', "new (node('inspector').Session)().connect()"],
   ])('%s', async (_what, code) => {
     expect(await outcomeOf(code)).toBe(DENIED)
   })
 
-  test('system libraries: anything but an addon fails to load, and C functions cannot be called', async () => {
+  test('system libraries: only addons can be loaded, and C functions cannot be called', async () => {
     const library = readdirSync('/usr/lib/x86_64-linux-gnu').find((name) => name.startsWith('libz.so')) ?? 'libz.so.1'
     const path = `/usr/lib/x86_64-linux-gnu/${library}`
     expect(await outcomeOf(`process.dlopen({ exports: {} }, ${quoted(path)})`)).toBe('ERR_DLOPEN_FAILED')
@@ -253,40 +258,44 @@ describe('it has no network', () => {
     ['TLS', () => `${NET} await told(node('tls').connect(${port}, '127.0.0.1'))`],
     ['HTTP', () => `${NET} await told(node('http').get('http://127.0.0.1:${port}'))`],
     ['fetch', () => `await fetch('http://127.0.0.1:${port}')`],
-    ['a socket of the system', () => `${NET} await told(net.connect({ path: '/run/systemd/notify' }))`],
+    ['a Unix socket', () => `${NET} await told(net.connect({ path: '/run/systemd/notify' }))`],
     ['a port', () => `${NET} await told(net.createServer().listen(0))`],
     [
       'a datagram',
       () =>
         `const s = node('dgram').createSocket('udp4'); await new Promise((resolve, reject) => { s.on('error', reject); s.send('x', ${port}, '127.0.0.1', (error) => (error ? reject(error) : resolve())) })`,
     ],
-    ['a name', () => "await node('dns/promises').lookup('example.org')"],
-    ['a name by a server', () => "await node('dns/promises').resolve('example.org')"],
+    ['a host name lookup', () => "await node('dns/promises').lookup('example.org')"],
+    ['a DNS query', () => "await node('dns/promises').resolve('example.org')"],
     ['a binding', () => "process.binding('tcp_wrap')"],
-    ['a module from elsewhere', () => `await load('http://127.0.0.1:${port}/x.js')`],
+    ['a module from another host', () => `await load('http://127.0.0.1:${port}/x.js')`],
   ])('%s', async (_what, code) => {
     expect(await outcomeOf(code())).toMatch(/^(ERR_ACCESS_DENIED|ERR_UNSUPPORTED_ESM_URL_SCHEME)$/)
   })
 })
 
-describe('it sees nothing of others', () => {
-  test('its environment and its command line contain no setting', async () => {
+describe('it cannot see other processes’ data', () => {
+  test('its environment and command line contain no settings', async () => {
     expect(await outcomeOf('return Object.keys(process.env).sort()')).toBe('done ["LIBC","TZ"]')
     expect(await outcomeOf('return process.argv.length')).toBe('done 2')
   })
 
-  test('a secret of the host is nowhere in its memory, which is searched from outside', async () => {
+  test('the host’s secrets are nowhere in its memory, which the test searches from outside', async () => {
     expect(await outcomeOf(`globalThis.kept = ${quoted(OF_THE_GUEST)}; return 1`)).toBe('done 1')
     expect([isInMemory(OF_THE_GUEST), isInMemory(OF_THE_HOST)]).toEqual([true, false])
   })
 })
 
-describe('what it can do, as docs/security/solution.md says', () => {
+describe('it can do what docs/security/solution.md says', () => {
   test.each([
-    ['send signals to processes of the same account', 'return process.kill(process.ppid, 0)', 'done true'],
+    ['send signals to processes of the same user', 'return process.kill(process.ppid, 0)', 'done true'],
     ['load the addons of the platform’s own packages', "return typeof require('isolated-vm')", 'done "object"'],
-    ['run code that it brings', "return (await load('data:text/javascript,export default 5')).default", 'done 5'],
-    ['learn name, folder and machine of its account', "return typeof node('os').userInfo().homedir", 'done "string"'],
+    ['run code from the script', "return (await load('data:text/javascript,export default 5')).default", 'done 5'],
+    [
+      'read the name, home folder and machine of its user',
+      "return typeof node('os').userInfo().homedir",
+      'done "string"',
+    ],
   ])('%s', async (_what, code, outcome) => {
     expect(await outcomeOf(code)).toBe(outcome)
   })

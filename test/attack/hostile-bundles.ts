@@ -12,17 +12,17 @@ import {
   zipOf,
 } from '../support/zip.ts'
 
-// The list of hostile bundles that the host itself must refuse: a description of each, and the codes of its errors in
+// The malicious bundles that the host itself must reject, each with a description and the expected error codes in
 // order. `bundles.test.ts` reads each, `uploads.flow.test.ts` sends each to a real host.
 
 export type HostileBundle = {
-  /** Completes "a bundle …". */
+  /** The description, which completes "a bundle …". */
   readonly does: string
   readonly make: () => Uint8Array | Promise<Uint8Array>
   readonly codes: readonly FaultCode[]
 }
 
-/** Part of the names of files that must never appear on the disk. */
+/** Part of the names of files that must never be written to disk. */
 export const MARKER = 'solhost-escape'
 export const NAME = 'crm'
 
@@ -31,7 +31,7 @@ const SOUND = manifestText({ authenticator: 'NONE' })
 export const MANIFEST: RawEntry = { name: 'solution.json', content: SOUND }
 const FILE = 'media/a.txt'
 
-/** A full list of errors: a hundred, and one with the number of the others. */
+/** A full list of errors: a hundred, and one with the number of errors that are not listed. */
 function hundred(...codes: readonly [...FaultCode[], FaultCode]): readonly FaultCode[] {
   const last = codes.at(-1) as FaultCode
   return [...codes, ...Array<FaultCode>(100 - codes.length).fill(last), 'more_faults']
@@ -168,7 +168,7 @@ const names: readonly HostileBundle[] = Object.entries(NAMES).flatMap(([does, th
       /[^ -~]/g,
       (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
     )
-    // With the flag for UTF-8.
+    // With the flag for UTF-8 names.
     const make = () => rawZip([MANIFEST, { name: bytes, content: 'x', flags: 0x800 }])
     return row(`with a file whose name ${does}: ${shown}`, 'name_invalid', make)
   }),
@@ -356,13 +356,13 @@ const content: readonly HostileBundle[] = [
   }),
 ]
 
-/** Only an entry's local header and data. */
+/** Contains only an entry's local file header and data. */
 function localBytes(one: RawEntry): Buffer {
   const zip = rawZip([one])
   return zip.subarray(0, zip.readUInt32LE(zip.length - 6))
 }
 
-/** Each entry's stored data contains the local entries after it, so that all end in the same bytes. */
+/** Each entry's stored data contains the following local entries, so that the entries overlap. */
 function nestedLocalEntries(count: number): Buffer {
   const kernel = Buffer.alloc(MEGABYTE)
   let tail = localBytes({ name: 'media/z', method: 8, content: kernel })
@@ -445,7 +445,7 @@ const bombs: readonly HostileBundle[] = [
   }),
   entry('of an entry whose extra field runs over its end', 'zip_invalid', { extra: Buffer.from([1, 0, 255, 255]) }),
   row('of names that are slow to normalize', hundred('name_invalid'), () => {
-    // 150 names of 64 kB, whose combining marks are all in the wrong order: normalizing takes quadratic time.
+    // 150 names of 64 kB with combining marks in the wrong order, for which normalization takes quadratic time.
     const marks = `media/a${'\u0315'.repeat(16_000)}${'\u0300'.repeat(16_000)}`
     return rawZip([MANIFEST, ...Array.from({ length: 150 }, () => ({ name: marks, directoryOnly: true, offset: 0 }))])
   }),
@@ -459,7 +459,7 @@ function ending(does: string, end: RawEnd, code: FaultCode = 'zip_invalid'): Hos
 
 const SOUND_ZIP = () => rawZip([MANIFEST, HELLO])
 
-/** Another program may use the directory just before the end record, and see other files. */
+/** Another program may read the directory just before the end of central directory record, and see other files. */
 function twoDirectories(end: RawEnd): Buffer {
   const inner = rawZip([MANIFEST, { ...HELLO, name: 'media/b.txt' }])
   const start = inner.readUInt32LE(inner.length - 6)

@@ -2,11 +2,11 @@ import { test } from 'vitest'
 import { checkOwn, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// The project's own scripts that never end; they declare everything that they may have done.
+// The project's own attack scripts that never end. Their first lines declare all their permitted effects.
 
 useLabs()
 
 test.each(readAttacks('own').filter(({ name }) => name.startsWith('cpu-')))(
-  'own attack $name ends as it should, does only what is allowed, and does not affect its neighbour',
+  'own attack $name ends in a declared way, has only the declared effects, and does not affect its neighbour',
   checkOwn,
 )

@@ -2,11 +2,12 @@ import { test } from 'vitest'
 import { checkOwn, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// The project's own scripts, except those of own-loops.parts.test.ts; they declare everything that they may have done.
+// The project's own attack scripts, except those in own-loops.parts.test.ts. Their first lines declare all their
+// permitted effects.
 
 useLabs()
 
 test.each(readAttacks('own').filter(({ name }) => !name.startsWith('cpu-')))(
-  'own attack $name ends as it should, does only what is allowed, and does not affect its neighbour',
+  'own attack $name ends in a declared way, has only the declared effects, and does not affect its neighbour',
   checkOwn,
 )

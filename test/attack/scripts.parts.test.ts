@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { check, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// Samples from another author.
+// Attack scripts from another author.
 
 useLabs()
 
 test.each(readAttacks('scripts'))(
-  'attack $name ends as it should, and does not affect its neighbour',
+  'attack $name ends in a declared way, and does not affect its neighbour',
   async (attack) => {
     await check(attack, ({ log }) => expect(log.length).toBeLessThanOrEqual(203))
   },

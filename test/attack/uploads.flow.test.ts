@@ -9,7 +9,7 @@ import { ask, createVisitor } from '../support/http.ts'
 import { bundleOf, type Files, manifestText, moduleFile, zipOf } from '../support/zip.ts'
 import { HOSTILE_BUNDLES, MARKER, NAME } from './hostile-bundles.ts'
 
-// Hostile bundles sent to a real host: each is refused with its errors, and the host continues to serve the previous
+// Sends malicious bundles to a real host. The host must reject each with the right errors and keep serving the previous
 // version.
 
 type Problem = {
@@ -43,13 +43,13 @@ function filesOfHost(): readonly string[] {
   return readdirSync(host.home, { recursive: true }).map(String).sort()
 }
 
-/** The previous version is served, and nothing was written besides the database. */
+/** Checks that the previous version is served, and that nothing was written except to the database. */
 async function checkServed(): Promise<void> {
   expect((await ask(`${host.url}/solution/${NAME}/media/a.txt`)).text).toBe('the active one')
   expect(filesOfHost()).toEqual(files)
 }
 
-/** The same, its scripts run, and it is the only version. */
+/** Checks the same, and that its scripts run and it is the only version. */
 async function checkUntouched(): Promise<void> {
   await checkServed()
   expect((await page()).status).toBe(200)
@@ -65,7 +65,7 @@ async function refusedBy(packed: Uint8Array): Promise<Problem> {
 }
 
 test.each(HOSTILE_BUNDLES.map((hostile) => [hostile.does, hostile] as const))(
-  'a bundle %s gets its errors in the response, and the host serves the previous version',
+  'for a bundle %s, the response contains the errors, and the host serves the previous version',
   async (_does, { make, codes }) => {
     const { status, code, detail, correlationId, faults } = await refusedBy(await make())
     const isTooLarge = codes.every((one) => one === 'too_large' || one === 'too_many_files')
@@ -79,18 +79,18 @@ test.each(HOSTILE_BUNDLES.map((hostile) => [hostile.does, hostile] as const))(
   },
 )
 
-test('after all of them the previous version is the only one, and no file that they named was written', async () => {
+test('after all malicious bundles, the previous version is the only one, and none of their files were written', async () => {
   await checkUntouched()
   const folders = [host.home, dirname(host.home), tmpdir(), process.cwd(), dirname(process.cwd()), '/', homedir()]
   expect(folders.filter((folder) => existsSync(join(folder, MARKER)))).toEqual([])
 })
 
-// --- what only the sandbox process of an upload checks ----------------------------------------------------------------
+// --- errors that only the upload's sandbox process finds -------------------------------------------------------------
 
 const UTF16 = Buffer.from('\ufeff{}', 'utf16le')
 const deep = (open: string, close: string) => `{"a":${open.repeat(10_000)}1${close.repeat(10_000)}}`
 
-/** Each in its own file of one bundle: a check reports what is wrong with each file. */
+/** All in one bundle, each in its own file, because the check reports the errors of each file. */
 const FAULTY: readonly (readonly [string, Files, readonly FaultCode[]])[] = [
   ['translations that are a list', { 'i18n/nl.json': '[]' }, ['json_invalid']],
   ['translations that are null', { 'i18n/de.json': 'null' }, ['json_invalid']],
@@ -124,12 +124,12 @@ describe('a bundle with many errors', () => {
     problem = await refusedBy(await bundleOf({ authenticator: 'NONE' }, files))
   })
 
-  test.each(FAULTY)('%s is refused by its sandbox process', (_what, added, codes) => {
+  test.each(FAULTY)('%s is rejected by the sandbox process', (_what, added, codes) => {
     const faults = problem.faults.filter(({ file }) => Object.hasOwn(added, file))
     expect(faults.map(({ code }) => code)).toEqual(codes)
   })
 
-  test('it has no other errors, and the host keeps running', async () => {
+  test('there are no other errors, and the host keeps running', async () => {
     expect([problem.status, problem.code]).toEqual([422, 'ERR_BUNDLE_REFUSED'])
     expect(problem.faults).toHaveLength(FAULTY.flatMap(([, , codes]) => codes).length)
     await checkUntouched()
@@ -138,14 +138,14 @@ describe('a bundle with many errors', () => {
 
 test.each<[string, Files, readonly FaultCode[]]>([
   ['translations in UTF-16', { 'i18n/nl.json': UTF16 }, ['json_invalid']],
-  ['a script that throws while it loads', { 'globals.js': 'throw { toString() { for (;;); } }' }, ['script_load']],
+  ['a script that throws while it is loading', { 'globals.js': 'throw { toString() { for (;;); } }' }, ['script_load']],
   ['a script that replaces bindings', { 'globals.js': "'use strict'; security = 1" }, ['script_load']],
   [
     'the function __proto__ in two files',
     { 'globals.js': 'function __proto__() {}', 'scopes/a.js': 'var __proto__' },
     ['name_twice'],
   ],
-])('a bundle with %s is refused by its sandbox process, and the host keeps running', async (_what, added, codes) => {
+])('a bundle with %s is rejected by the sandbox process, and the host keeps running', async (_what, added, codes) => {
   const { status, code, faults } = await refusedBy(await bundleOf({ authenticator: 'NONE' }, added))
   expect([status, code]).toEqual([422, 'ERR_BUNDLE_REFUSED'])
   expect(faults.map((fault) => fault.code)).toEqual(codes)
@@ -156,17 +156,20 @@ const LOGIN_FORM = '<form name="login_form"><input name="username"><input name="
 
 test.each([
   ['nests 40,000 elements', '<div>'.repeat(40_000)],
-  ['nests 80,000 elements that are closed out of order', `${'<b><i>'.repeat(20_000)}${'</b></i>'.repeat(10_000)}`],
-  ['opens 60,000 links in one another', '<a>'.repeat(60_000)],
+  [
+    'nests 80,000 elements and closes them in the wrong order',
+    `${'<b><i>'.repeat(20_000)}${'</b></i>'.repeat(10_000)}`,
+  ],
+  ['opens 60,000 nested links', '<a>'.repeat(60_000)],
   ['nests 25,000 tables', '<table>'.repeat(25_000)],
   ['has 30,000 attributes on one element', `<p ${Array.from({ length: 30_000 }, (_, i) => `a${i}`).join(' ')}>`],
   ['has 30,000 placeholders', '%%a%%'.repeat(30_000)],
   ['has a placeholder that never ends', `%%${'a'.repeat(200_000)}`],
-  ['has a script of 200 kB of open brackets', `<script>${'('.repeat(200_000)}"%%a%%"</script>`],
-  ['has a script of 200 kB of templates in templates', `<script>${'`${'.repeat(60_000)}</script>`],
+  ['has a script with 200 kB of opening brackets', `<script>${'('.repeat(200_000)}"%%a%%"</script>`],
+  ['has a script with 200 kB of nested template literals', `<script>${'`${'.repeat(60_000)}</script>`],
   ['nests 20,000 templates', '<template>'.repeat(20_000)],
 ])(
-  'a login page that %s is accepted or refused in time, and the host keeps running',
+  'a login page that %s is accepted or rejected in time, and the host keeps running',
   { timeout: 60_000 },
   async (_case, soup) => {
     const name = 'soup'
@@ -189,11 +192,11 @@ test.each([
   },
 )
 
-// --- what looks hostile but is harmless, through the whole host -------------------------------------------------------
+// --- unusual but harmless bundles, in a real host --------------------------------------------------------------------
 
 const NAMES = ['toString', 'valueOf', 'hasOwnProperty', '__defineGetter__']
 
-test('texts, forms and permissions with names of Object.prototype behave like any other', async () => {
+test('messages, forms and permissions named like properties of Object.prototype behave like any other', async () => {
   const texts = Object.fromEntries(NAMES.map((name) => [name, `text of ${name}`]))
   const script = `function onSolutionOpen() {
     const names = ${JSON.stringify([...NAMES, 'isPrototypeOf', '__proto__', 'constructor'])}
@@ -227,12 +230,12 @@ test('texts, forms and permissions with names of Object.prototype behave like an
   expect(polluted).toEqual([null, null, []])
 })
 
-/** What a script gets for a key without a text. */
+/** What a script gets for a key that has no translation. */
 function absentText(key: string): string {
   return `!${key}!`
 }
 
-test('a solution and its authenticator named "constructor" sign in, with permissions of such names', async () => {
+test('a solution and its authenticator named "constructor" can sign users in, with permissions of such names', async () => {
   const script = `function onSolutionOpen(arg, fields) {
     security.login(fields.username, '1', ['__proto__', 'constructor'])
     return '{}'
@@ -250,7 +253,7 @@ test('a solution and its authenticator named "constructor" sign in, with permiss
   expect(session.json()).toMatchObject({ username: '__proto__', permissions: ['__proto__', 'constructor'] })
 })
 
-test('nonexistent solutions are not found under names of Object.prototype either', async () => {
+test('unknown solutions with names of Object.prototype’s properties return 404', async () => {
   const names = ['__proto__', 'tostring', 'toString', 'valueof', 'prototype', 'hasownproperty']
   for (const name of names) {
     const answer = await ask(`${host.url}/admin/api/solutions/${name}`, { headers: { authorization: host.admin } })
@@ -258,7 +261,7 @@ test('nonexistent solutions are not found under names of Object.prototype either
   }
 })
 
-test('media with unusual names are served under these names, as bytes if the extension is unknown', async () => {
+test('media files with unusual names are served under these names, as bytes if the extension is unknown', async () => {
   const names = ['__proto__', 'x.constructor', 'x.toString', 'x.__proto__', 'CON', 'aux.txt', 'x.', '...', '.htaccess']
   const media = Object.fromEntries(names.map((name) => [`media/${name}`, `content of ${name}`]))
   await host.upload('odd', await bundleOf({ name: 'odd', authenticator: 'NONE' }, media))
@@ -270,7 +273,7 @@ test('media with unusual names are served under these names, as bytes if the ext
   }
 })
 
-test('media are not found under another spelling of their name', async () => {
+test('media files are not found under another spelling of their names', async () => {
   const spellings = ['A.txt', 'a.txt.', 'a.txt%00', './/a.txt', '%2e/a.txt', 'x/../a.txt', 'a.txt/', 'a.txt%20']
   const ways = ['../solution.json', '..%2fsolution.json', '%2e%2e/solution.json', '..\\solution.json', '%252e%252e/x']
   for (const spelling of [...spellings, ...ways, 'login.html', '../globals.js', '']) {
@@ -279,7 +282,7 @@ test('media are not found under another spelling of their name', async () => {
   }
 })
 
-test('at the end the host is healthy, and logged no failure', async () => {
+test('at the end the host is healthy and has not logged any failures', async () => {
   await checkUntouched()
   expect(host.logged()).not.toContain('a request failed')
   expect((await ask(`${host.url}/health/ready`)).status).toBe(200)

@@ -27,7 +27,7 @@ test.each([
   [{ HOST: '::' }, 'http://[::1]:8080/health/live'],
   [{ HOST: 'fd00::2' }, 'http://[fd00::2]:8080/health/live'],
   [{ HOST: '10.1.2.3', CERTIFICATE_NAME: 'server.p12' }, 'https://10.1.2.3:8080/health/live'],
-])('health check: with %j it requests %s', (environment, url) => {
+])('health check: with the settings %j it requests %s', (environment, url) => {
   expect(healthUrl(environment)).toBe(url)
 })
 
@@ -35,13 +35,13 @@ test.each([
   ['node\0--disable-sigusr1\0/opt/solhost/cli/entry.ts\0start\0', 'http://127.0.0.1:8080/health/live'],
   ['node\0--disable-sigusr1\0/opt/solhost/control-center/start.ts\0', 'http://127.0.0.1:8090/health/live'],
   ['/sbin/docker-init\0--\0control-center\0', 'http://127.0.0.1:8090/health/live'],
-])('health check: with process 1 %j it requests %s', (commandLine, url) => {
+])('health check: if process 1 is %j, it requests %s', (commandLine, url) => {
   using folder = temporaryFolder({ cmdline: commandLine })
   expect(healthUrl({}, whoRuns(join(folder.path, 'cmdline')))).toBe(url)
   expect(healthUrl({ PORT: '9' }, whoRuns(join(folder.path, 'none')))).toBe('http://127.0.0.1:9/health/live')
 })
 
-test('health check: status 200 is healthy; any other status is reported', async () => {
+test('health check: status 200 is healthy; any other status is reported as an error', async () => {
   const answer: RequestListener = (request, response) => {
     response.statusCode = request.url === '/health/live' ? 200 : 503
     response.end('{}')
@@ -51,7 +51,7 @@ test('health check: status 200 is healthy; any other status is reported', async 
   expect(await whyUnhealthy(`http://127.0.0.1:${port}/other`)).toBe('responded with HTTP 503')
 })
 
-test('health check: over TLS it accepts any name in the certificate', async () => {
+test('health check: over TLS, any name in the certificate is accepted', async () => {
   const [key, cert] = ['key', 'certificate'].map((name) =>
     readFileSync(new URL(`../support/tls/${name}.pem`, import.meta.url)),
   )
@@ -63,7 +63,7 @@ test('health check: over TLS it accepts any name in the certificate', async () =
   )
 })
 
-test('health check: a refused connection and a missing response are unhealthy', async () => {
+test('health check: a refused connection and a missing response are reported as unhealthy', async () => {
   const silent = createServer((socket) => void socket.on('error', () => {}).resume())
   const port = await listen(silent)
   expect(await whyUnhealthy(healthUrl({ PORT: String(port) }), 50)).toBe('no response within 0.05 s')

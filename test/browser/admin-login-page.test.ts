@@ -15,7 +15,7 @@ const FORM = `<form method="post" accept-charset="UTF-8" name="login_form" role=
 const page = (head: string, body = FORM) =>
   `<!DOCTYPE html><html lang="en"><head><title>own</title>${head}</head><body>${body}</body></html>`
 
-/** 2 px high, so its size shows that it was loaded. */
+/** The image is 2 px high, so its size shows that it was loaded. */
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="3" height="2"><rect width="3" height="2"/></svg>'
 
 const PRETTY = page(
@@ -23,7 +23,7 @@ const PRETTY = page(
   `<h1>%%i18n:own.title%%</h1><img src="media/own.svg" alt="">${FORM}`,
 )
 
-/** Tries every attack a page could make on the admin who previews it, and records each result. */
+/** Tries every attack that a page could make on the admin who previews it, and records each result. */
 const HOSTILE = page(
   `<script>
     const notes = {}
@@ -56,10 +56,10 @@ const HOSTILE = page(
 
 const FAULTY = page('', `<h1 onclick="x()">own</h1>\n<p style="color:red">red</p>\n${FORM}`)
 
-describe.skipIf(browserPath === undefined)('the admin page of a login page, in a browser', () => {
+describe.skipIf(browserPath === undefined)('the admin page for a login page, in a browser', () => {
   let host: TestHost
   let browser: Browser
-  /** State of a signed-in browser. */
+  /** The saved state of a signed-in browser. */
   let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
@@ -94,7 +94,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     const context = await browser.newContext({ ...options, storageState })
     const opened = await context.newPage()
     const complaints: string[] = []
-    // Ignore console messages of the customer's page in the preview.
+    // Ignores console messages from the customer's page in the preview.
     const isOurs = (url: string) => !url.includes('/preview/')
     opened.on('console', (message) => isOurs(message.location().url) && complaints.push(message.text()))
     opened.on('pageerror', (error) => complaints.push(error.message))
@@ -109,7 +109,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     return frame
   }
 
-  test('it shows the template with its scripts, texts, styles and media', async () => {
+  test('it shows the template with its scripts, text, styles and media', async () => {
     await using opened = await open('pretty')
     const frame = await frameOf(opened.page)
     await untilTrue(frame, 'document.images[0].complete')
@@ -125,8 +125,8 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(opened.complaints).toEqual([])
   })
 
-  test('each choice applies immediately, adds no history entry, and is in the URL', async () => {
-    // Without null, Playwright sets the color scheme of all frames.
+  test('each choice applies immediately, is in the URL, and does not add a history entry', async () => {
+    // Must be null, because Playwright otherwise sets the color scheme of all frames.
     await using opened = await open('pretty', { colorScheme: null })
     const { page } = opened
     const inner = page.frameLocator('#login-preview')
@@ -151,7 +151,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(opened.complaints).toEqual([])
   })
 
-  test('a hostile template cannot access anything outside its frame', async () => {
+  test('a malicious template cannot access anything outside its frame', async () => {
     await using opened = await open('hostile')
     const { page, context } = opened
     const address = page.url()
@@ -172,16 +172,16 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     })
     expect(page.url()).toBe(address)
     expect(context.pages()).toHaveLength(1)
-    // The form was not submitted either: that would have signed the user out.
+    // The form was not submitted either, because that would have signed the user out.
     await page.goto(`${host.adminUrl}/admin/`)
     expect(new URL(page.url()).pathname).toBe('/admin/')
   })
 
   test.each([
-    ['a page of the administration', () => `${host.adminUrl}/admin/`],
+    ['an admin page', () => `${host.adminUrl}/admin/`],
     ['the list of solutions', () => `${host.url}/`],
     ['the preview itself', (frame: Frame) => frame.url()],
-  ])('a template that navigates its frame to %s cannot read it', async (_what, placeOf) => {
+  ])('a template that navigates its frame to %s cannot read that page', async (_what, placeOf) => {
     await using opened = await open('pretty')
     const frame = await frameOf(opened.page)
     await frame.evaluate(`void setTimeout(() => location.assign(${JSON.stringify(placeOf(frame))}), 0)`)
@@ -191,7 +191,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(await opened.page.locator('h1').textContent()).toBe('pretty')
   })
 
-  test('it generates the template, says what changed, and asks before it replaces an existing one', async () => {
+  test('it generates the template and says what changed; before replacing an existing template, it asks', async () => {
     await using opened = await open('bare')
     const { page } = opened
     await page.click('text=Generate template')
@@ -221,7 +221,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(await readFile(await download.path(), 'utf8')).toContain('name="login_form"')
   })
 
-  test('findings show file, line and column, the line itself and what to change', async () => {
+  test('errors are shown with the file, line and column, the source line and what to change', async () => {
     await using opened = await open('faulty')
     const items = await opened.page.locator('.findings li').allInnerTexts()
     const lines = items.map((text) => text.split(/\n+/))
@@ -244,7 +244,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     expect(await opened.page.locator('iframe').count()).toBe(0)
   })
 
-  test('axe finds no violation in light and dark, and the page fits a window of 320 px', async () => {
+  test('axe finds no violation in light and dark mode, and the page fits a window 320 px wide', async () => {
     await using opened = await open('bare')
     const { page } = opened
     for (const name of ['bare', 'faulty', 'open']) {
@@ -252,7 +252,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
       if (name !== 'open') await frameOf(page)
       expect([name, opened.complaints]).toEqual([name, []])
       expect([name, await lookOf(page)]).toEqual([name, SOUND_LOOK])
-      // Ignore axe's console messages about frames it can't access.
+      // Ignores axe's console messages about frames that it can't access.
       opened.complaints.length = 0
     }
   })

@@ -10,7 +10,7 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const SCRIPT = 'function onSolutionOpen() {}\nfunction getOAuthConfig() { return null }'
 const AUTH = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': SCRIPT }
-/** A provider that doesn't exist: `.invalid` never resolves, so testing its settings fails. */
+/** A provider that doesn't exist: `.invalid` never resolves, so a test of its settings fails. */
 const NOWHERE = {
   api: 'Custom',
   issuer: 'https://login.invalid',
@@ -23,7 +23,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
   let provider: OidcProvider
   let host: TestHost
   let browser: Browser
-  /** State of a signed-in browser. */
+  /** The saved state of a signed-in browser. */
   let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
@@ -76,7 +76,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     return items.map((text) => text.split('\n')[0]?.trim().replace(/\s+/g, ' ') ?? '')
   }
 
-  test('completing the wizard lets a user sign in at the provider; the secret is stored, and is in no setting or URL', async () => {
+  test('after the wizard is completed, users can sign in with the provider; the secret is stored, but not in a setting or URL', async () => {
     await using opened = await open('bare')
     const { page } = opened
     const redirect = `${host.url}/solution/bare/app_oauth/index.html`
@@ -160,7 +160,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(opened.complaints).toEqual([])
   })
 
-  test('a step continues only when the fields that the provider needs are filled in', async () => {
+  test('the user can continue only when the fields that the provider needs are filled in', async () => {
     await using opened = await open('looks')
     const { page } = opened
     await choose(page, 'Google')
@@ -170,7 +170,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await page.locator('#oauth-parameters').isVisible()).toBe(false)
   })
 
-  test('an error of the API is shown with the name of the setting, which gets the focus', async () => {
+  test('an API error is shown with the name of the setting, which gets the focus', async () => {
     await using opened = await open('looks')
     const { page } = opened
     await choose(page, 'Custom')
@@ -188,7 +188,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await stored('looks/oauth')).toMatchObject({ settings: null })
   })
 
-  test('the source of each setting is shown, and a secret in the manifest is not', async () => {
+  test('the source of each setting is shown, but a secret in the manifest is not', async () => {
     await using opened = await open('crm')
     const { page } = opened
     await page.fill('#oauth-clientId', 'of the operator')
@@ -216,7 +216,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(opened.complaints).toEqual([])
   })
 
-  test('the steps for the chosen provider link to its console, and its redirect URI can be copied there', async () => {
+  test('the instructions for the selected provider link to its console, and the redirect URI can be copied', async () => {
     await using opened = await open('crm', { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = opened
     const steps = page.locator('.provider-guide:visible')
@@ -229,7 +229,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${host.url}/solution/crm/app_oauth/index.html`)
   })
 
-  test('it says what to do if the solution decides, or if users sign in another way', async () => {
+  test('it says what to do if the solution chooses the provider, or if users sign in another way', async () => {
     await using many = await open('many')
     expect(await many.page.locator('#oauth-chosen').innerText()).toContain('getOAuthConfig')
     expect(await many.page.locator('#oauth-address-redirect').innerText()).toContain('/solution/many/app_oauth/')
@@ -243,7 +243,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect([many.complaints, other.complaints]).toEqual([[], []])
   })
 
-  test('axe finds no violation in light and dark, and each step fits a window of 320 px', async () => {
+  test('axe finds no violation in light and dark mode, and each step fits a window 320 px wide', async () => {
     await using opened = await open('crm')
     const { page } = opened
     expect(await lookOf(page)).toEqual(SOUND_LOOK)

@@ -21,11 +21,11 @@ import { bundleOf } from '../support/zip.ts'
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
 const AUTHENTICATOR = `function onSolutionOpen(arg, parameters) { security.login(parameters.username, 'u1', ['Users']) }`
 
-describe.skipIf(browserPath === undefined)('the admin pages of operation, in a browser', () => {
+describe.skipIf(browserPath === undefined)('the admin pages for operating the host, in a browser', () => {
   let host: TestHost
   let browser: Browser
   let uid: string
-  /** From one sign-in, shared by all tests. */
+  /** The session, from one sign-in that all tests share. */
   let cookies: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }
 
-  /** In px, with the padding and the calendar button: what `12/22/2026, 11:05 PM` needs. */
+  /** The width in px that `12/22/2026, 11:05 PM` needs. */
   const WHOLE_DATE = 236
 
   const PATHS = [
@@ -80,7 +80,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     '/admin/settings?search=nothing-of-that',
   ]
 
-  test('every page: axe finds no violation in light and dark, it fits 320 and 1200 px, and logs nothing to the console', async () => {
+  test('every page passes axe in light and dark mode, fits windows of 320 and 1200 px, and logs nothing to the console', async () => {
     await using opened = await open('/admin/users', { viewport: { width: 1200, height: 640 } })
     for (const path of PATHS) {
       await opened.page.goto(host.adminUrl + path.replace('{uid}', uid))
@@ -89,7 +89,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     }
   })
 
-  test('every page fits a window of 320 px in nl, de, fr and es, and no text is missing', async () => {
+  test('in nl, de, fr and es, every page fits a window 320 px wide, and no text is missing', async () => {
     await using opened = await open('/admin/users', { viewport: { width: 320, height: 640 } })
     const { page } = opened
     for (const locale of ['nl', 'de', 'fr', 'es']) {
@@ -112,13 +112,13 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await page.fill('#username', 'tom')
     await Promise.all([page.waitForURL(/username=tom/), page.click('button:has-text("Filter")')])
     expect(await page.locator('tbody th').allTextContents()).toEqual([expect.stringContaining('tom')])
-    await page.click('button[aria-label="End session of tom in shop"]')
+    await page.click('button[aria-label="End tom’s session in shop"]')
     await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
     expect(await page.textContent('.empty')).toBe('No matches. Change the search or filter and try again.')
     await expect.poll(async () => (await visitor.session()).status).toBe(401)
   })
 
-  test('tokens: an author token uploads only its solution, is shown once, and can be revoked', async () => {
+  test('tokens: an author token is shown once, can only upload its solution, and can be revoked', async () => {
     await using opened = await open('/admin/tokens/new', { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page, complaints } = opened
     await page.fill('#name', 'author of invoices')
@@ -154,7 +154,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     expect(complaints).toEqual([])
   })
 
-  test('tokens: permissions can be selected, also for single solutions, with an expiry in UTC', async () => {
+  test('tokens: permissions can be selected, also for individual solutions, with an expiry in UTC', async () => {
     await using opened = await open('/admin/tokens/new')
     const { page } = opened
     await page.fill('#name', 'monitoring')
@@ -180,7 +180,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     })
   })
 
-  test('audit: it can be filtered, and the same entries are exported as CSV', async () => {
+  test('audit log: it can be filtered, and the same entries are exported as CSV', async () => {
     await using opened = await open('/admin/audit')
     const { page } = opened
     expect(await page.locator('#action option').allTextContents()).toEqual(['All', ...AUDIT_ACTIONS])
@@ -209,7 +209,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     }
   })
 
-  test('maintenance: it asks first, turns on, shows who did it, and turns off again', async () => {
+  test('maintenance: it can be turned on after a confirmation, shows who turned it on, and can be turned off again', async () => {
     await using opened = await open('/admin/maintenance')
     const { page } = opened
     await page.click('button:has-text("Turn on maintenance")')
@@ -225,7 +225,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
   })
 
   describe('health', () => {
-    /** Fakes the page's clock, so tests can advance it instead of waiting for the next refresh. */
+    /** Fakes the page's clock, so that tests can advance it instead of waiting for the next refresh. */
     async function openLive() {
       const opened = await open('/admin/users')
       await opened.page.clock.install()
@@ -234,7 +234,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     }
     const refreshes = (page: Page) => page.waitForResponse(/\/admin\/health\.json/)
 
-    test('it shows that everything is healthy, charts with their values as tables, and which scripts ran', async () => {
+    test('it shows that everything is healthy, charts with their values in tables, and which scripts ran', async () => {
       await using opened = await open('/admin/health')
       const { page } = opened
       expect((await page.textContent('#live-state'))?.trim()).toBe('No problems found.')
@@ -252,7 +252,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       expect(await page.textContent('#live-entries')).toContain('onSolutionOpen')
     })
 
-    test('while the host does not answer, it says that the data is old', async () => {
+    test('while the host does not respond, it says that the data is out of date', async () => {
       await using opened = await openLive()
       const { page } = opened
       await page.route('**/admin/health.json*', (route) => route.abort())
@@ -263,7 +263,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       await page.waitForSelector('#live-lost', { state: 'hidden' })
     })
 
-    test('it refreshes automatically: changes appear, and opened details and the focus stay', async () => {
+    test('it refreshes automatically: changes appear, details stay open, and the focus does not move', async () => {
       await using opened = await openLive()
       const { page, complaints } = opened
       await page.click('#chart-times-table summary')
@@ -279,7 +279,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       expect(complaints).toEqual([])
     })
 
-    test('it can be paused; resuming refreshes immediately', async () => {
+    test('the refresh can be paused; resuming it refreshes immediately', async () => {
       await using opened = await openLive()
       const { page } = opened
       let asked = 0
@@ -296,7 +296,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       expect(asked).toBe(1)
     })
 
-    test('if the session ended, it redirects to the sign-in and then back', async () => {
+    test('if the session has ended, it redirects to the sign-in page and then back', async () => {
       await using opened = await openLive()
       const { page } = opened
       await page.context().clearCookies()
@@ -313,7 +313,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     })
   })
 
-  test('settings: a search finds limits by their meaning and shows where a value comes from', async () => {
+  test('settings: a search finds limits by their description and shows the source of each value', async () => {
     await using opened = await open('/admin/settings')
     const { page } = opened
     await page.check('#set')

@@ -36,7 +36,7 @@ const PAGES = [
   ...['', '/versions', '/diff', '/log', '/access'].map((path) => `/admin/solutions/shown${path}`),
 ]
 
-describe.skipIf(browserPath === undefined)('admin pages of solutions in a browser', () => {
+describe.skipIf(browserPath === undefined)('admin pages for solutions, in a browser', () => {
   let host: TestHost
   let browser: Browser
   let folder: string
@@ -81,7 +81,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
 
   const api = async (path: string) => (await (await signInToAdmin(host)).api('GET', path)).json()
 
-  test('every page: axe finds no violation in light and dark, it fits 320 px in English and German, and logs nothing', async () => {
+  test('every page passes axe in light and dark mode, fits a window of 320 px in English and German, and logs nothing', async () => {
     await using opened = await open('/admin/')
     const { page, complaints } = opened
     for (const path of PAGES) {
@@ -98,7 +98,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('upload: a selected bundle becomes active; name, version, address and warnings are shown', async () => {
+  test('upload: a selected bundle becomes active; its name, version, URL and warnings are shown', async () => {
     await using opened = await open('/admin/')
     const { page, complaints } = opened
     await page.setInputFiles('#bundle', await bundleFile({ name: 'chosen', version: '3.2.1' }, { 'notes.txt': 'x' }))
@@ -116,7 +116,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('upload: the keyboard is enough, from the main button of the page to the new version', async () => {
+  test('upload: works by keyboard alone, from the page’s main button to the new version', async () => {
     await using opened = await open('/admin/')
     const { page } = opened
     const main = page.getByRole('link', { name: 'Upload solution' })
@@ -128,7 +128,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     await page.locator('.upload-done', { hasText: 'by-keyboard 1.0.0 is active.' }).waitFor()
   })
 
-  test('upload: a refusal shows every error with its position, its line and what to change', async () => {
+  test('upload: a rejected bundle shows every error with its position, its line and what to change', async () => {
     await using opened = await open('/admin/')
     const { page } = opened
     const files = {
@@ -150,7 +150,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await page.evaluate('document.activeElement.className')).toBe('problem')
   })
 
-  test('upload: a progress bar shows the upload, then a text says that the host is checking', async () => {
+  test('upload: a progress bar shows the upload, then a message says that the host is checking the bundle', async () => {
     await using opened = await open('/admin/solutions/shown/versions')
     const { page } = opened
     const states = await page.evaluateHandle<string[]>(`(() => {
@@ -172,7 +172,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await page.isVisible('.upload-bar')).toBe(false)
   })
 
-  test('upload: a dropped zip is selected; a folder, two files and another file type get different messages', async () => {
+  test('upload: a dropped ZIP file is selected; a folder, two files and other file types get different messages', async () => {
     await using opened = await open('/admin/')
     const { page } = opened
     const problem = page.locator('.upload .problem')
@@ -192,7 +192,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Upload and activate')
   })
 
-  test('versions: they can be rolled back after a confirmation, downloaded, compared and deleted', async () => {
+  test('versions: can be rolled back after a confirmation, downloaded, compared and deleted', async () => {
     const old = await upload('rolls', {}, { 'globals.js': 'let a = 1\n' })
     const now = await upload('rolls', { version: '2.0.0' }, { 'globals.js': 'let a = 2\n' })
     await using opened = await open('/admin/solutions/rolls/versions')
@@ -234,7 +234,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(await api('solutions/doomed')).toMatchObject({ code: 'ERR_SOLUTION_NOT_FOUND' })
   })
 
-  test('log: new lines that match the filter appear automatically, each once; a pause holds them back', async () => {
+  test('log: new lines that match the filter appear automatically, each once; they are held back while the log is paused', async () => {
     await upload('talks', {}, { 'globals.js': TALKS })
     await using opened = await open('/admin/solutions/talks/log?level=warn')
     const { page, complaints } = opened
@@ -263,7 +263,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('access: it is granted with one button, edited with its own account, and revoked; secrets are set and deleted', async () => {
+  test('access: can be granted with one button, edited to use a separate account, and revoked; secrets can be set and deleted', async () => {
     await upload('asks', ASKS, AUTH)
     await using opened = await open('/admin/solutions/asks/access')
     const { page, complaints } = opened
@@ -304,7 +304,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     expect(complaints).toEqual([])
   })
 
-  test('access: an error of the API is shown at its form', async () => {
+  test('access: an API error is shown at its form', async () => {
     await upload('refuses', ASKS, AUTH)
     await using opened = await open('/admin/solutions/refuses/access')
     const { page } = opened

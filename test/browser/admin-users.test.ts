@@ -6,7 +6,7 @@ import { axeViolations, browserPath, closeContexts, sharedBrowser, untilTrue } f
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
-describe.skipIf(browserPath === undefined)('the admin pages of users, in a browser', () => {
+describe.skipIf(browserPath === undefined)('the admin pages for users, in a browser', () => {
   let host: TestHost
   let browser: Browser
   let page: Page
@@ -38,7 +38,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
       (user) => user.username === username,
     )
 
-  test('a user is added with suggested permissions and a generated password that signs in', async () => {
+  test('a user is added with suggested permissions and a generated password, and can sign in with it', async () => {
     await open('/admin/users/new')
     expect(
       await page.locator('#known-permissions option').evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
@@ -76,7 +76,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(complaints).toEqual([])
   })
 
-  test('a refusal is shown at the form, and the input stays', async () => {
+  test('a rejected input is shown at the form, and the input stays', async () => {
     await addUser(host, 'taken')
     await open('/admin/users/new')
     await page.fill('#username', 'TAKEN')
@@ -86,7 +86,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.inputValue('#username')).toBe('TAKEN')
   })
 
-  test('a user is changed: a permission is removed and a name cleared', async () => {
+  test('a user can be edited: a permission is removed and a name cleared', async () => {
     const uid = await addUser(host, 'emil', { displayName: 'Emil', permissions: ['Sales', 'Users'] })
     await open(`/admin/users/${uid}`)
     await page.click('.permission-row:first-child [data-remove]')
@@ -98,7 +98,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(complaints).toEqual([])
   })
 
-  test('a new password is set, shown once, and must be changed at the next sign-in', async () => {
+  test('a new password can be set; it is shown once and must be changed at the next sign-in', async () => {
     const uid = await addUser(host, 'fred')
     await open(`/admin/users/${uid}`)
     await page.fill('#password', 'short')
@@ -113,7 +113,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.content()).not.toContain('fifty silent bicycles')
   })
 
-  test('disabling asks first; cancelling changes nothing, confirming signs the user out, and enabling restores access', async () => {
+  test('disabling a user requires a confirmation and signs the user out; cancelling changes nothing; enabling restores access', async () => {
     const uid = await addUser(host, 'gina')
     const visitor = await visit(host, 'crm')
     await visitor.signIn('gina')
@@ -134,7 +134,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(complaints).toEqual([])
   })
 
-  test('all sessions of a user are ended, and the user can sign in again', async () => {
+  test('all of a user’s sessions can be ended, and the user can sign in again', async () => {
     const uid = await addUser(host, 'hans')
     const visitor = await visit(host, 'crm')
     await visitor.signIn('hans')
@@ -149,7 +149,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     ['Delete user', 'ida', 'user:ida'],
     ['Delete and erase', 'jane', 'user:erased'],
   ])(
-    '%s: it asks first, then deletes the user; the audit keeps or erases the name accordingly',
+    '%s: after a confirmation, the user is deleted; the audit log keeps or erases the name accordingly',
     async (button, name, actor) => {
       const uid = await addUser(host, name)
       const visitor = await visit(host, 'crm')
@@ -163,7 +163,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     },
   )
 
-  test('the list can be searched by any part of the name, the email address and the uid', async () => {
+  test('the list can be searched by any part of the name, email address or uid', async () => {
     await addUser(host, 'kate', { email: 'sales@kites.example' })
     const { uid } = (await userOf('kate')) as { uid: string }
     for (const search of ['ATE', '@Kites.ex', uid.slice(9).toUpperCase()]) {
@@ -176,7 +176,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.textContent('.empty')).toBe('No user matches “nobody-<b>”.')
   })
 
-  test('an import shows errors by line, then a preview, then runs; an export returns the users', async () => {
+  test('an import shows errors by line, then a preview, and then imports the users; an export returns all users', async () => {
     await open('/admin/users/import')
     const file = (text: string) => ({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
     await page.setInputFiles('#file', file('username,email\nlena,lena@example.org\nmax,no address\n'))

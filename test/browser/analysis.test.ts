@@ -14,7 +14,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   let center: TestCenter
   let browser: Browser
   let token = ''
-  /** From one sign-in, shared by all tests. */
+  /** The session, from one sign-in that all tests share. */
   let cookies: Awaited<ReturnType<BrowserContext['storageState']>>
   const now = Date.now()
   const host = new SimulatedHost(now - 600_000)
@@ -107,7 +107,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   ]
 
   test.each(PATHS)(
-    '%s: axe finds no violation, the console is silent, and nothing scrolls sideways, wide and narrow, light and dark',
+    '%s: in light and dark mode, in a wide and a narrow window, axe finds no violation, the console is empty, and nothing scrolls horizontally',
     async (path) => {
       await using opened = await open(path, { viewport: { width: 1200, height: 900 } })
       const { page, complaints } = opened
@@ -118,7 +118,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     },
   )
 
-  test('each chart with data is drawn and has a table', async () => {
+  test('each chart with data is drawn, and its data is also in a table', async () => {
     await using opened = await open('/o/acme/analysis?range=1h')
     const { page } = opened
     expect(await page.locator('.chart .field-of-lines').count()).toBe(5)
@@ -130,7 +130,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await page.locator('#live-errors').innerText()).toContain('scripts/a.js:3')
   })
 
-  test('legends use words', async () => {
+  test('legends use words instead of codes', async () => {
     await using opened = await open('/o/acme/analysis?range=1h')
     const legend = async (key: string) =>
       (await opened.page.locator(`#live-${key} .legend`).innerText()).split('\n').map((line) => line.trim())
@@ -143,8 +143,9 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect((await legend('kills'))[0]).toMatch(/^Script timed out: /)
   })
 
-  test('an axis of counts has whole numbers, and a single value is drawn as a point', async () => {
-    // A gauge carries over into the next slot: reported just before a slot ends, it would show as two values.
+  test('the axis of a chart with counts has whole numbers, and a single value is drawn as a point', async () => {
+    // A gauge's value is carried over into the next interval. If it is reported just before an interval ends, the chart
+    // shows two values.
     const left = SLOT_OF_A_DAY - (Date.now() % SLOT_OF_A_DAY)
     if (left < 15_000) await sleep(left)
     const now = Date.now()
@@ -164,7 +165,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await dots('logins')).toBe('')
   })
 
-  test('the filter is in the URL and selects the data of one solution', async () => {
+  test('the filter is in the URL and shows only one solution’s data', async () => {
     await using opened = await open('/o/acme/analysis')
     const { page } = opened
     await page.selectOption('#range', '15m')
@@ -175,7 +176,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await page.locator('#live-logins').innerText()).toContain('Accepted')
   })
 
-  test('script durations are those of the selected solution', async () => {
+  test('only the selected solution’s script durations are shown', async () => {
     const entries = async (solution: string) => {
       await using opened = await open(`/o/acme/analysis?range=1h&solution=${solution}`)
       return await opened.page.locator('#live-entries').innerText()
@@ -184,7 +185,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await entries('desk')).toContain('No data for this period.')
   })
 
-  test('a page that may not follow the log says what to do, and follows once it can', async () => {
+  test('a user who already follows 10 logs sees what to do, and can follow the log once another page is closed', async () => {
     const { followers } = center.parts.telemetry
     const other = { who: `user:${OWNER}`, environments: [], nameOf: () => '', end: () => {} }
     const leave = Array.from({ length: 10 }, () => followers.enter({ ...other }))
@@ -197,7 +198,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await page.locator('.log-live[data-state=following]').waitFor()
   })
 
-  test('a new line appears automatically with its details, and a search finds it', async () => {
+  test('a new log line appears automatically with its details, and a search finds it', async () => {
     await using opened = await open('/o/acme/logs')
     const { page } = opened
     await page.locator('.log-live[data-state=following]').waitFor()

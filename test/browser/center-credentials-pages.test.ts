@@ -35,7 +35,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
   const said = () => page.locator('#admin-said').textContent()
   const confirm = () => page.click('#admin-question button[value=yes]')
 
-  /** At both widths, axe finds nothing and nothing overflows the screen. */
+  /** Checks that at both widths axe finds no violation and nothing overflows the screen. */
   async function expectSound(): Promise<void> {
     for (const size of SIZES) {
       await page.setViewportSize(size)
@@ -84,7 +84,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(complaints).toEqual([])
   })
 
-  test('a narrow window has the navigation in a menu, which works by keyboard and without a script', async () => {
+  test('in a narrow window the navigation is in a menu, which works by keyboard and without JavaScript', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
     page = await context.newPage()
     await open('/o/acme/credentials')
@@ -108,7 +108,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     await context.close()
   })
 
-  test('the last owner who tries to drop the role sees why that is not possible', async () => {
+  test('the last owner cannot give up the role, and sees why', async () => {
     await open('/o/acme/members')
     await page.selectOption('select[aria-label="Role of owner@example.org"]', 'viewer')
     await page.click('button[aria-label="Save role of owner@example.org"]')
@@ -117,7 +117,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     await expectSound()
   })
 
-  test('an environment is created, gets a token with the commands to start it, and is deleted by its name', async () => {
+  test('an environment is created, gets a token with the commands to start it, and is deleted after its name is typed', async () => {
     await open('/o/acme')
     await expectSound()
     await page.click('a.button:has-text("Create environment")')
@@ -178,7 +178,7 @@ docker run --detach --name solhost --restart unless-stopped \\
     expect(await page.locator('a:has-text("plant")').count()).toBe(0)
   })
 
-  test('a registry is added, replaced as a whole and deleted; its keys are shown nowhere', async () => {
+  test('a registry is added, replaced completely and deleted; its keys are never shown', async () => {
     await open('/o/acme/credentials')
     const fill = async (id: string, name: string, host: string) => {
       await page.fill(`#name-${id}`, name)
@@ -222,7 +222,7 @@ docker run --detach --name solhost --restart unless-stopped \\
     expect(complaints).toEqual([])
   })
 
-  test('account, API tokens and activity are accessible and fit at both widths; a token is shown once', async () => {
+  test('the account, API tokens and activity pages are accessible and fit at both widths; a token is shown once', async () => {
     await open('/o/acme/access-tokens')
     await page.fill('#name', 'build server')
     await page.click('form[data-result=made] button[type=submit]')
@@ -238,7 +238,7 @@ docker run --detach --name solhost --restart unless-stopped \\
     }
   })
 
-  test('the password can be changed on the account page, and the new one signs in', async () => {
+  test('the password can be changed on the account page, and the user can sign in with the new one', async () => {
     await center.account('bea@example.org')
     await page.goto(`${center.url}/account`)
     await page.fill('#username', 'bea@example.org')

@@ -25,7 +25,7 @@ test('error pages: for a signed-in user they show the name and the sign-out butt
   expect(answer.text).not.toContain(NAVIGATION_OF_ACME)
 })
 
-test('error pages: within an organisation they keep its navigation, as far as the role can see it', async () => {
+test('error pages: within an organisation they keep the navigation that the user’s role can see', async () => {
   const uid = await center.account('viewer@example.org')
   const acme = await center.parts.organisations.find('acme')
   const wanted = { email: 'viewer@example.org', role: 'viewer', invitedBy: 'test' } as const
@@ -40,7 +40,7 @@ test('error pages: within an organisation they keep its navigation, as far as th
   expect(refused.text).not.toContain('href="/o/acme/members"')
 })
 
-test('error pages: they reveal nothing about organisations of others', async () => {
+test('error pages: they reveal nothing about other users’ organisations', async () => {
   await center.account('stranger@example.org')
   const { get } = await signInToCenter(center, 'stranger@example.org')
   const answer = await get('/o/acme/environments')
@@ -60,7 +60,7 @@ describe.skipIf(browserPath === undefined)('error pages, in a browser', () => {
   })
   afterAll(() => closeContexts(browser))
 
-  test('the error page of a signed-in user is accessible, fits a narrow screen, and its sign-out works', async () => {
+  test('a signed-in user’s error page is accessible, fits a narrow screen, and its sign-out button works', async () => {
     const context = await browser.newContext({ viewport: { width: 320, height: 700 } })
     const page = await context.newPage()
     await openCenterPage(page, center, '/o/acme/environments')

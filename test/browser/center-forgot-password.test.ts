@@ -57,7 +57,7 @@ describe.skipIf(browserPath === undefined)('links in mails, in a browser', () =>
     return /https?:\/\/\S+/.exec(mails().at(-1)?.text ?? '')?.[0] ?? ''
   }
 
-  test('a user with a forgotten password sets a new one: every page, 1200 px in light and 320 px in dark', async () => {
+  test('a user who forgot the password can set a new one, on a wide page in light mode and a narrow page in dark mode', async () => {
     await page.setViewportSize({ width: 1200, height: 800 })
     const username = `anna-of-a-very-long-name-indeed-${'x'.repeat(20)}@example.org`
     await center.account(username)
@@ -103,7 +103,7 @@ describe.skipIf(browserPath === undefined)('links in mails, in a browser', () =>
     expect(complaints.filter((one) => !/(404|422)/.test(one))).toEqual([])
   })
 
-  test('a new password ends the session of another browser', async () => {
+  test('setting a new password ends the session in another browser', async () => {
     const username = 'bert@example.org'
     await center.account(username)
     await page.goto(`${center.url}/sign-in`)
@@ -126,7 +126,7 @@ describe.skipIf(browserPath === undefined)('links in mails, in a browser', () =>
     expect(page.url()).toMatch(/\/sign-in\?to=/)
   })
 
-  test('a user of a solution confirms an address by pressing the button, not by opening the link', async () => {
+  test('a solution user’s email address is confirmed when they press the button, not when the link is opened', async () => {
     await page.setViewportSize({ width: 320, height: 800 })
     const users = 'organisations/acme/solutions/crm/users'
     const { body } = await center.api('POST', users, { username: 'cora', email: 'cora@example.org' })
@@ -149,7 +149,7 @@ describe.skipIf(browserPath === undefined)('links in mails, in a browser', () =>
     expect(complaints.filter((one) => !/404/.test(one))).toEqual([])
   })
 
-  test('without a link, the page for a new password can be submitted and says that there is none', async () => {
+  test('without a valid link, submitting the new password page shows that the link is missing', async () => {
     await page.setViewportSize({ width: 320, height: 800 })
     for (const path of ['/new-password', '/user-link', '/invitation']) {
       await page.goto(`${center.url}${path}`)

@@ -32,11 +32,11 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await server?.stop()
   })
   beforeEach(async () => {
-    // Without null, Playwright emulates the color scheme for all frames.
+    // Must be null, because Playwright otherwise sets the color scheme of all frames.
     const context = await browser.newContext({ storageState, colorScheme: null })
     page = await context.newPage()
     complaints = []
-    // The URL filter also drops axe's messages about frames it can't access: they have no URL.
+    // The URL filter also drops axe's messages about frames that it can't access, because they have no URL.
     page.on('console', (message) => message.location().url.startsWith(center.url) && complaints.push(message.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
     return () => context.close()
@@ -47,7 +47,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
   const submit = (name: string) => page.getByRole('button', { name, exact: true }).click()
   const preview = () => page.frameLocator('#login-preview')
 
-  test('a solution gets a name and a role, and its login page is designed and published', async () => {
+  test('a solution can be given a name and a role, and its login page can be designed and published', async () => {
     await open('/o/acme/solutions')
     await page.fill('#name', 'crm')
     await Promise.all([page.waitForEvent('load'), submit('Add solution')])
@@ -79,7 +79,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await row.locator('[data-of=values]').fill('north\nsouth')
     await row.locator('[data-label=default]').fill('Site')
     await row.locator('[data-options=default]').fill('North\nSouth')
-    // The first option has no German text: the empty line keeps the second one in its place.
+    // The first option has no German text, so an empty line keeps the second option in its place.
     await row.locator('[data-options=de]').fill('\nSüd')
     await row.locator('[data-options=nl]').fill('Noord')
     await expect.poll(() => preview().locator('#custom_site option').allTextContents()).toEqual(['–', 'Noord', 'South'])
@@ -90,7 +90,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await page.fill('#light-text', '#222222')
     await page.locator('#design-problem').waitFor({ state: 'hidden' })
 
-    // The draft survives a reload and ends with publishing.
+    // The draft survives a reload. Publishing removes it.
     await page.reload()
     expect(await page.inputValue('[data-design-field] >> nth=0 >> [data-options=nl]')).toBe('Noord\n')
     expect(await page.inputValue('[data-design-field] >> nth=0 >> [data-options=de]')).toBe('\nSüd')
@@ -176,7 +176,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     expect(complaints).toEqual([])
   })
 
-  test('the pages pass axe and fit: 1200 px in light, and 320 px in dark', async () => {
+  test('the pages pass axe and fit the window, at 1200 px in light mode and at 320 px in dark mode', async () => {
     await page.setViewportSize({ width: 1200, height: 900 })
     for (const path of [
       '/o/acme/solutions',

@@ -41,7 +41,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
 
   const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()')
 
-  test('from the upload of a package to the deployment instructions of its image', async () => {
+  test('a package is uploaded, its image is built, and the page shows how to deploy it', async () => {
     const { page, complaints, close } = await open('/o/acme/packages')
     const [file, broken] = [join(folder, 'shop.zip'), join(folder, 'broken.zip')]
     writeFileSync(file, await bundleOf({ name: 'shop', title: 'Shop' }))
@@ -82,12 +82,12 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     expect(download.suggestedFilename()).toBe('shop-1.0.0-1-context.zip')
     await page.getByRole('button', { name: 'Docker information: shop-image' }).click()
     await page.getByRole('dialog').getByText('docker-repo-name').waitFor()
-    // Ignore the rejected upload: browsers log its status to the console.
+    // Ignores the rejected upload, whose status browsers log to the console.
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
     await close()
   })
 
-  test('the context menu and the Docker dialog work by keyboard: tabs, copying, and the focus returns', async () => {
+  test('the context menu and the Docker dialog work by keyboard, including tabs and copying, and the focus returns', async () => {
     const { page, complaints, close } = await open('/o/acme/pipelines')
     const button = page.getByRole('button', { name: 'Actions for orders, orders-image' })
     await button.focus()
@@ -127,7 +127,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await close()
   })
 
-  test('a right click on a pipeline opens its menu at the pointer; on a link it opens that of the browser', async () => {
+  test('a right click on a pipeline opens its menu at the pointer; a right click on a link opens the browser’s menu', async () => {
     const { page, complaints, close } = await open('/o/acme/pipelines')
     const menu = page.locator('#menu-orders-image')
     const row = page.locator('tr', { has: page.locator('#menu-button-orders-image') })
@@ -150,7 +150,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await close()
   })
 
-  test('axe finds no violation, and nothing scrolls sideways: wide, and narrow in dark', async () => {
+  test('axe finds no violation, and nothing scrolls horizontally, in a wide window and in a narrow window in dark mode', async () => {
     const { page, complaints, close } = await open('/o/acme/packages', { viewport: { width: 1200, height: 900 } })
     await center.api('POST', 'organisations/acme/pipelines/orders-image/runs', { branch: 'main' })
     const { body } = await center.api('GET', 'organisations/acme/pipelines/orders-image/runs')

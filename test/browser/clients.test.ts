@@ -10,7 +10,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// What a real browser shows when scripts are slow, fail or lose their process, and for solutions with little to show.
+// What a real browser shows when scripts are slow, fail or lose their process, and for solutions without forms.
 
 const FORMS = {
   'forms/main.json': JSON.stringify({
@@ -64,7 +64,7 @@ async function open() {
   return opened
 }
 
-test('a handler of one second: the progress bar appears after 300 ms and then disappears, and the page stays usable', async () => {
+test('while a handler runs for one second, the progress bar appears after 300 ms, and the page stays usable', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   await page.evaluate(`(() => {
@@ -93,7 +93,7 @@ test('a handler of one second: the progress bar appears after 300 ms and then di
   expect(complaints).toEqual([])
 })
 
-test('a handler that fails: an alert shows the reference that the log has, and the client continues', async () => {
+test('if a handler fails, an alert shows the same reference as the log, and the client continues', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   const said = await hear(page, '#client-alerts')
@@ -114,7 +114,7 @@ test('a handler that fails: an alert shows the reference that the log has, and t
   expect(complaints).toEqual([])
 })
 
-test('if the script process dies, a live region says so, and the form starts again and works', async () => {
+test('if the script process crashes, a live region says so, and the form starts again and works', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   await page.click(input('up'))
@@ -132,7 +132,7 @@ test('if the script process dies, a live region says so, and the form starts aga
   expect(complaints).toEqual([])
 })
 
-test('a button that its own handler disables keeps the focus until the user leaves it', async () => {
+test('a button that its own handler disables keeps the focus until the user moves it', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   await page.focus(input('both'))
@@ -171,7 +171,7 @@ describe('solutions without forms', () => {
 })
 
 describe('the Content-Security-Policy', () => {
-  test('of the shell passes csp_evaluator, and nothing on the page violates it', async () => {
+  test('of the client page passes csp_evaluator, and nothing on the page violates it', async () => {
     await using opened = await openWatched(browser)
     const { page, complaints, sources, frames } = opened
     const policies: string[] = []
@@ -193,7 +193,7 @@ describe('the Content-Security-Policy', () => {
     expect(markup.match(/<[^>]*\s(on[a-z]+|style)\s*=[^>]*>|javascript:|<script(?![^>]* nonce=)/gi)).toBe(null)
   })
 
-  test('is effective: a page that violates it reports it', async () => {
+  test('is effective: a violation by the page is reported', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     await page.evaluate(
@@ -203,7 +203,7 @@ describe('the Content-Security-Policy', () => {
   })
 })
 
-test('the Back button after a sign-out shows no user data, even on a page from the back/forward cache', async () => {
+test('after a sign-out, the Back button shows no user data, even on a page from the back/forward cache', async () => {
   await using opened = await openWatched(browser)
   const { page } = opened
   await signIn(page, `${host.url}/solution/users/index.html`, 'olga')
@@ -223,7 +223,7 @@ function markupOf(frame: ReturnType<Awaited<ReturnType<typeof openWatched>>['fra
   return frame.kind === 'patch' ? frame.changes.map(({ html }) => html).join('\n') : ''
 }
 
-/** Findings that csp_evaluator rates as dangerous, or as dangerous in some circumstances. */
+/** Severities of csp_evaluator findings that fail the test: dangerous, or dangerous in some circumstances. */
 function seriousFindings(policy: string): string[] {
   return new CspEvaluator(new CspParser(policy).csp)
     .evaluate()

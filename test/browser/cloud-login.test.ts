@@ -6,7 +6,7 @@ import { addCloudSolution, CLOUD_PASSWORD, startSatellite, startTestCloud, type 
 import type { TestHost } from '../support/host.ts'
 import { visit } from '../support/users.ts'
 
-describe.skipIf(browserPath === undefined)('signing in through the control center, in a browser', () => {
+describe.skipIf(browserPath === undefined)('signing in with the control center, in a browser', () => {
   let cloud: TestCloud
   let host: TestHost
   let browser: Browser
@@ -89,7 +89,7 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
       de: 'Sie können sich gerade nicht anmelden',
     },
   }
-  /** Sets the language from the next load on, with the window size and color scheme that this language is tested in. */
+  /** Sets the language for the next page load, with the window size and color scheme to test it with. */
   async function comeIn(page: Page, language: 'en' | 'de'): Promise<void> {
     const isNarrow = language === 'de'
     await speak(page, language)
@@ -103,7 +103,7 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
   }
 
   for (const [name, { come, ...words }] of Object.entries(STATES)) {
-    test(`the login page ${name}: axe finds no violation and nothing is too wide, 1200 px in English, 320 px, dark, in German`, () =>
+    test(`the login page ${name}: axe finds no violation and nothing is too wide, in English at 1200 px, and in German at 320 px in dark mode`, () =>
       inBrowser({}, async (page) => {
         const problems: string[] = []
         page.on('console', (line) => {
@@ -121,7 +121,7 @@ describe.skipIf(browserPath === undefined)('signing in through the control cente
       }))
   }
 
-  test('the admin page shows the login page of the control center in its preview', () =>
+  test('the admin page’s preview shows the login page from the control center', () =>
     inBrowser({}, async (page) => {
       const frame = page.frameLocator('#login-preview')
       const away = STATES['while the control center is away']

@@ -15,11 +15,12 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// End to end in a real browser, from an empty machine: a control center and a Satellite as separate processes.
+// An end-to-end test in a real browser that starts on an empty machine, with a control center and a Satellite as
+// separate processes.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CENTER = join(ROOT, 'bin/control-center.js')
-/** Screenshots that the guides show; README_IMAGES=write also writes them to docs/images. */
+/** The screenshots that are used in the guides. README_IMAGES=write also writes them to docs/images. */
 const OF_README = ['login-page', 'rollout', 'analysis']
 const PASSWORD = 'quiet rivers run at night'
 const USER = { name: 'anna', mail: 'anna@example.org', password: 'seven green bottles stand' }
@@ -50,7 +51,7 @@ async function startCenter(properties: Readonly<Record<string, string>>) {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
   const url = await waitUntil(
     () => {
-      const found = /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
+      const found = /is running at (http:\/\/[^/\s]+)/.exec(output)?.[1]
       if (found === undefined) throw new Error(`the control center did not start: ${output}`)
       return found
     },
@@ -195,7 +196,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await picture('docker-information')
   })
 
-  test('it is rolled out, and the Satellite runs it', async () => {
+  test('the package is rolled out, and the Satellite runs it', async () => {
     await go('rollouts/new')
     await page.selectOption('#version', { index: 0 })
     await page.check('#target-plant')
@@ -205,7 +206,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await page.click('main table a')
     await expect.poll(() => page.textContent('main')).toContain('Done')
     await picture('rollout')
-    // 401, not 404: nobody is signed in, but the solution is deployed.
+    // 401, not 404, shows that the solution is deployed, although no user is signed in.
     expect((await fetch(`${satellite?.url}/solution/crm/session`)).status).toBe(401)
   })
 
@@ -248,7 +249,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await guest.close()
   })
 
-  test('the sign-in is in the charts, and its log line is in the viewer', async () => {
+  test('the sign-in is shown in the charts, and its log line in the log viewer', async () => {
     const line = `${LINE} by ${USER.name}`
     await waitUntil(
       async () => {

@@ -4,7 +4,7 @@ import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, nameOfFocus, openWatched, SCREENSHOTS } from '../support/client-browser.ts'
 import { devForm, devSolution, startDev } from '../support/dev-process.ts'
 
-// What developers see when they save files while the page is open, in a real browser.
+// Tests what developers see in a real browser when they save files while the page is open.
 
 let browser: Browser
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const TABLE = {
   value: Array.from({ length: 12 }, (_, index) => ({ id: index + 1, title: `row ${index + 1}` })),
 }
 
-test('a saved form and script appear without a reload; unsent input stays under the cursor', async () => {
+test('a saved form and script appear without a reload; unsent input and the cursor stay', async () => {
   using dev = await startDev({ ...devSolution('before'), 'forms/main.json': devForm('before', TABLE) })
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
@@ -46,7 +46,7 @@ test('a saved form and script appear without a reload; unsent input stays under 
     "function greet() { forms.main.elements.answer.label = 'Hi ' + forms.main.elements.name.value }",
   )
   await dev.printed(/active after/)
-  // The open page follows a moment after the version is active.
+  // The open page is updated a moment after the version becomes active.
   const greet = async () => {
     await page.click(input('greet'))
     return page.innerText('#e-main-answer')
@@ -58,7 +58,7 @@ test('a saved form and script appear without a reload; unsent input stays under 
   expect(complaints).toEqual([])
 })
 
-test('a saved style sheet and image appear immediately, also if there was no style sheet before', async () => {
+test('a saved style sheet and image appear immediately, even if there was no style sheet before', async () => {
   const square = (colour: string) =>
     `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9" fill="${colour}"/></svg>`
   const image = { type: 'image', name: 'mark', src: 'mark.svg', alt: 'Mark' }
@@ -91,7 +91,7 @@ test('a saved style sheet and image appear immediately, also if there was no sty
   expect(complaints).toEqual([])
 })
 
-test('an error page, and one whose version cannot open, continue automatically with the next version', async () => {
+test('an error page, and a page whose version cannot open, automatically show the next version', async () => {
   using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
   await using opened = await openWatched(browser)
   const { page } = opened
@@ -104,7 +104,7 @@ test('an error page, and one whose version cannot open, continue automatically w
   expect(await page.innerText('#client-alerts')).toBe('')
 })
 
-test('errors appear above the page with place, source and advice, and disappear with the save that fixes them', async () => {
+test('errors appear above the page with their position, source and advice, and disappear when a save fixes them', async () => {
   const hostile = '</script><img src=x onerror=document.title=1>'
   using dev = await startDev({
     ...devSolution('x'),

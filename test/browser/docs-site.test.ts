@@ -17,7 +17,7 @@ import { ADMIN_GUIDES } from '../../host/pages/guides.ts'
 import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, openWatched } from '../support/client-browser.ts'
 
-// The docs as a static site, served as a host serves them.
+// The docs as a static site, served like on a web host.
 
 const site = mkdtempSync(join(tmpdir(), 'solhost-site-'))
 let browser: Browser
@@ -53,7 +53,7 @@ test('pages are readable on a phone, in dark mode and with a screen reader, and 
   expect(complaints).toEqual([])
 })
 
-test('the search finds a section by its words and opens it, by keyboard', async () => {
+test('the search finds a section by its text and opens it, by keyboard', async () => {
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
   await page.goto(`${url}/docs/security/known-limits.html`)
@@ -89,7 +89,7 @@ test('every link on every page points to an existing page and heading', async ()
   expect(broken).toEqual([])
 })
 
-test('each page of the product has a guide, at a heading in the docs', async () => {
+test('each page of the product links to a guide, at an existing heading in the docs', async () => {
   const guides = [...Object.values(ADMIN_GUIDES), ...Object.values(CENTER_GUIDES)].filter((guide) => guide !== null)
   for (const guide of new Set(guides)) {
     const path = guidePath('', guide, site)
@@ -100,7 +100,7 @@ test('each page of the product has a guide, at a heading in the docs', async () 
   }
 })
 
-test('only files of the site are served', async () => {
+test('only the site’s files are served', async () => {
   for (const path of ['..%2f..%2fpackage.json', 'docs/../../etc/passwd', 'docs', 'nothing.html', 'docs%00.html']) {
     expect([path, (await fetch(`${url}/${path}`)).status]).toEqual([path, 404])
   }

@@ -65,7 +65,7 @@ function otherForm(): HostFrame {
 }
 
 const shown = { visible: true, enabled: true }
-/** More columns than fit into a 1280 px window, in a tab that is initially closed. */
+/** A table with more columns than fit into a 1280 px window, in a tab that is initially closed. */
 const wide: FormDefinition = {
   layout: [
     {
@@ -118,7 +118,7 @@ const wide: FormDefinition = {
   ],
 }
 
-/** A primary button in an initially closed tab, followed by one that is always visible. */
+/** A form with a primary button in an initially closed tab, followed by one that is always visible. */
 const twoPrimaries: FormDefinition = {
   layout: [
     {
@@ -182,7 +182,7 @@ else {
       }),
       '/signed-out': '<title>Signed out</title><link rel="icon" href="data:,">',
     }
-    /** Pending POST requests of pages; each test answers its own. */
+    /** Pending POST requests from pages. Each test responds to its own. */
     const posts: { readonly url: string; readonly fields: object; readonly response: ServerResponse }[] = []
     const server = createServer(async (request, response) => {
       const url = request.url ?? ''
@@ -224,9 +224,9 @@ else {
     })
 
     const VIEWPORT = { width: 1280, height: 900 }
-    /** Handles the WebSocket connections of pages. */
+    /** Handles the pages' WebSocket connections. */
     let formHost: ReturnType<typeof createFormHost>
-    /** Shared by tests without special options: opening a page takes longer than most tests. */
+    /** The page shared by tests without special options, because opening a page takes longer than most tests. */
     let usual: Page | undefined
 
     async function newPage(within: Browser, options: BrowserContextOptions, script: string, isRouted: boolean) {
@@ -266,7 +266,7 @@ else {
       await page.goto(`${origin}${path}`)
       await page.waitForSelector('#f-order')
       const focused = () => page.evaluate<string>('document.activeElement.id')
-      /** Events except focus events, as [element, type, value]. */
+      /** All events except focus events, as [element, type, value]. */
       const events = () =>
         host.events.filter(({ type }) => !/Focus/.test(type)).map(({ element, type, value }) => [element, type, value])
       const eventCount = (count: number) => waitUntil(() => expect(events()).toHaveLength(count))
@@ -284,7 +284,7 @@ else {
       }
     }
 
-    test('light and dark, 320 and 1280 px: axe finds no violation, nothing is cut off, and the console is silent', async () => {
+    test('axe finds no violation, nothing is cut off, and the console is empty, in light and dark mode, at 320 and 1280 px', async () => {
       await using opened = await open({}, (host) => {
         host.change('mail', { error: 'This is no email address.', value: 'anna@' })
         host.change('orders', { selected: [2], sort: { column: 'customer', direction: 'ascending' } })
@@ -303,14 +303,14 @@ else {
       expect(complaints).toEqual([])
     })
 
-    test('the style sheet of the solution is loaded after that of the platform', async () => {
+    test('the solution’s style sheet is loaded after the platform’s', async () => {
       await using opened = await open()
       expect(
         await opened.page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--of-solution')`),
       ).toBe('1')
     })
 
-    test('a value is sent to the host when its input is left, with the type of the input', async () => {
+    test('when the focus leaves an input, its value is sent to the host with the input’s type', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       await page.fill(input('customer'), 'Börsig')
@@ -335,7 +335,7 @@ else {
       ])
     })
 
-    test('typed text is sent before the press of a button, also with Enter', async () => {
+    test('typed text is sent before a button press, also when the user presses Enter', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       await page.fill(input('customer'), 'Zoe')
@@ -375,7 +375,7 @@ else {
       expect(sample.events().map(([element]) => element)).toEqual(['notes', 'cancel'])
     })
 
-    test('Escape closes nothing and reverts nothing', async () => {
+    test('Escape does not close or revert anything', async () => {
       await using opened = await open()
       const { page, host, events } = opened
       host.send({ kind: 'message', text: 'It failed.', level: 'error' })
@@ -388,7 +388,7 @@ else {
       expect(events()).toEqual([['customer', 'onElementDataChange', 'Zoe']])
     })
 
-    test('focus events are sent only where the form listens to them', async () => {
+    test('focus events are sent only if the form listens to them', async () => {
       await using opened = await open()
       const { page, host } = opened
       await page.focus(input('customer'))
@@ -401,7 +401,7 @@ else {
       ])
     })
 
-    test('a text that is not a number shows an error, also after a patch', async () => {
+    test('text that is not a number shows an error, even after a patch', async () => {
       await using opened = await open()
       const { page, host, events, eventCount } = opened
       await page.focus(input('amount'))
@@ -418,7 +418,7 @@ else {
       expect(await page.getAttribute(input('amount'), 'aria-invalid')).toBe('true')
     })
 
-    test('a patch keeps focus, caret and unsent typing, and updates the rest', async () => {
+    test('a patch keeps the focus, the caret and unsent input, and updates everything else', async () => {
       await using opened = await open()
       const { page, host, focused } = opened
       await page.click(input('customer'))
@@ -457,7 +457,7 @@ else {
       await eventCount(4)
     })
 
-    test('a refused value is reverted by the response, with its reason shown', async () => {
+    test('a rejected value is reverted by the response, and the reason is shown', async () => {
       await using opened = await open()
       const { page, host, eventCount } = opened
       await page.fill(input('customer'), 'Refused')
@@ -488,7 +488,7 @@ else {
       expect(await page.inputValue(input('pin'))).toBe('')
     })
 
-    test('tabs: one Tab stop, arrow keys move between them, and text typed in a closed tab stays', async () => {
+    test('tabs: they have one Tab stop, arrow keys move between them, and text typed in a tab stays when it is closed', async () => {
       await using opened = await open()
       const { page, host, focused, eventCount, events } = opened
       await page.focus('[id="e-order-details.tab.list"]')
@@ -517,7 +517,7 @@ else {
       expect(await page.getAttribute('[id="e-order-details.tab.history"]', 'aria-selected')).toBe('true')
     })
 
-    test('a response from before a tab was opened does not close it even for a moment: it keeps the focus', async () => {
+    test('a response to an event from before a tab was opened does not close the tab, not even briefly; the tab keeps the focus', async () => {
       await using opened = await open()
       const { page, host, focused } = opened
       await page.focus('[id="e-order-details.tab.list"]')
@@ -536,7 +536,7 @@ else {
       host.release()
     })
 
-    test('a table by keyboard: sort, select a row, turn a page, open a row, with the focus kept each time', async () => {
+    test('a table works by keyboard: sorting, selecting a row, turning a page and opening a row all keep the focus', async () => {
       await using opened = await open()
       const { page, host, focused, events, eventCount } = opened
       await page.focus('[id="e-order-orders.sort.total"]')
@@ -570,7 +570,7 @@ else {
       expect(host.view.elements.get('orders')?.selected).toEqual([45])
     })
 
-    test('all rows of a page can be selected together, and a double click opens a row', async () => {
+    test('all rows on a page can be selected together, and a double click opens a row', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       await page.check('[id="e-order-orders.all"]')
@@ -585,7 +585,7 @@ else {
       expect(events()[1]).toEqual(['orders', 'onAction', 3])
     })
 
-    test('the Tab key reaches every control of the form in page order', async () => {
+    test('the Tab key reaches every control in the form in page order', async () => {
       await using opened = await open()
       const { page, focused } = opened
       await page.focus(input('customer'))
@@ -616,7 +616,7 @@ else {
       ])
     })
 
-    test('without a connection: a message says so, input is sent later, and button presses are refused', async () => {
+    test('without a connection, a message says so, input is sent later, and buttons cannot be pressed', async () => {
       await using opened = await open()
       const { page, host, events, eventCount, complaints } = opened
       host.lose()
@@ -645,7 +645,7 @@ else {
     describe('the client of a tab', () => {
       const notice = '#client-connection[data-state=reopened]'
 
-      test('a reload resumes it silently; another tab gets its own client', async () => {
+      test('a reload resumes it without a message; another tab gets its own client', async () => {
         await using opened = await open()
         const { profile, page, host } = opened
         expect(await kept(page)).toEqual({ 'client /client': CLIENT })
@@ -659,7 +659,7 @@ else {
         expect(await page.textContent('#client-connection')).toBe('')
       })
 
-      test('without session storage it is known until the page is left', async () => {
+      test('without session storage it is remembered until the user leaves the page', async () => {
         const script = `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('blocked', 'SecurityError') } })`
         await using opened = await open({}, () => {}, { script })
         const { page, host, complaints } = opened
@@ -673,7 +673,7 @@ else {
         expect(complaints).toEqual([])
       })
 
-      test('a value that another script stored in its place is not sent', async () => {
+      test('a client id that another script replaced in the storage is not sent', async () => {
         await using opened = await open()
         const { page, host } = opened
         await page.evaluate(`sessionStorage.setItem('client /client', '"}{' + 'x'.repeat(40))`)
@@ -716,7 +716,7 @@ else {
         expect(complaints).toEqual([])
       })
 
-      test('if it is reopened during a connection loss, nothing old is sent, and the notice survives the next loss', async () => {
+      test('if it is reopened during a connection loss, no old events are sent, and the notice stays during the next loss', async () => {
         await using opened = await open()
         const { page, host, events } = opened
         host.lose()
@@ -739,7 +739,7 @@ else {
         expect(events()).toEqual([])
       })
 
-      test('if a host stops, it is reopened on another host, without a message about a lost connection', async () => {
+      test('if a host stops, the client is reopened on another host, without a message about a lost connection', async () => {
         await using opened = await open()
         const { page, host, events } = opened
         await page.evaluate(`globalThis.states = []
@@ -756,7 +756,7 @@ else {
         expect(events()).toEqual([])
       })
 
-      test('if it is reopened for a reloaded page, a message says so, and the focus does not move', async () => {
+      test('if it is reopened after a page reload, a message says so, and the focus does not move', async () => {
         await using opened = await open()
         const { page, host, focused } = opened
         host.beginAnew()
@@ -767,7 +767,7 @@ else {
         expect(await page.evaluate('scrollY')).toBe(0)
       })
 
-      test('once it is over (signed-out, gone, elsewhere or failed), the page does not request it again', async () => {
+      test('once it has ended (signed-out, gone, elsewhere or failed), the page does not request it again', async () => {
         await using opened = await open()
         const { page, host } = opened
         for (const why of ['signed-out', 'gone', 'elsewhere', 'failed'] as const) {
@@ -780,7 +780,7 @@ else {
         }
       })
 
-      test('if it was refused, it may still be open, and the page requests it again', async () => {
+      test('if it was rejected, it may still be open, and the page requests it again', async () => {
         await using opened = await open()
         const { page, host } = opened
         host.send({ kind: 'closed', why: 'refused' })
@@ -789,12 +789,13 @@ else {
         expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT])
       })
 
-      test('a page that is left frees its connection; returning to it continues the client', async () => {
+      test('leaving a page closes its connection; returning to it resumes the client', async () => {
         await using cached = {
           browser: await launchWholeBrowser({ ignoreDefaultArgs: ['--disable-back-forward-cache'] }),
           [Symbol.asyncDispose]: () => cached.browser.close(),
         }
-        // Needs a real connection: one routed by Playwright closes when the page returns from the back/forward cache.
+        // Needs a real connection, because a connection routed by Playwright closes when the page returns from the
+        // back/forward cache.
         await using opened = await open({}, () => {}, { within: cached.browser, isRouted: false })
         const { page, host, complaints } = opened
         await page.evaluate('addEventListener("pageshow", ({ persisted }) => { window.cameBack = persisted })')
@@ -827,7 +828,7 @@ else {
         const beside = await profile.newPage()
         await beside.goto(`${origin}/media/logo.png`)
         return {
-          /** Waits until only the progress bar was shown. */
+          /** Waits until the only change on the page is the progress bar. */
           isWorkingOnly: () =>
             waitUntil(async () =>
               expect(await beside.evaluate('({ ...localStorage })')).toEqual({ 'client-progress': 'shown' }),
@@ -835,7 +836,7 @@ else {
         }
       }
 
-      test('the token of a login form is posted to the URL of the page, and the client is not requested again', async () => {
+      test('a login form’s token is posted to the page’s URL, and the client is not requested again', async () => {
         await using opened = await open({}, () => {}, { path: '/login?order=4711' })
         const { page, host, complaints } = opened
         const watched = await watch(opened)
@@ -853,7 +854,7 @@ else {
         expect(complaints).toEqual([])
       })
 
-      test('a sign-out by a script posts the form of the bar, with the place to continue', async () => {
+      test('when a script signs the user out, the page posts the sign-out form, with the page to continue at', async () => {
         await using opened = await open()
         const { page, host } = opened
         const watched = await watch(opened)
@@ -867,7 +868,7 @@ else {
         expect(await kept(page)).toEqual({})
       })
 
-      test('a page without a user cannot sign out, and continues to work', async () => {
+      test('on a page without a user, a script’s sign-out has no effect, and the page keeps working', async () => {
         await using opened = await open({}, () => {}, { path: '/login?order=4711' })
         const { page, host, eventCount } = opened
         host.send({ kind: 'sign-out', token: 'go-on' })
@@ -876,7 +877,7 @@ else {
         expect(posts).toEqual([])
       })
 
-      test('the button of the bar signs out without showing the end of the client', async () => {
+      test('the sign-out button signs the user out without a message that the client has ended', async () => {
         await using opened = await open()
         const { page, host } = opened
         const watched = await watch(opened)
@@ -935,7 +936,7 @@ else {
         expect(await page.getAttribute('[id="e-order-details.tab.history"]', 'aria-selected')).toBe('true')
       })
 
-      test('nowhere, if the user has no such element', async () => {
+      test('not at all, if the user cannot see the element', async () => {
         await using opened = await open({}, (host) => host.change('mail', { visible: false }))
         const { page, host, focused, complaints } = opened
         await page.focus(input('customer'))
@@ -947,7 +948,7 @@ else {
       })
     })
 
-    test('a table that is too wide scrolls within itself, also by keyboard, and the page does not', async () => {
+    test('a table that is too wide scrolls horizontally, also by keyboard, but the page does not', async () => {
       await using opened = await open({}, () => {}, { definition: wide })
       const { page, host, focused } = opened
       await page.click('[id="e-order-views.tab.long"]')
@@ -971,7 +972,7 @@ else {
       expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(320)
     })
 
-    test('another language applies to the texts of the page, and is announced to screen readers', async () => {
+    test('changing the language applies to the page’s text, and is announced to screen readers', async () => {
       await using opened = await open()
       const { page, host } = opened
       host.send({ kind: 'patch', seq: 0, changes: [{ id: 'client-texts', html: renderTexts('ar').text }] })
@@ -983,7 +984,7 @@ else {
       await page.waitForSelector('text=Verbinding verbroken.')
     })
 
-    test('data-cy is on the control itself: each can be filled, selected or pressed with it', async () => {
+    test('data-cy is on the control itself, so tests can use it to fill, select or press each control', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       const by = (name: string) => page.locator(`[data-cy="order.${name}"]`)
@@ -1056,7 +1057,7 @@ else {
       expect(events().map(([element]) => element)).toEqual(['save', 'cancel'])
     })
 
-    test('a progress bar shows while a response is pending', async () => {
+    test('a progress bar is shown while a response is pending', async () => {
       await using opened = await open()
       const { page, host } = opened
       host.hold()
@@ -1066,7 +1067,7 @@ else {
       await page.waitForSelector('#client-progress[hidden]', { state: 'attached' })
     })
 
-    test('another form replaces the current one; its title is in the window and has the focus', async () => {
+    test('a new form replaces the current one; its title is shown in the window and has the focus', async () => {
       await using opened = await open()
       const { page, host, focused } = opened
       await page.fill(input('customer'), 'Not sent yet')
@@ -1090,7 +1091,7 @@ else {
       await waitUntil(async () => expect(await page.locator('.message').count()).toBe(0))
     })
 
-    test('a closed client shows the reason, accepts no input and links to a new start', async () => {
+    test('a closed client shows the reason, does not accept input, and links to start again', async () => {
       await using opened = await open()
       const { page, host } = opened
       host.send({ kind: 'closed', why: 'signed-out' })
@@ -1104,13 +1105,13 @@ else {
       expect(host.hellos).toHaveLength(1)
     })
 
-    test('the page navigates to where the host sends it', async () => {
+    test('the page navigates to the URL that the host sends', async () => {
       await using opened = await open()
       opened.host.send({ kind: 'go', href: '/media/logo.png' })
       await opened.page.waitForURL(`${origin}/media/logo.png`)
     })
 
-    test('hostile texts stay text and run no code', async () => {
+    test('malicious text is shown as text and does not run', async () => {
       const hostile = '"><img src=x onerror="console.error(1)"><script>console.error(2)</script>'
       await using opened = await open({}, (host) => {
         for (const name of ['customer', 'mail', 'notes', 'save', 'intro', 'orders', 'country']) {

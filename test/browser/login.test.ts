@@ -16,7 +16,7 @@ const STANDARD = '/solution/standard/index.html'
 const USERS = '/solution/users/index.html'
 const HELP = 'Call the help desk: 1234.'
 
-/** A platform page, how users get there from the previous page, and what else it shows. */
+/** A platform page: its path, how users get there from the previous page, and what else it shows. */
 type Step = {
   readonly name: string
   readonly come: (page: Page) => Promise<unknown>
@@ -24,7 +24,7 @@ type Step = {
   readonly also?: (page: Page) => Promise<void>
 }
 
-/** Pages per user, in the order they are visited. */
+/** The pages for each user, in the order in which they are visited. */
 const JOURNEYS: Readonly<Record<string, readonly Step[]>> = {
   'tenant-login': [
     {
@@ -79,7 +79,7 @@ async function expectNoAlert(page: Page): Promise<void> {
   expect(await page.getByRole('alert').count()).toBe(0)
 }
 
-/** The default page: the title of the solution, and PASSWORD_HELP. */
+/** The default page, with the solution's title and PASSWORD_HELP. */
 async function expectNameAndHelp(page: Page): Promise<void> {
   await expectNoAlert(page)
   expect(await page.title()).toBe('Sign in – standard')
@@ -163,7 +163,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   }
 
   test.each(Object.entries(JOURNEYS))(
-    '%s: every page passes axe in light and dark, fits 320 and 1280 px, has a good Content-Security-Policy and a silent console',
+    '%s: every page passes axe in light and dark mode, fits 320 and 1280 px, and has a safe Content-Security-Policy and an empty console',
     async (_who, steps) => {
       await using opened = await open({ viewport: { width: 1280, height: 640 } })
       const { page } = opened
@@ -182,7 +182,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     },
   )
 
-  test('a user who must choose a password does so, signs in with it, and is remembered after the browser is closed', async () => {
+  test('a user who must change their password can sign in with the new one, and is remembered after the browser is closed', async () => {
     await using opened = await open()
     const { page } = opened
     const uid = await addUser(host, 'piet', { mustChangePassword: true })
@@ -203,7 +203,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect(opened.complaints()).toEqual([])
   })
 
-  test('a login token in the URL signs in, and neither URL nor history keeps it', async () => {
+  test('a login token in the URL signs the user in, and does not stay in the URL or the history', async () => {
     await using opened = await open()
     const { page } = opened
     const login = { username: 'guest', uid: 'g-1', permissions: ['Users'] }
@@ -273,7 +273,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect([await page.inputValue('#username'), await page.inputValue('#password')]).toEqual(['anna', ''])
   })
 
-  test('tenant-login: a link with a tenant selects it and focuses the username; its query is kept', async () => {
+  test('tenant-login: a link with a tenant selects the tenant and focuses the username; the query is kept', async () => {
     await using opened = await open()
     const { page } = opened
     await page.goto(at(`${TENANT}?custom_tenant=van-dijk&argument=order-5`))
@@ -287,7 +287,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   test.each([
     ['tenant-login', signInAtTenant],
     ['default login page', signInAtStandard],
-  ])('%s: it signs a user in and out without JavaScript', async (_name, come) => {
+  ])('%s: signing in and out works without JavaScript', async (_name, come) => {
     await using opened = await open({ javaScriptEnabled: false })
     const { page } = opened
     await come(page, 'wrong-one')
@@ -301,7 +301,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     await page.locator('#username').waitFor()
   })
 
-  test('the page of an unknown URL says so in the language of the browser, with its reference', async () => {
+  test('the error page for an unknown URL is in the browser’s language and shows a reference', async () => {
     await using opened = await open({ locale: 'nl' })
     const { page } = opened
     const answer = await page.goto(at('/solution/nobody/index.html'))
@@ -311,7 +311,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   })
 
   test.each(['/solution/tenant-login/session', '/solution/tenant-login/media/mark.svg', '/health/live'])(
-    'a resource that is not a page has a Content-Security-Policy that passes csp_evaluator: %s',
+    'responses that are not pages also have a Content-Security-Policy that passes csp_evaluator: %s',
     async (path) => {
       const { headers } = await ask(at(path))
       expect(seriousFindings(String(headers['content-security-policy']))).toEqual([])
@@ -319,7 +319,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   )
 })
 
-/** Findings that csp_evaluator rates as dangerous, or as dangerous in some circumstances. */
+/** Severities of csp_evaluator findings that fail the test: dangerous, or dangerous in some circumstances. */
 function seriousFindings(policy: string): string[] {
   return new CspEvaluator(new CspParser(policy).csp)
     .evaluate()
@@ -327,7 +327,7 @@ function seriousFindings(policy: string): string[] {
     .map(({ directive, value, description }) => `${directive} ${value ?? ''}: ${description}`)
 }
 
-/** Reads the list of facts on the page after sign-in. */
+/** Reads the definition list on the page after sign-in. */
 async function facts(page: Page): Promise<Record<string, string>> {
   await page.locator('dl.facts').waitFor()
   const rows = await page.locator('dl.facts > div').all()

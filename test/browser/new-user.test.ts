@@ -18,7 +18,7 @@ function installInto(folder: string): void {
 }
 
 test.skipIf(browserPath === undefined || tmuxPath === undefined)(
-  'a new user deploys a version with its own login page in under ten commands, each of which shows the next',
+  'a new user can deploy a version with its own login page with fewer than ten commands, each of which shows the next',
   { timeout: 180_000 },
   async () => {
     using work = temporaryFolder()
@@ -54,7 +54,7 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
     commands++
     await host.type('npx solhost start')
     const started = await host.until('Ctrl+C stops it.')
-    const [, url = ''] = /Solhost runs at (http:\S+)\//.exec(started) ?? []
+    const [, url = ''] = /Solhost is running at (http:\S+)\//.exec(started) ?? []
     const [, password = ''] = /\(shown only once\): (\S+)/.exec(started) ?? []
     expect(started).toContain('solhost deploy')
 

@@ -21,7 +21,7 @@ import {
 const NONCE = 'dGVzdA'
 const HOME = '/solution/orders/index.html'
 const BACK = '/solution/orders/app_oauth/index.html'
-/** Answers 204, so the browser stays on the posting page and the test can inspect it. */
+/** Responds with 204, so that the browser stays on the posting page and the test can inspect it. */
 const STAY = '/stay'
 const SOLUTION = { title: 'Orders and invoices' }
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
@@ -38,7 +38,7 @@ const problem = {
 }
 const pagesOfProblems = Object.values(OAUTH_PROBLEMS).map(({ page }) => page)
 
-/** Every page by its path, with the controls that the Tab key reaches, in order. */
+/** Every page by path, with the controls that the Tab key reaches, in order. */
 const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
   '/problem': { html: oauthProblemPage(frame, { ...problem, page: 'denied' }), controls: ['Try again'] },
   '/problem/other-account': {
@@ -77,10 +77,10 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
 
 if (browserPath === undefined) {
   console.info('no Chromium here: the pages of OAuth were not tried in a browser')
-  test('the tests of the OAuth pages need Chromium', () => expect(browserPath).toBeUndefined())
+  test('the tests for the OAuth pages need Chromium', () => expect(browserPath).toBeUndefined())
 } else {
   describe('OAuth pages in a browser', () => {
-    /** POST requests in the order of arrival. */
+    /** The POST requests, in order of arrival. */
     const posted: { path: string; body: string; type: string; site: string; cookie: string }[] = []
     const app = new Koa()
     app.use(async (ctx) => {
@@ -126,7 +126,7 @@ if (browserPath === undefined) {
       browser = await sharedBrowser()
       for (const one of [server, providerServer]) if (!one.listening) await once(one, 'listening')
       origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-      // A different host name makes it cross-site, like a real provider.
+      // A different host name makes the page cross-site, like a real provider's.
       providerOrigin = `http://localhost:${(providerServer.address() as AddressInfo).port}`
     })
     beforeEach(() => {
@@ -150,14 +150,14 @@ if (browserPath === undefined) {
 
     async function open(address: string, options: BrowserContextOptions = {}) {
       const opened = await blank(options)
-      // Don't wait for 'load': it never fires if a page posts while loading and gets a 204.
+      // Doesn't wait for 'load', which never fires if a page posts while it is loading and gets a 204.
       await opened.page.goto(origin + address, { waitUntil: 'commit' })
       await opened.page.getByRole('heading', { level: 1 }).waitFor()
       return opened
     }
 
     describe.each(Object.entries(PAGES))('%s', (address, { controls }) => {
-      test('axe finds no violation in light and dark, it fits 320 and 1280 px, the Tab key reaches every control in order', async () => {
+      test('it passes axe in light and dark mode, fits 320 and 1280 px, and the Tab key reaches every control in order', async () => {
         await using opened = await open(address, { viewport: { width: 1280, height: 640 } })
         expect(await tabOrder(opened.page)).toEqual(controls)
         expect(await lookOf(opened.page)).toEqual(SOUND_LOOK)
@@ -165,17 +165,14 @@ if (browserPath === undefined) {
       })
     })
 
-    test.each(PLATFORM_LOCALES)(
-      'its content fits a window of 320 px in %s, whatever the length of words',
-      async (locale) => {
-        await using opened = await blank({ viewport: { width: 320, height: 640 } })
-        for (const page of pagesOfProblems) {
-          const model = { ...problem, page, provider: null, otherAccountHref: HOME, retryInSeconds: 30 }
-          await opened.page.setContent(oauthProblemPage({ locale, nonce: NONCE }, model))
-          expect([page, await widthOf(opened.page)]).toEqual([page, 320])
-        }
-      },
-    )
+    test.each(PLATFORM_LOCALES)('its content fits a window 320 px wide in %s, even with long words', async (locale) => {
+      await using opened = await blank({ viewport: { width: 320, height: 640 } })
+      for (const page of pagesOfProblems) {
+        const model = { ...problem, page, provider: null, otherAccountHref: HOME, retryInSeconds: 30 }
+        await opened.page.setContent(oauthProblemPage({ locale, nonce: NONCE }, model))
+        expect([page, await widthOf(opened.page)]).toEqual([page, 320])
+      }
+    })
 
     describe('fragment', () => {
       test('is posted unchanged, once, from our own origin, and removed from the URL', async () => {
@@ -198,7 +195,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is posted whatever its parameters are called', async () => {
+      test('is posted whatever the names of its parameters', async () => {
         await using opened = await blank()
         const { page, complaints } = opened
         const fragment = 'submit=1&append=2&action=3&method=4&name=5&__proto__=6&id_token=t'
@@ -218,7 +215,7 @@ if (browserPath === undefined) {
         },
       )
 
-      test('the Back button skips the page that posted', async () => {
+      test('the Back button skips the page that posted the data', async () => {
         await using opened = await blank()
         const { page } = opened
         await page.goto(origin + HOME)
@@ -229,7 +226,7 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('is not posted again when the Back button or a reload returns to the page', async () => {
+      test('is not posted again after a reload or the Back button', async () => {
         await using opened = await open('/one-moment#id_token=t')
         const { page } = opened
         await expect.poll(() => posted.length).toBe(1)
@@ -242,7 +239,7 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('a page from the back/forward cache says that there is nothing more to send', async () => {
+      test('a page from the back/forward cache says that there is nothing left to send', async () => {
         await using opened = await open('/one-moment#code=c')
         const { page } = opened
         await expect.poll(() => posted.length).toBe(1)
@@ -255,10 +252,10 @@ if (browserPath === undefined) {
       test.each([
         ['nothing', ''],
         ['no parameter', '#'],
-        ['what another service adds', '#_=_'],
+        ['a parameter that another service adds', '#_=_'],
         ['a route', '#/route?code=1'],
         ['unknown parameters', '#constructor=1&Code=2'],
-        ['more than a form accepts', `#id_token=${'x'.repeat(64 * 1024)}`],
+        ['more data than a form accepts', `#id_token=${'x'.repeat(64 * 1024)}`],
       ])('with %s is not posted, and the page says so', async (_what, fragment) => {
         await using opened = await open(BACK + fragment)
         const { page, complaints } = opened
@@ -268,7 +265,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('can fill a form of up to 64 KiB, with line breaks counted as they are sent', async () => {
+      test('may be up to 64 KiB in a form, where line breaks count with their encoded size', async () => {
         const rest = `from=fragment&code=${'%0D%0A'.repeat(10)}`.length
         const largest = `#code=${'%0A'.repeat(10)}${'x'.repeat(64 * 1024 - rest)}`
         await using fits = await blank()
@@ -329,7 +326,7 @@ if (browserPath === undefined) {
         },
       ]
 
-      test('is posted again immediately by our own page, with the cookie', async () => {
+      test('is immediately posted again by our own page, with the cookie', async () => {
         await using opened = await blank()
         const { page, complaints } = opened
         await page.goto(origin + HOME)
@@ -340,7 +337,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is posted again with the button if JavaScript is off, and the page shows none of its values', async () => {
+      test('is posted again with a button if JavaScript is off, and the page does not show any of its values', async () => {
         await using opened = await blank({ javaScriptEnabled: false })
         const { page, complaints } = opened
         await page.goto(origin + HOME)
@@ -358,14 +355,15 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is not posted again automatically when the page is opened again, only with its button', async () => {
+      test('is not posted again automatically when the page is opened again, but only with the button', async () => {
         await using opened = await open('/repost')
         const { page, complaints } = opened
         await expect.poll(() => posted.length).toBe(1)
         await page.goto(origin + HOME)
         await page.goBack()
         await page.reload()
-        // Requests arrive in order: an automatic post of the page would arrive before this one and the button's.
+        // Requests arrive in order, so an automatic post by the page would arrive before this one and before the
+        // button's.
         await page.evaluate('fetch("/stay", { method: "POST", body: "in between" })')
         await page.getByRole('button', { name: 'Continue' }).click()
         const bodies = ['code=c&from=form_post', 'in between', 'code=c&from=form_post']

@@ -9,26 +9,26 @@ import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.t
 
 const NAME = 'orders'
 
-/** One per response mode. */
+/** One solution per response mode. */
 const WAYS_BACK = ['query', 'form-post', 'fragment'] as const
 
-/** The provider's response parameters, in the query or the fragment of a URL. */
+/** Reads the provider's response parameters from the query or the fragment of a URL. */
 const SENT_BACK = /[?&#](code|id_token|access_token|state|error)=/
 const PHONE = { viewport: { width: 320, height: 640 }, locale: 'de-DE' }
 const ANNA = 'Signed in as anna@example.org'
 
 if (browserPath === undefined) {
   console.info('no Chromium here: signing in by a provider was not tried in a browser')
-  test('the tests of signing in through a provider need Chromium', () => expect(browserPath).toBeUndefined())
+  test('the tests for signing in with a provider need Chromium', () => expect(browserPath).toBeUndefined())
 } else {
-  describe('signing in through a provider on another site', () => {
+  describe('signing in with a provider on another site', () => {
     let provider: OidcProvider
     let host: TestHost
     let browser: Browser
 
     beforeAll(async () => {
       provider = await startOidcProvider()
-      // Browsers treat `crm.localhost` and `127.0.0.1` as two sites, as an application and its provider usually are.
+      // Browsers treat `crm.localhost` and `127.0.0.1` as two sites, like an application and its provider.
       host = await startOAuthHost([provider], { SOLUTION_ORIGIN: 'http://{name}.localhost' })
       await addFlowsOfProvider(host, provider, NAME, { title: 'Orders' })
       browser = await sharedBrowser()
@@ -60,13 +60,13 @@ if (browserPath === undefined) {
       await page.getByRole('button', { name: 'Sign in' }).click()
     }
 
-    /** Completes the provider's login and consent pages. */
+    /** Fills in the provider's login and consent pages. */
     async function answerProvider(page: Page, account: string): Promise<void> {
       await fillIn(page, account)
       await page.getByRole('button', { name: 'Allow', exact: true }).click()
     }
 
-    /** Waits until the client shows the user's name; the bar above has it for screen readers only. */
+    /** Waits until the client shows the user's name. In the bar above, the name is only visible to screen readers. */
     function untilOpen(page: Page): Promise<void> {
       return page.getByRole('paragraph').filter({ hasText: ANNA }).waitFor()
     }
@@ -77,13 +77,13 @@ if (browserPath === undefined) {
       await untilOpen(page)
     }
 
-    /** Waits for the provider's login page: it must not sign the user in without asking. */
+    /** Waits for the provider's login page, because the provider must not sign the user in without asking. */
     async function isAtLoginPage(page: Page): Promise<boolean> {
       await page.getByLabel('Password').waitFor()
       return page.url().startsWith(provider.issuer)
     }
 
-    /** Addresses of the tab's history, oldest first. */
+    /** The URLs in the tab's history, oldest first. */
     async function historyOf(page: Page): Promise<string[]> {
       const session = await page.context().newCDPSession(page)
       const { entries } = await session.send('Page.getNavigationHistory')
@@ -91,7 +91,7 @@ if (browserPath === undefined) {
     }
 
     test.each(Object.keys(FLOWS) as (keyof typeof FLOWS)[])(
-      '%s: sign-in returns to the typed page and leaves nothing in the URL; Back and Forward show no error',
+      '%s: signing in returns to the requested page and leaves nothing in the URL; Back and Forward show no error',
       async (flow) => {
         await using user = await newUser()
         const { page, complaints } = user
@@ -118,7 +118,7 @@ if (browserPath === undefined) {
       },
     )
 
-    test('form_post: the POST of the provider has no cookies, and ours has them', async () => {
+    test('form_post: the provider’s POST has no cookies, but our own does', async () => {
       await using user = await newUser()
       const posts: Request[] = []
       user.page.on('request', (request) => {
@@ -136,7 +136,7 @@ if (browserPath === undefined) {
       ])
     })
 
-    test('ten tabs opened together all reach their page', async () => {
+    test('ten tabs opened at the same time all show their page', async () => {
       await using user = await newUser()
       const pages = await Promise.all(Array.from({ length: 10 }, () => user.context.newPage()))
       await Promise.all(pages.map((page, tab) => page.goto(pageOf('query', `&tab=${tab}`))))
@@ -154,7 +154,7 @@ if (browserPath === undefined) {
       expect(user.complaints).toEqual([])
     })
 
-    test('a second tab signs in while the first one waits; then the first one can also continue', async () => {
+    test('while one tab waits at the provider, a second tab can sign in, and then the first one can continue', async () => {
       await using user = await newUser()
       const { page, context } = user
       await page.goto(pageOf('id-token', '&tab=1'))
@@ -167,7 +167,7 @@ if (browserPath === undefined) {
       await untilOpen(second)
     })
 
-    test('a login that takes too long says so, and can be continued without the password', async () => {
+    test('a login that takes too long shows a message, and can be continued without entering the password again', async () => {
       await using user = await newUser()
       const { page, context } = user
       const start = `${host.addressOf(NAME)}index.html`
@@ -178,7 +178,7 @@ if (browserPath === undefined) {
       const left = (cookie?.expires ?? 0) * 1000 - Date.now()
       expect(left).toBeGreaterThan(0)
       expect(left).toBeLessThanOrEqual(createLimits().OAUTH_TRANSACTION)
-      // Same effect as the browser expiring the cookie.
+      // Has the same effect as an expired cookie.
       await context.clearCookies({ name: /^oauth-/ })
       await answerProvider(page, 'anna')
       await page.getByRole('heading', { name: 'This sign-in is no longer valid' }).waitFor()
@@ -190,18 +190,18 @@ if (browserPath === undefined) {
     describe('without JavaScript', () => {
       const plain = { javaScriptEnabled: false }
 
-      test('query: it signs in', async () => {
+      test('query: the user is signed in', async () => {
         await using user = await newUser(plain)
         const { page } = user
         await page.goto(pageOf('query', '&a=1'))
         await answerProvider(page, 'anna')
         await page.getByText(ANNA).waitFor()
         expect(page.url()).toBe(pageOf('query', '&a=1'))
-        // Everything except the form works, including signing out.
+        // Everything except the form works without JavaScript, including signing out.
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
       })
 
-      test('form_post: the button signs in, in German on a phone too', async () => {
+      test('form_post: a button signs the user in, also in German on a phone', async () => {
         await using user = await newUser({ ...plain, ...PHONE })
         const { page } = user
         await page.goto(pageOf('form-post'))
@@ -214,7 +214,7 @@ if (browserPath === undefined) {
         await page.getByText('Angemeldet als anna@example.org').waitFor()
       })
 
-      test('fragment: it says what to do; after JavaScript is turned on, it signs in', async () => {
+      test('fragment: the page says what to do; once JavaScript is turned on, the user is signed in', async () => {
         await using user = await newUser({ ...plain, ...PHONE })
         const { page, context } = user
         await page.goto(pageOf('fragment'))
@@ -222,7 +222,7 @@ if (browserPath === undefined) {
         await page.getByRole('heading', { name: 'Bitte schalten Sie JavaScript ein' }).waitFor()
         expect(await widthOf(page)).toBe(320)
         await using scripted = await newUser({ storageState: await context.storageState() })
-        // Equivalent to a reload after JavaScript is enabled.
+        // This is equivalent to a reload after JavaScript is enabled.
         await scripted.page.goto(page.url())
         await untilOpen(scripted.page)
         expect(scripted.page.url()).toBe(pageOf('fragment'))
@@ -230,7 +230,7 @@ if (browserPath === undefined) {
     })
 
     describe('signing out', () => {
-      test('it passes through the provider to the signed-out page, signs out the other tabs, and asks for the password again', async () => {
+      test('the browser goes through the provider to the signed-out page, other tabs are signed out, and the next sign-in needs the password', async () => {
         await using user = await newUser()
         const { page, context, complaints } = user
         await signIn(page, 'query', '&tenant=north')
@@ -261,7 +261,7 @@ if (browserPath === undefined) {
         expect(await isAtLoginPage(page)).toBe(true)
         await answerProvider(page, 'anna')
         await untilOpen(page)
-        // Signing out here works even if the user stays signed in at the provider.
+        // The user is signed out here even if they stay signed in at the provider.
         await page.getByRole('button', { name: 'Sign out' }).click()
         await page.getByRole('button', { name: 'Stay signed in' }).click()
         await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
@@ -281,7 +281,7 @@ if (browserPath === undefined) {
     })
 
     describe('failed sign-ins', () => {
-      test.each(WAYS_BACK)('%s: users who cancel, are unknown or decline can try again', async (flow) => {
+      test.each(WAYS_BACK)('%s: users who cancel, don’t exist or decline can try again', async (flow) => {
         await using user = await newUser()
         const { page, complaints } = user
         const address = pageOf(flow, '&tenant=north')
@@ -319,7 +319,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('the failure is shown in German on a phone as well', async () => {
+      test('the error page is also shown in German on a phone', async () => {
         await using user = await newUser(PHONE)
         const { page } = user
         await page.goto(pageOf('query'))
@@ -342,7 +342,7 @@ function widthOf(page: Page): Promise<number> {
   return page.evaluate<number>('document.scrollingElement.scrollWidth')
 }
 
-/** Requested from within the page, so its cookies are sent. */
+/** Sends the request from the page, so that its cookies are included. */
 function statusOfSession(page: Page): Promise<number> {
   return page.evaluate<number>("fetch('session').then(({ status }) => status)")
 }

@@ -8,7 +8,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
-// solutions/orders-login-form in a real browser on a real host.
+// Tests solutions/orders-login-form in a real browser on a real host.
 
 const NAME = 'orders-login-form'
 const PAGE = `/solution/${NAME}/index.html`
@@ -58,7 +58,7 @@ async function sessionCookie(page: Page): Promise<string | undefined> {
   return cookies.find(({ name }) => name === `session-${NAME}`)?.value
 }
 
-test('a wrong password is refused at the field; Enter then signs in, with a new session each time', async () => {
+test('a wrong password shows an error at the field; Enter then signs the user in, with a new session each time', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   const said = await hear(page, '[id="e-sign_in-password.error"]')
@@ -89,7 +89,7 @@ test('a wrong password is refused at the field; Enter then signs in, with a new 
   expect(complaints).toEqual([])
 })
 
-test('missing input is reported before any attempt, and the keyboard alone can sign in and out', async () => {
+test('missing input is reported before any attempt, and users can sign in and out by keyboard alone', async () => {
   await using opened = await open()
   const { page, complaints } = opened
   const { keyboard } = page
@@ -109,7 +109,7 @@ test('missing input is reported before any attempt, and the keyboard alone can s
   expect(complaints).toEqual([])
 })
 
-test('passwords, right or wrong, are in no frame from the host, no page and no log', async () => {
+test('right and wrong passwords are never in a frame from the host, on a page or in a log', async () => {
   await using opened = await open()
   const { page, frames, sources } = opened
   await enter(page, 'marco', WRONG)
@@ -123,7 +123,7 @@ test('passwords, right or wrong, are in no frame from the host, no page and no l
   expect([PASSWORD, WRONG].filter((password) => everything.includes(password))).toEqual([])
 })
 
-test('too many attempts from one network: an alert says so, even with the right password', async () => {
+test('after too many attempts from one network, an alert says so, even if the password is right', async () => {
   // The button press and the script's password check each count as an attempt.
   const throttled = await startExample({ THROTTLE_NETWORK: '4' })
   await using opened = await open(throttled)
@@ -142,7 +142,7 @@ test('too many attempts from one network: an alert says so, even with the right 
   await throttled.stop()
 })
 
-test('two tabs on the login form: the first sign-in counts, and the second tab shows who signed in', async () => {
+test('two tabs on the login form: the first sign-in is used, and the second tab shows who signed in', async () => {
   await using opened = await open()
   const { page, profile, complaints } = opened
   const other = await profile.newPage()
@@ -157,7 +157,7 @@ test('two tabs on the login form: the first sign-in counts, and the second tab s
   expect(complaints).toEqual([])
 })
 
-test('two tabs: after one signs in, a reload signs in the other; signing out ends both', async () => {
+test('two tabs: after a sign-in in one, a reload signs the other in; signing out ends both', async () => {
   await using opened = await open()
   const { page, profile, complaints } = opened
   const other = await profile.newPage()
@@ -175,7 +175,7 @@ test('two tabs: after one signs in, a reload signs in the other; signing out end
   expect(complaints).toEqual([])
 })
 
-test('a login token in the URL signs in immediately, and is in neither URL, history nor network log', async () => {
+test('a login token in the URL signs the user in immediately, and is not in the URL, the history or the network log afterwards', async () => {
   await using opened = await openWatched(browser)
   const { page, profile, complaints } = opened
   const login = { username: 'guest', uid: 'g-1', permissions: ['Orders'] }
@@ -198,7 +198,7 @@ test('a login token in the URL signs in immediately, and is in neither URL, hist
   expect(complaints).toEqual([])
 })
 
-test('an invalid login token shows the login form, which works as usual', async () => {
+test('with an invalid login token, the login form is shown and works as usual', async () => {
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
   await page.goto(`${host.url}${PAGE}#id_token=none.at.all`)
@@ -209,7 +209,7 @@ test('an invalid login token shows the login form, which works as usual', async 
   expect(complaints).toEqual([])
 })
 
-test('axe finds no violation on the login form, light and dark, 320 and 1280 px, and nothing scrolls sideways', async () => {
+test('the login form passes axe in light and dark mode, at 320 and 1280 px, and nothing scrolls horizontally', async () => {
   await using opened = await open()
   expect(await faultsOfScreen(opened.page, 'login-form')).toEqual([])
   expect(opened.complaints).toEqual([])

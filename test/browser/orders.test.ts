@@ -16,7 +16,7 @@ import {
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
-// solutions/orders in a real browser on a real host. Each test changes its own orders.
+// Tests solutions/orders in a real browser on a real host. Each test changes its own orders.
 
 const PAGE = '/solution/orders/index.html'
 const USERS = { vera: ['Orders'], edith: ['Orders', 'Edit'], marco: ['Orders', 'Edit', 'Approve'] } as const
@@ -25,7 +25,7 @@ type Username = keyof typeof USERS
 const input = (name: string) => `[id="e-order-${name}.input"]`
 const error = (name: string) => `[id="e-order-${name}.error"]`
 const filter = (name: string) => `[id="e-orders-${name}.input"]`
-/** The sample orders are the same at each start: O-1049 and later are new, earlier ones are approved or shipped. */
+/** The sample orders are always the same: O-1049 and later are new, earlier ones are approved or shipped. */
 const row = (number: number) => `[id="e-orders-list.row.${number - 1000}"]`
 const opener = (number: number) => `${row(number)} button`
 const chooser = (number: number) => `${row(number)} input`
@@ -83,7 +83,7 @@ async function backToList(page: Page): Promise<void> {
   await page.waitForSelector('#f-orders')
 }
 
-/** The element's text with normalized spaces: languages format numbers and dates with different ones. */
+/** The element's text with normalized spaces, because languages use different spaces in numbers and dates. */
 async function words(page: Page, selector: string): Promise<string> {
   return (await page.innerText(selector)).replace(/\s+/g, ' ').trim()
 }
@@ -123,7 +123,7 @@ describe('the list', () => {
     await page.click(pager('last'))
     await page.waitForSelector('text=49 to 60 of 60')
 
-    // On a phone each row takes two lines, and a third if the name is long.
+    // On a phone, each row takes two lines, or three if the name is long.
     await page.setViewportSize({ width: 390, height: 844 })
     const heights = () =>
       page.evaluate<number[]>("[...document.querySelectorAll('tbody tr')].map((row) => row.offsetHeight)")
@@ -146,7 +146,7 @@ describe('the list', () => {
     expect(complaints).toEqual([])
   })
 
-  test('opens an order by click, double click and keyboard, and the title of the new form gets the focus', async () => {
+  test('opens an order by click, double click and keyboard, and the new form’s title gets the focus', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     const ways = [
@@ -167,7 +167,7 @@ describe('the list', () => {
 })
 
 describe('an order', () => {
-  test('is changed and saved: this is announced, shown in the list, and visible to others who open it', async () => {
+  test('can be changed and saved: this is announced, shown in the list, and visible to other users who open it', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1056)
@@ -185,7 +185,7 @@ describe('an order', () => {
     expect(complaints).toEqual([])
   })
 
-  test('with missing required fields is not saved: each field shows an error, and the first has the focus', async () => {
+  test('with missing required fields is not saved: each field shows an error, and the first one gets the focus', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await page.click(filter('create'))
@@ -205,11 +205,11 @@ describe('an order', () => {
   })
 
   test.each([
-    ['the function of the form', 1055, 'ordered', '2999-01-01', 'The date can’t be in the future.'],
-    ['the listener of the module', 1054, 'status', 'approved', 'A new order must be approved first: choose Approve'],
-    ['the listener of the module', 1048, 'amount', '5', 'You can’t change the amount of an approved order.'],
+    ['the form’s function', 1055, 'ordered', '2999-01-01', 'The date can’t be in the future.'],
+    ['the module’s listener', 1054, 'status', 'approved', 'A new order must be approved first: choose Approve'],
+    ['the module’s listener', 1048, 'amount', '5', 'You can’t change the amount of an approved order.'],
   ] as const)(
-    '%s refuses a value: O-%i gets the old %s back, with the reason',
+    '%s rejects a value: O-%i gets the old %s back, and the reason is shown',
     async (_who, number, name, value, why) => {
       await using opened = await open('edith')
       const { page, complaints } = opened
@@ -228,7 +228,7 @@ describe('an order', () => {
     },
   )
 
-  test('above 10,000 is approved by a listener in the module only with a note that gives the reason', async () => {
+  test('above 10,000 can be approved only with a note, which a listener in the module requires', async () => {
     await using opened = await open('marco')
     const { page, complaints } = opened
     const said = await hear(page, messageOf('orders'))
@@ -265,7 +265,7 @@ describe('an order', () => {
     expect(complaints).toEqual([])
   })
 
-  test('shows its amount in groups while it is not edited; what is typed stays exact and is sent exactly', async () => {
+  test('shows its amount with digit grouping while it is not edited; what the user types is not changed', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1051)
@@ -286,14 +286,14 @@ describe('an order', () => {
     expect(await cover.innerText()).toBe('4,321.50')
     expect(await page.inputValue(input('amount'))).toBe('4321.50')
     expect((await readOrder(page, 1051)).amount).toBe('4321.50')
-    // Other tests know the total of the sample orders.
+    // Restores the amount, because other tests rely on the total of the sample orders.
     await page.fill(input('amount'), '5924.15')
     await page.click(input('save'))
     await eventually(async () => (await readOrder(page, 1051)).amount).toBe('5924.15')
     expect(complaints).toEqual([])
   })
 
-  test('with unsaved changes can be left only at the second attempt', async () => {
+  test('with unsaved changes can only be left with a second attempt', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1053)
@@ -311,7 +311,7 @@ describe('an order', () => {
   })
 })
 
-test('another language changes labels, numbers, dates and page texts immediately, without a reload', async () => {
+test('changing the language immediately changes labels, numbers, dates and page text, without a reload', async () => {
   await using opened = await open('vera')
   const { page, complaints, sources } = opened
   const pages = sources.length
@@ -332,7 +332,7 @@ test('another language changes labels, numbers, dates and page texts immediately
 })
 
 describe('what a client survives', () => {
-  test('10 s without a network: a message says so, typing continues, buttons wait, and input arrives after reconnecting', async () => {
+  test('10 s without a network: a message says so, users can type, buttons are disabled, and input arrives after reconnecting', async () => {
     const network = await openNetwork(host.url)
     await using opened = await open('edith', network.url)
     const { page, complaints } = opened
@@ -349,7 +349,7 @@ describe('what a client survives', () => {
     await page.fill(input('customer'), 'Offline & Sons')
     expect(await faultsOfScreen(page, 'order-offline')).toEqual([])
     await page.focus(input('mail'))
-    // Simulates an outage of 10 s; there is no condition to wait for.
+    // Simulates an outage of 10 s, so there is no condition to wait for.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, 10_000 - (performance.now() - cutAt))))
     expect(await page.inputValue(input('notes'))).toBe('Written without a network.')
     network.restore()
@@ -370,7 +370,7 @@ describe('what a client survives', () => {
     network.close()
   })
 
-  test('a reload: the form, the tab and unsaved values stay', async () => {
+  test('a reload: the form, the tab and unsaved values are kept', async () => {
     await using opened = await open('marco')
     const { page, complaints } = opened
     await openOrder(page, 1051)
@@ -387,7 +387,7 @@ describe('what a client survives', () => {
     expect(complaints).toEqual([])
   })
 
-  test('but not a sign-out: the page says so, Back shows nothing of it, and other tabs close', async () => {
+  test('but not a sign-out: the page says so, Back does not show the client, and clients in other tabs close', async () => {
     await using opened = await open('vera')
     const { page, profile, complaints } = opened
     const other = await profile.newPage()
@@ -456,7 +456,7 @@ test('keyboard only: sign in, search, sort, select, approve, change, go back and
   await pressUntil(page, 'Shift+Tab', 'e-orders-approve.input')
   await keyboard.press('Enter')
   await page.waitForSelector('text=0 of 1 approved. O-1050 is above €10,000.00')
-  // Nothing is selected, so the button is disabled, but it keeps the focus.
+  // No row is selected, so the button is disabled, but it keeps the focus.
   expect(await page.isDisabled(filter('approve'))).toBe(true)
   expect(await nameOfFocus(page)).toBe('e-orders-approve.input')
   await pressUntil(page, 'Tab', 'e-orders-list.row.50.open')
@@ -497,7 +497,7 @@ test('keyboard only: sign in, search, sort, select, approve, change, go back and
 })
 
 describe('two users at the same time', () => {
-  /** Form parts that only some users get: labels, names of elements and tabs, values. */
+  /** Parts of forms that only some users get: labels, element and tab names, values. */
   const OF_EDITORS = [
     'New order',
     'e-orders-create',
@@ -515,7 +515,7 @@ describe('two users at the same time', () => {
     'marco',
   ]
 
-  test('neither page nor frames of one user contain data that only the other can see, and saved changes reach both', async () => {
+  test('one user’s page and frames never contain data that only the other may see, and both see saved changes', async () => {
     await using vera = await open('vera')
     await using marco = await open('marco')
     for (const { page } of [vera, marco]) {
@@ -550,8 +550,8 @@ describe('two users at the same time', () => {
   })
 })
 
-describe('every screen: axe finds no violation, light and dark, 320 and 1280 px, and nothing scrolls sideways', () => {
-  test('list, also without search results, order and its tabs', async () => {
+describe('every page passes axe in light and dark mode, at 320 and 1280 px, and nothing scrolls horizontally', () => {
+  test('the list, with and without search results, and an order with its tabs', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     expect(await faultsOfScreen(page, 'list')).toEqual([])
@@ -570,7 +570,7 @@ describe('every screen: axe finds no violation, light and dark, 320 and 1280 px,
     expect(complaints).toEqual([])
   })
 
-  test('the page of a user without any permission for the form', async () => {
+  test('the page for a user without any permission for the form', async () => {
     await addUser(host, 'nora', { permissions: ['Approve'] })
     await using opened = await openWatched(browser)
     const { page, complaints, frames } = opened
@@ -581,7 +581,7 @@ describe('every screen: axe finds no violation, light and dark, 320 and 1280 px,
     expect(complaints).toEqual([])
   })
 
-  test('the notice about a session that an administrator ended', async () => {
+  test('the notice that an administrator ended the session', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1060)
@@ -598,7 +598,7 @@ describe('every screen: axe finds no violation, light and dark, 320 and 1280 px,
   })
 })
 
-test('the style sheet of the solution is loaded after that of the platform and overrides it', async () => {
+test('the solution’s style sheet is loaded after the platform’s and overrides it', async () => {
   await using opened = await open()
   const { page, sources } = opened
   const source = sources.at(-1) ?? ''

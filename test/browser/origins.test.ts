@@ -12,7 +12,7 @@ const USER = 'vera-4711'
 const UID = 'uid-of-vera'
 
 /**
- * Ways in which a script on a login page tries to read data of another solution; one page runs all of them together.
+ * Ways in which a script on a login page tries to read another solution's data. One page runs all of them together.
  * Each is the body of an async function that returns what it read, or null. `victim` is the URL of the other solution
  * with a trailing `/`, `own` the spy's. `within` waits 1.5 s for a promise, `until` polls for a value for 1 s.
  */
@@ -81,7 +81,7 @@ const READS: Readonly<Record<string, string>> = {
   'its referrer': `return document.referrer`,
 }
 
-/** The same with windows, each on its own page. */
+/** The same with windows. Each attempt has its own page. */
 const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
   'a window with the page': `return readWindow(open(victim + 'index.html'))`,
   'a window with the session': `return readWindow(open(victim + 'session'))`,
@@ -101,14 +101,17 @@ const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
     return fromHelper(opened, () => opener.document.body.innerText)`,
 }
 
-/** The same before anyone signs in: a script that can read the other form can also read what users type into it. */
+/**
+ * The same before a user signs in, because a script that can read the other login form can also read what users type
+ * into it.
+ */
 const READS_OF_FORM: Readonly<Record<string, string>> = {
   'a window with the login page': `return readWindow(open(victim + 'index.html'))`,
   'a blank window that outlives this login page': `return fromHelper(open('about:blank'), () =>
       opener.document.forms.login_form.elements.csrf_token.value)`,
 }
 
-/** What a script tries to do on behalf of the victim's user; the session must survive it. */
+/** What a script tries to do on behalf of the victim. The victim's session must survive. */
 const ACTS: Readonly<Record<string, string>> = {
   'a form to logout': `post(victim + 'logout', {})`,
   'a form to logout in a new window': `post(victim + 'logout', {}, '_blank')`,
@@ -133,7 +136,7 @@ const ACTS: Readonly<Record<string, string>> = {
 
 /**
  * Known gaps on a shared host (docs/security/browser.md): all solutions have the same origin there, and the contract
- * accepts same-origin POST requests. The script reads nothing and signs nobody in.
+ * accepts same-origin POST requests. The script can't read anything or sign in a user.
  */
 const SIGNS_OUT: readonly string[] = ['a form to logout', 'a form without referrer to logout']
 
@@ -296,10 +299,12 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
   const shared = setup === 'one shared host'
   let host: TestHost
   let browser: Browser
-  /** On a shared host only headers isolate windows, which takes the full browser; elsewhere origins isolate them. */
+  /**
+   * On a shared host, only headers isolate windows, which requires the full browser. Elsewhere origins isolate them.
+   */
   let browserOfWindows: Browser
   let context: BrowserContext
-  /** The cookies of the victim's user, for browser profiles that don't need their own session. */
+  /** The victim's cookies, for browser profiles that don't need their own session. */
   let signedIn: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
@@ -335,7 +340,10 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     await page.close()
   }
 
-  /** Creates a browser profile. @param state of a signed-in user; without it a new user signs in with the form */
+  /**
+   * Creates a browser profile.
+   * @param state the saved state of a signed-in user; if omitted, a new user signs in with the form
+   */
   async function newUser(solution = 'victim', state?: typeof signedIn) {
     const own = await browser.newContext(state === undefined ? {} : { storageState: state })
     if (state === undefined) await signIn(own, solution)
@@ -349,7 +357,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     return ask(`${host.url}${pathname}`, { headers: { host: name, cookie } })
   }
 
-  /** The spy's script is done when it reports a result or its window has left the spy's page. */
+  /** The spy's script is finished when it has reported a result or its window has left the spy's page. */
   async function requireDone(page: Page): Promise<void> {
     const said = await page.evaluate<string | undefined>(LEARNED).catch(() => undefined)
     if (said === undefined && page.url().startsWith(pageOf('spy'))) throw new Error('the script is not done')
@@ -372,31 +380,37 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     return (JSON.parse(text) as { learned: unknown }).learned
   }
 
-  // Same-site hosts are the harder case, so the read probes are skipped for cross-site ones.
+  // Same-site hosts are harder to protect, so the read probes are skipped for cross-site hosts.
   const isEasier = setup === 'hosts of their own'
   const readsByWindows = isEasier ? [] : Object.keys(READS_BY_WINDOWS)
   const readsOfForm = isEasier ? [] : Object.keys(READS_OF_FORM)
 
   if (!isEasier)
-    test('a script on a login page cannot read data of another solution with requests, elements, workers and storage', async () => {
+    test('a script on a login page cannot read another solution’s data with requests, elements, workers and storage', async () => {
       expect(await probe(ALL_READS)).toEqual(NOTHING)
     })
 
-  test.concurrent.each(readsByWindows)('nor with windows: %s', async (name) => {
-    expect(await probe(name, {}, browserOfWindows)).toBeNull()
-  })
+  test.concurrent.each(readsByWindows)(
+    'a script on a login page cannot read another solution’s data with windows: %s',
+    async (name) => {
+      expect(await probe(name, {}, browserOfWindows)).toBeNull()
+    },
+  )
 
-  test.concurrent.each(readsOfForm)('nor the form where its users sign in, with: %s', async (name) => {
-    expect(await probe(name, { storageState: { cookies: [], origins: [] } }, browserOfWindows)).toBeNull()
-  })
+  test.concurrent.each(readsOfForm)(
+    'a script on a login page cannot read another solution’s login form with: %s',
+    async (name) => {
+      expect(await probe(name, { storageState: { cookies: [], origins: [] } }, browserOfWindows)).toBeNull()
+    },
+  )
 
   if (shared)
-    test('the probes work: without the CSP one of them reads the session', async () => {
+    test('the probes work: without the Content-Security-Policy one of them reads the session', async () => {
       const learned = await probe(ALL_READS, { bypassCSP: true })
       expect(learned).toMatchObject({ 'fetch of the session': expect.stringContaining(USER) })
     })
 
-  test('the window that a script cannot read does show the page of the signed-in user', async () => {
+  test('the probes work: the window that the script cannot read does show the signed-in user’s page', async () => {
     const own = await browserOfWindows.newContext({ bypassCSP: true, storageState: signedIn })
     const page = await own.newPage()
     await page.goto(pageOf('spy'))
@@ -413,7 +427,8 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     async (name) => {
       const isOpen = shared && SIGNS_OUT.includes(name)
       const plants = name.includes('cookie')
-      // All share one session, except those known to lose it; those that don't plant cookies also share a profile.
+      // All attempts share one session, except those known to lose it. Attempts that don't plant cookies also share a
+      // browser profile.
       await using own =
         isOpen || plants
           ? await newUser('victim', isOpen ? undefined : signedIn)
@@ -445,12 +460,12 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     expect([session?.status(), (await page.content()).includes(USER)]).toEqual([401, false])
     await page.goto(pageOf('victim'))
     expect(await page.innerText('h1')).toBe('Victim')
-    // The cookie's value is also rejected under the other solution's cookie name.
+    // The cookie's value is also rejected if it is sent with the other solution's cookie name.
     const renamed = cookies.map(({ name, value }) => ({ name: name.replace('spy', 'victim'), value }))
     expect((await askSession('victim', renamed)).status).toBe(401)
   })
 
-  test('after a sign-in, scripts can read nothing from the browser except the client id of the tab', async () => {
+  test('after a sign-in, scripts can read nothing from the browser except the tab’s client id', async () => {
     const page = await context.newPage()
     await page.goto(pageOf('victim'))
     await page.getByText(UID).waitFor()
@@ -472,7 +487,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
         await indexedDB.databases(),
       ]
     })
-    // Useless without the session cookie: see "clients of others" in test/flows/client-hostile.test.ts.
+    // The id is useless without the session cookie; see "clients of other users" in test/flows/client-hostile.test.ts.
     const client = { 'client /solution/victim/client': expect.stringMatching(/^[\w-]{43}$/) }
     expect(kept).toEqual([{}, client, '', [], []])
     await page.close()
@@ -486,7 +501,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     await page.close()
   })
 
-  test('known gap on a shared host: a script can read the URLs that its tab visited before', async () => {
+  test('known gap on a shared host: a script can read the URLs that its tab has visited', async () => {
     const page = await context.newPage()
     await page.goto(`${pageOf('victim')}?argument=order-5`)
     await page.goto(pageOf('spy'))
@@ -508,7 +523,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
   })
 
   if (!shared)
-    test('the host name of a solution serves nothing of another', async () => {
+    test('a solution’s host name does not serve another solution', async () => {
       const page = await context.newPage()
       const origin = new URL(host.addressOf('spy')).origin
       const statuses: unknown[] = []
@@ -521,7 +536,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     })
 
   if (!shared)
-    test('an unknown host name gets 421; that of the platform redirects the browser', async () => {
+    test('an unknown host name gets 421; the platform’s host name redirects the browser', async () => {
       const page = await context.newPage()
       const nobody = pageOf('victim').replace('victim', 'nobody')
       expect((await page.goto(nobody))?.status()).toBe(421)

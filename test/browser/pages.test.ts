@@ -27,7 +27,7 @@ const POLICY = [
 const frame = { locale: 'en', nonce: NONCE }
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
 
-/** Every page by its path, with the controls that the Tab key reaches, in order. */
+/** Every page by path, with the controls that the Tab key reaches, in order. */
 const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
   '/error': {
     html: errorPage(frame, {
@@ -79,7 +79,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   const server = createServer(async (request, response) => {
     const page = PAGES[request.url ?? '']
     if (request.method === 'POST') posted.push(await text(request))
-    // 204: the browser stays on the redirecting page, so the test can inspect it.
+    // Responds with 204, so that the browser stays on the redirecting page and the test can inspect it.
     if (page === undefined) return response.writeHead(request.url === '/stay' ? 204 : 200).end()
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': POLICY })
     response.end(page.html)
@@ -109,7 +109,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }
 
-  test('every page: axe finds no violation in light and dark, it fits 320 and 1280 px, Tab reaches every control in order', async () => {
+  test('every page passes axe in light and dark mode, fits 320 and 1280 px, and Tab reaches every control in order', async () => {
     await using opened = await open('/empty', { viewport: { width: 1280, height: 640 } })
     for (const [path, { controls }] of Object.entries(PAGES)) {
       await opened.page.goto(origin + path)
@@ -119,7 +119,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     }
   })
 
-  test('every page fits a window of 320 px in every language, whatever the length of its words', async () => {
+  test('every page fits a window 320 px wide in every language, even with long words', async () => {
     await using opened = await open('/empty', { viewport: { width: 320, height: 640 } })
     for (const locale of PLATFORM_LOCALES) {
       const localFrame = { locale, nonce: NONCE }
@@ -136,7 +136,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     }
   })
 
-  test('the page that redirects does so without JavaScript', async () => {
+  test('the redirecting page works without JavaScript', async () => {
     await using opened = await open('/login', { javaScriptEnabled: false })
     const { page } = opened
     await page.route('**/from', (route) =>
@@ -150,14 +150,14 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     await page.waitForURL(`${origin}/signed-out?a=1&b=2`)
   })
 
-  test('an error: the reference is selected as a whole', async () => {
+  test('error page: a click selects the whole reference', async () => {
     await using opened = await open('/error')
     const { page } = opened
     await page.click('.reference code')
     expect(await page.evaluate('String(getSelection()).trim()')).toBe('01JVE7C3N8X2Q5W9K4M6T0R1ZB')
   })
 
-  test('login: an empty field asks for its value with the text of the template', async () => {
+  test('login: an empty required field shows the message from the template', async () => {
     await using opened = await open('/login')
     const { page } = opened
     await page.click('text=Sign in >> nth=-1')
@@ -166,7 +166,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     expect(await validationMessages(page)).toEqual(['', 'Enter your password.'])
   })
 
-  test('login: a value that was set without an event is sent', async () => {
+  test('login: a value that was set without an event is also sent', async () => {
     await using opened = await open('/login')
     const { page } = opened
     await page.evaluate('for (const input of [username, password]) input.value = "filled"')
@@ -194,7 +194,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     expect(await page.title()).toBe('password')
   })
 
-  test('login: it works without JavaScript', async () => {
+  test('login: works without JavaScript', async () => {
     await using opened = await open('/login', { javaScriptEnabled: false })
     const { page } = opened
     posted.length = 0
@@ -222,7 +222,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   })
 })
 
-/** The default template as the host would serve it, with an optional extra style. */
+/** The default template as the host would serve it, with optional extra CSS. */
 function loginPage(style = '', locale = 'en'): string {
   return defaultLoginTemplate()
     .replace(/%%i18n:([^%]+)%%/g, (_placeholder, key: string) => platformText(locale, key))

@@ -10,8 +10,9 @@ import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addUser } from '../support/users.ts'
 
-// The images of the READMEs: each must be used in one. With README_IMAGES=write this test writes them to docs/images,
-// otherwise next to the other screenshots. Fonts differ between machines, so the images are not compared.
+// Creates the images in the READMEs, and checks that each is used. With README_IMAGES=write they are written to
+// docs/images, otherwise next to the other screenshots. The images are not compared, because fonts differ between
+// machines.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const IMAGES = `${ROOT}docs/images/`
@@ -81,7 +82,7 @@ async function openOrders(page: Page): Promise<void> {
 }
 
 test.each(Object.entries(PICTURES))(
-  'the picture %s is used in its README with alt text, has a small file size and the declared dimensions',
+  'the image %s is used in its README with alt text, and has a small file size and the declared dimensions',
   async (name, picture) => {
     const { page, size, options, come } = picture
     await using opened = await openWatched(browser, { ...options, viewport: size })
@@ -92,7 +93,7 @@ test.each(Object.entries(PICTURES))(
     writeFileSync(`${folder}${name}.png`, await opened.page.screenshot({ animations: 'disabled', caret: 'hide' }))
     const kept = readFileSync(`${IMAGES}${name}.png`)
     expect(kept.length).toBeLessThan(MOST_BYTES)
-    // PNG, section 11.2.2: the first chunk starts with width and height.
+    // The first chunk of a PNG file starts with width and height (PNG, section 11.2.2).
     expect({ width: kept.readUInt32BE(16), height: kept.readUInt32BE(20) }).toEqual(size)
     const address = posix.relative(posix.dirname(page), `docs/images/${name}.png`)
     expect(readFileSync(`${ROOT}${page}`, 'utf8')).toMatch(

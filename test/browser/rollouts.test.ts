@@ -19,7 +19,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     center = await startTestCenter()
     for (const name of ['north', 'south']) {
       const { token } = await center.environment(name)
-      // South accepts bundles of at most two files, so it rejects one that north accepts.
+      // South accepts bundles with at most two files, so it rejects a bundle that north accepts.
       satellites.push(await startSatellite(center, token, { BUNDLE_FILES: name === 'north' ? '100' : '2' }))
     }
     await addPackage(center, await versionOf('1.0.0', { 'globals.js': '', 'scopes/more.js': '' }))
@@ -57,7 +57,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     expect(complaints).toEqual([])
   }
 
-  test('a rollout is started, its page shows the halt and its reason automatically, and it is rolled back', async () => {
+  test('a rollout is started, its page automatically shows that and why it halted, and it is rolled back', async () => {
     await page.goto(`${center.url}/o/acme/rollouts`)
     await page.click('main a:has-text("New rollout")')
     await page.check('#target-south')
@@ -87,7 +87,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await expectSound()
   })
 
-  test('before a rollout and on its page, the changes between the versions are shown', async () => {
+  test('the changes between the versions are shown before a rollout and on its page', async () => {
     await addPackage(center, await versionOf('1.1.0', { 'globals.js': '// new', 'scopes/other.js': '' }))
     await page.goto(`${center.url}/o/acme/packages/crm`)
     await page
@@ -111,7 +111,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await expectSound()
   })
 
-  test('without a script, environments are chosen by check boxes and ordered by number', async () => {
+  test('without JavaScript, environments can be selected with checkboxes and ordered by number', async () => {
     const context = await browser.newContext({ storageState, javaScriptEnabled: false })
     const plain = await context.newPage()
     await plain.goto(`${center.url}/o/acme/rollouts/new`)
@@ -129,7 +129,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await context.close()
   })
 
-  test('settings of an environment are signed on its page and applied on its Satellite', async () => {
+  test('an environment’s settings are signed on its page and applied on its Satellite', async () => {
     await page.goto(`${center.url}/o/acme/environments/north/desired`)
     await page.selectOption('#log-level', 'warn')
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign and send' }).click()])
@@ -149,14 +149,14 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await expectSound()
   })
 
-  test('OAuth settings of a solution are entered in the wizard, without a secret, and other settings stay', async () => {
+  test('a solution’s OAuth settings can be entered in the wizard without a secret, and other settings are kept', async () => {
     const settings = async () => {
       const { body } = await center.api('GET', 'organisations/acme/environments/north/desired')
       return (body as { settings: unknown }).settings
     }
     await page.goto(`${center.url}/o/acme/environments/north/desired`)
     await page.getByRole('link', { name: 'Set up crm' }).click()
-    // The package has the authenticator NONE.
+    // No sign-in is required, because the package has the authenticator NONE.
     await page.locator('#oauth-unused').waitFor()
     await page.selectOption('#oauth-api', 'Microsoft')
     await page.fill('#oauth-clientId', 'abc')

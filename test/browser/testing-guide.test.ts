@@ -9,8 +9,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addUser, askAdmin } from '../support/users.ts'
 
-// Runs the examples of docs/testing.md unchanged, except for the host's address and password. Playwright's test runner
-// is not a dependency, so this file provides what the example uses from `@playwright/test`.
+// Runs the examples in docs/testing.md unchanged, except for the host's URL and password. Playwright's test runner is
+// not a dependency, so this file provides what the example uses from `@playwright/test`.
 
 const GUIDE = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8')
 const IMPORT = "import { expect, test } from '@playwright/test'\n"
@@ -87,7 +87,7 @@ async function run({ options, tests }: ReturnType<typeof read>): Promise<void> {
 if (browserPath === undefined) {
   console.warn('docs/testing.md: its example was not tried, since Chromium is missing')
 } else {
-  test('docs/testing.md: the example passes against the example solution, also a second time', async () => {
+  test('docs/testing.md: the example passes with the example solution, even a second time', async () => {
     const file = read(example('js', '@playwright/test'))
     expect(file.tests.map(({ name }) => name)).toEqual(['an editor renames a customer and sees it in the list'])
     await run(file)
@@ -99,7 +99,7 @@ if (browserPath === undefined) {
     await expect(run(read(code, 'order.message'))).rejects.toThrow()
   })
 
-  test('docs/testing.md: login page and form have the documented names', async () => {
+  test('docs/testing.md: the login page and the form use the documented names', async () => {
     const page = await browser.newPage({ baseURL: host.url })
     const names = () =>
       page.locator('[data-cy]').evaluateAll((all) => all.map((one) => `${one.tagName} ${one.dataset.cy}`))

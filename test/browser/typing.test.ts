@@ -7,7 +7,7 @@ import { addClientSolution, outputOf } from '../support/client-solution.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Every input type, by keyboard only, against a host that validates what it receives.
+// Tests every input type by keyboard only, with a host that validates what it receives.
 
 const options = [
   { value: 'be', label: 'Belgium' },
@@ -60,7 +60,7 @@ else {
       return { ...opened, answered, output: () => outputOf(host, name) }
     }
 
-    /** @returns a function that waits until the host has acknowledged everything the page sent */
+    /** @returns a function that waits until the host has acknowledged everything that the page sent */
     function watchAnswers(page: Page) {
       let sent = 0
       let known = 0
@@ -88,33 +88,36 @@ else {
       { name: 'select', keys: 'n', value: 'nl', sent: 'select "nl"' },
     ]
 
-    test.each(['slowly', 'fast'])('text typed %s is sent once, when the input is left, and stays', async (pace) => {
-      await using opened = await open()
-      const { page, answered, output } = opened
-      for (const { name, keys } of TYPED) {
-        await page.focus(input(name))
-        for (const key of keys) {
-          await page.keyboard.press(key === ' ' ? 'Space' : key)
+    test.each(['slowly', 'fast'])(
+      'text typed %s is sent once, when the focus leaves the input, and stays',
+      async (pace) => {
+        await using opened = await open()
+        const { page, answered, output } = opened
+        for (const { name, keys } of TYPED) {
+          await page.focus(input(name))
+          for (const key of keys) {
+            await page.keyboard.press(key === ' ' ? 'Space' : key)
+            if (pace === 'slowly') await answered()
+          }
+        }
+        await page.focus('[id="e-main-radio.option.0"]')
+        for (const key of ['Space', 'ArrowDown', 'ArrowDown']) {
+          await page.keyboard.press(key)
           if (pace === 'slowly') await answered()
         }
-      }
-      await page.focus('[id="e-main-radio.option.0"]')
-      for (const key of ['Space', 'ArrowDown', 'ArrowDown']) {
-        await page.keyboard.press(key)
-        if (pace === 'slowly') await answered()
-      }
-      await page.focus(input('last'))
-      const sent = [...TYPED.map((one) => one.sent), 'radio "be"', 'radio "de"', 'radio "nl"']
-      await waitUntil(async () => expect(await output()).toEqual(sent))
-      await answered()
-      for (const { name, value } of TYPED) {
-        expect(await page.inputValue(input(name))).toBe(value)
-        await waitUntil(async () => expect(await page.textContent(`[id="e-main-${name}.error"]`)).toBe(''))
-      }
-      expect(await page.isChecked('[id="e-main-radio.option.2"]')).toBe(true)
-    })
+        await page.focus(input('last'))
+        const sent = [...TYPED.map((one) => one.sent), 'radio "be"', 'radio "de"', 'radio "nl"']
+        await waitUntil(async () => expect(await output()).toEqual(sent))
+        await answered()
+        for (const { name, value } of TYPED) {
+          expect(await page.inputValue(input(name))).toBe(value)
+          await waitUntil(async () => expect(await page.textContent(`[id="e-main-${name}.error"]`)).toBe(''))
+        }
+        expect(await page.isChecked('[id="e-main-radio.option.2"]')).toBe(true)
+      },
+    )
 
-    test('a date is sent to the host on Enter, with a press, and when it is changed with keys and left', async () => {
+    test('a date is sent to the host on Enter, on a button press, and when the focus leaves the input', async () => {
       await using opened = await open()
       const { page, output } = opened
       await page.focus(input('date'))
@@ -132,7 +135,7 @@ else {
       await waitUntil(async () => expect((await output()).slice(4)).toEqual(['date "2026-03-25"']))
     })
 
-    test('an incomplete date is refused once when it is left, and can be completed', async () => {
+    test('an incomplete date is rejected once when the focus leaves the input, and can be completed', async () => {
       await using opened = await open()
       const { page, output } = opened
       await page.focus(input('date'))
@@ -151,7 +154,7 @@ else {
       await waitUntil(async () => expect(await page.textContent('[id="e-main-date.error"]')).toBe(''))
     })
 
-    test('a value that was sent with Enter and then changed back is sent again when it is left', async () => {
+    test('a value that was sent with Enter and then changed back is sent again when the focus leaves the input', async () => {
       await using opened = await open()
       const { page, answered, output } = opened
       await page.focus(input('text'))

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** One of our modules and everything it imports, statically or dynamically. */
+/** Finds a module and all of our modules that it imports, statically or dynamically. */
 function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(file)) return found
   found.add(file)
@@ -18,7 +18,7 @@ function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> 
   return found
 }
 
-test('a running host loads no code of the command line, which opens connections and reads terminals', () => {
+test('a running host loads none of the command line’s code, which opens connections and reads terminals', () => {
   const host = loadedBy('host/main.ts')
   expect(host.size).toBeGreaterThan(100)
   expect([...host].filter((file) => file.startsWith('cli/'))).toEqual([])

@@ -7,7 +7,7 @@ import { allCommands } from '../../cli/main.ts'
 const COMMANDS = await allCommands()
 const GUIDE = readFileSync(new URL('../../docs/command-line.md', import.meta.url), 'utf8')
 
-test('docs/command-line.md lists every exit code of the code', () => {
+test('docs/command-line.md lists every exit code that the commands use', () => {
   const table = /\| code \| meaning \|\n\|---\|---\|\n((?:\|.*\|\n)+)/.exec(GUIDE)?.[1]
   expect(table).toBe(
     Object.values(EXIT_CODES)
@@ -33,13 +33,13 @@ test('docs/command-line.md lists every command with its arguments, and every opt
   }
 })
 
-test('help: every command describes its arguments and options, and no line is wider than a page', () => {
+test('help: every command describes its arguments and options, and no line is too wide', () => {
   for (const [name, command] of Object.entries(COMMANDS)) {
     const help = helpOf(name, command)
     for (const word of Object.keys(command.arguments)) expect(help).toMatch(new RegExp(`^ {2}${word} +\\S`, 'm'))
     for (const option of Object.keys(command.options))
       expect(help).toMatch(new RegExp(`^ {2}(-., )?--${option}( <\\w+>)? +\\S`, 'm'))
-    // The help of `start` consists of the settings' descriptions, which may be longer.
+    // The help for `start` consists of the settings' descriptions, whose lines may be longer.
     if (name !== 'start') expect(help.split('\n').filter((line) => line.length > 120)).toEqual([])
     expect(helpOfAll(COMMANDS)).toContain(`  ${name} `)
   }

@@ -18,7 +18,7 @@ afterAll(() => {
 const run = (word: string, env: NodeJS.ProcessEnv) =>
   execFileSync(process.execPath, [CLI, word], { env, cwd: folder, encoding: 'utf8', timeout: 25_000 })
 
-test('the compile cache of Node.js is in the cache folder of the account, readable only by it', () => {
+test('Node.js’s compile cache is in the account’s cache folder, readable only by that account', () => {
   expect(run('--version', { HOME: home })).toMatch(VERSION)
   const caches = join(home, '.cache')
   expect(readdirSync(caches)).toEqual(['solhost'])
@@ -26,7 +26,7 @@ test('the compile cache of Node.js is in the cache folder of the account, readab
   const [kept = ''] = readdirSync(join(caches, 'solhost'))
   const countKept = () => readdirSync(join(caches, 'solhost', kept)).length
   const ofVersion = countKept()
-  // Commands are loaded on demand, and this runs none.
+  // Commands are loaded on demand, and the version option runs none.
   expect(ofVersion).toBeLessThan(30)
   run('help', { HOME: home })
   expect(countKept()).toBeGreaterThan(4 * ofVersion)
@@ -34,10 +34,10 @@ test('the compile cache of Node.js is in the cache folder of the account, readab
 
 test.each([
   ['a missing home folder', { HOME: '/proc/nothing' }],
-  ['a home that is not a folder', { HOME: '/dev/null' }],
+  ['a home folder that is not a folder', { HOME: '/dev/null' }],
   ['a relative cache folder', { HOME: '/dev/null', XDG_CACHE_HOME: 'caches' }],
-  ['an empty home', { HOME: '' }],
-])('%s: nothing is cached, and the command still works', (_what, env) => {
+  ['an empty HOME', { HOME: '' }],
+])('with %s, nothing is cached, and the command still works', (_what, env) => {
   expect(run('--version', env)).toMatch(VERSION)
   expect(readdirSync(folder)).toEqual([])
 })

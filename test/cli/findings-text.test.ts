@@ -22,20 +22,20 @@ test('findings: the caret is below the column, even in a line with tabs and in a
   expect([line.length, line[caret.indexOf('^')]]).toEqual([108, '!'])
 })
 
-test('findings: without a column only the line is shown; without a valid line only the place', () => {
+test('findings: without a column, only the line is shown; without a valid line, only the location', () => {
   expect(shown('one', { line: 1 })).toEqual(['a.js:1  error script_syntax  m', '    1 │ one'])
   expect(shown('one', {})).toEqual(['a.js  error script_syntax  m'])
   expect(shown('one', { line: 7, column: 1 })).toEqual(['a.js:7:1  error script_syntax  m'])
 })
 
-test('findings: text of a file or message cannot move the cursor or change colors', () => {
+test('findings: text in a file or message cannot move the cursor or change colors', () => {
   const evil = 'a\u001b[31mb\u009b2Jc\u202ed'
   const text = shown(evil, { line: 1, column: 1 }, evil).join('\n')
   expect(text).toContain('a�[31mb�2Jc�d')
   expect(text).not.toMatch(/[\u001b\u009b\u202e]/)
 })
 
-test('findings: a code of a newer host is shown without advice', () => {
+test('findings: a code from a newer host is shown without advice', () => {
   const one = { file: 'x.json', code: 'of_tomorrow', message: 'm' }
   expect(findingsText({ faults: [], warnings: [one] }, new Map(), PLAIN)).toBe('x.json  warning of_tomorrow  m\n\n')
   expect(countText({ faults: [], warnings: [one] })).toBe('0 errors, 1 warning')

@@ -17,7 +17,7 @@ const problemOf = (read: () => unknown) => {
   }
 }
 
-test('folder: files of the bundle are read in sorted order, and tests separately', () => {
+test('folder: the bundle’s files are read in sorted order, and tests separately', () => {
   using folder = temporaryFolder({
     ...MANIFEST,
     'scopes/a.js': 'a',
@@ -33,7 +33,7 @@ test('folder: files of the bundle are read in sorted order, and tests separately
   expect([...readTestFiles(folder.path).keys()]).toEqual(['globals.test.js', 'modules/x/forms/b.test.ts'])
 })
 
-test('folder: a link to a file, to a folder or to nothing is refused, and its target is not read', () => {
+test('folder: a link to a file, to a folder or to nothing is rejected, and its target is not read', () => {
   using secret = temporaryFolder({ 'key.pem': 'secret' })
   for (const [name, target] of [
     ['media/key.txt', join(secret.path, 'key.pem')],
@@ -53,7 +53,7 @@ test('folder: a link to a file, to a folder or to nothing is refused, and its ta
   expect(problemOf(() => readTestFiles(folder.path))).toMatch(/^"globals.test.js" is a symbolic link/)
 })
 
-test('folder: anything that is neither a file nor a folder is refused, since reading it might never end', async () => {
+test('folder: anything that is neither a file nor a folder is rejected, since reading it might never end', async () => {
   using folder = temporaryFolder(MANIFEST)
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(join(folder.path, 'socket'), resolve))
@@ -64,7 +64,7 @@ test('folder: anything that is neither a file nor a folder is refused, since rea
   }
 })
 
-test('folder: content over the size limit of a solution is detected before it is read', () => {
+test('folder: content over a solution’s size limit is detected before it is read', () => {
   using folder = temporaryFolder({ ...MANIFEST, 'media/film.mp4': '' })
   // A sparse file: 64 GiB in size, but no blocks on disk.
   truncateSync(join(folder.path, 'media/film.mp4'), 64 * 1024 ** 3)

@@ -61,7 +61,7 @@ const SOLUTION: Record<string, string> = {
   }),
   'forms/customer.js': 'function save(event) { return total([]) }\nfunction onShow() {}\n',
   'forms/other.json': '{ "layout": [] }',
-  // Has the same name as in the other form: functions are scoped to their form.
+  // `save` also exists in the other form's script. Functions are scoped to their form.
   'forms/other.js': 'function onShow() { return save() }\nfunction save() { return 1 }\n',
   'i18n/default.json': '{ "customer.title": "Customer" }',
   'modules/sales/solution.json':
@@ -72,7 +72,7 @@ const SOLUTION: Record<string, string> = {
     'function hidden() {}\nfunction onSolutionOpen(arg, queryParams) { security.login("a", "b", []) }\n',
 }
 
-/** Errors that tsc, and so an editor, reports for a script in that solution, as "line: text". */
+/** @returns the errors that tsc, and so an editor, reports for a script in that solution, as "line: text" */
 function errorsOf(script: string): string[] {
   return errorsIn({ ...SOLUTION, 'scopes/tried.js': script })
 }
@@ -121,11 +121,11 @@ async function right() {
 }
 `
 
-test('types: a correct solution, including forms, events, texts, functions and modules, has no error', () => {
+test('types: a correct solution, including forms, events, texts, functions and modules, has no type errors', () => {
   expect(errorsOf(RIGHT)).toEqual([])
 })
 
-test('types: a missing member or a value of the wrong type is an error at its line', () => {
+test('types: a missing member or a value of the wrong type causes an error at its line', () => {
   const wrong = [
     "security.logn('a')",
     "forms.custmer.title = 'x'",
@@ -157,7 +157,7 @@ test('types: a missing member or a value of the wrong type is an error at its li
 })
 
 test('types: keys of texts, permissions, databases, forms and events are known, so editors suggest them', () => {
-  // The error of a type that only accepts known names lists those names.
+  // If a type accepts only known names, the error message for a wrong one lists them.
   const known = (of: string, wrong: string) => `/** @type {${of}} */\nconst tried = '${wrong}'\n`
   expect(errorsOf(known('SolutionText', 'x'))).toEqual([`2: Type '"x"' is not assignable to type '"customer.title"'.`])
   expect(errorsOf(known('SolutionPermission', 'x'))).toEqual([`2: Type '"x"' is not assignable to type '"Edit"'.`])
@@ -171,7 +171,7 @@ test('types: keys of texts, permissions, databases, forms and events are known, 
   }
 })
 
-test('types: in an unfinished solution, unreadable files do not affect the types of the others', () => {
+test('types: in an unfinished solution, unreadable files do not affect the types for the others', () => {
   const broken = {
     'forms/customer.json': '{ "layout": [',
     'globals.js': 'function (',
@@ -188,7 +188,7 @@ test('types: in an unfinished solution, unreadable files do not affect the types
   expect(types).not.toContain('"sold"')
 })
 
-test('types: names and texts of a solution cannot inject code into the types', () => {
+test('types: a solution’s names and texts cannot inject code into the types', () => {
   const files = new Map([
     [
       'solution.json',
@@ -217,13 +217,13 @@ test('check updates an existing solhost.d.ts and changes no other file', () => {
   expect([renewEditorFiles(readSolutionFolder(folder.path)), names()]).toEqual([[], ['solhost.d.ts', 'solution.json']])
 })
 
-test.each(exampleNames())('types: the example %s has no error', (name) => {
+test.each(exampleNames())('types: the example %s has no type errors', (name) => {
   const { files } = readSolutionFolder(exampleFolder(name))
   const texts = [...files].map(([file, content]) => [file, content.toString('utf8')])
   expect(errorsIn(Object.fromEntries(texts))).toEqual([])
 })
 
-test('types: an editor knows what a test file can use and reports everything else', () => {
+test('types: in an editor, a test file has types for everything that it can use, and anything else is reported', () => {
   using folder = temporaryFolder({ ...SOLUTION })
   writeFiles(folder.path, Object.fromEntries(editorFiles(readSolutionFolder(folder.path).files)))
   const head = '/// <reference path="./.solhost/test.d.ts" />\n'

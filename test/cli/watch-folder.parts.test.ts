@@ -56,7 +56,7 @@ test('watch: new folders are watched, and removed ones no longer are', async () 
   await waitUntil(() => expect(one.count()).toBe(2))
 })
 
-test('watch: a folder that is removed and recreated in one burst, as git does, is watched again', async () => {
+test('watch: a folder that is removed and recreated within one burst, as git does, is watched again', async () => {
   using one = watched()
   rmSync(one.path('forms'), { recursive: true })
   mkdirSync(one.path('forms'))
@@ -79,7 +79,7 @@ test('watch: files that are not part of the solution are neither watched nor rep
   expect(one.changed.mock.calls[0]?.[0]).toBeGreaterThanOrEqual(later)
 })
 
-test('watch: removal of the folder itself is reported', async () => {
+test('watch: the removal of the folder itself is reported', async () => {
   using one = watched()
   rmSync(one.folder, { recursive: true })
   await waitUntil(() => expect(one.gone).toHaveBeenCalledOnce())

@@ -10,16 +10,16 @@ const PACKAGES = [
   ...['dash', 'coreutils', 'findutils', 'libacl1', 'libattr1', 'libselinux1', 'libpcre2-8-0', 'libgmp10'],
 ]
 
-/** The path of the binary, and npm's folder. */
+/** The path of the Node.js binary, and npm's folder. */
 type Programs = { readonly node: string; readonly npm: string }
 
-/** Timeout of one download or unpacking, in ms. */
+/** The timeout for one download or for unpacking, in ms. */
 const TIME = 60_000
 
 /**
- * Creates the part of a base image's root file system (such as `node:26-slim`) that the image needs, because no image
- * registry is available where the tests run. It uses Debian's packages, unpacked but not configured. This takes 2 s;
- * debootstrap takes 33 s.
+ * Creates a minimal root file system for a base image (such as `node:26-slim`). The tests can't use a real base image,
+ * because no image registry is available where they run. Unpacks Debian's packages without configuring them. This takes
+ * 2 s, compared to 33 s with debootstrap.
  * @param programs which Node.js and npm it contains; by default the project's own Node.js and this machine's npm
  */
 export function makeBase(folder: string, programs: Programs = ownPrograms()): void {
@@ -31,7 +31,7 @@ export function makeBase(folder: string, programs: Programs = ownPrograms()): vo
   mkdirSync(join(folder, 'tmp'))
   execFileSync('chmod', ['1777', join(folder, 'tmp')])
   unpackPackages(folder)
-  // No program needs these.
+  // Files that no program needs.
   for (const path of ['usr/share/doc', 'usr/share/man', 'usr/share/locale', 'usr/share/info']) {
     rmSync(join(folder, path), { recursive: true, force: true })
   }
@@ -49,7 +49,7 @@ function unpackPackages(folder: string): void {
     try {
       execFileSync('apt-get', download, { cwd: downloads, timeout: TIME, stdio: 'pipe' })
     } catch {
-      // The machine's package lists are out of date.
+      // The download failed, probably because the machine's package lists are out of date, so this updates them.
       execFileSync('apt-get', ['-qq', 'update'], { timeout: TIME, stdio: 'pipe' })
       execFileSync('apt-get', download, { cwd: downloads, timeout: TIME, stdio: 'pipe' })
     }

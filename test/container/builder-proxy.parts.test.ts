@@ -13,10 +13,10 @@ import { type CertificateFolder, certificateFolder } from '../support/certificat
 import { hasCommand } from '../support/commands.ts'
 import { startTestRegistry } from '../support/registry.ts'
 
-// The real builder sends every request through its proxy, wherever a registry redirects it.
+// Checks that the real builder sends every request through its proxy, even after a registry redirects it.
 
 const isMissing = !hasCommand('buildah') || process.getuid?.() !== 0
-/** Skipped when a required program is missing, but never in CI. */
+/** Skipped if a required program is missing, but never in CI. */
 const isSkipped = isMissing && process.env.CI === undefined
 const title = isSkipped ? 'the way out of buildah (skipped, there is no buildah for root)' : 'the way out of buildah'
 
@@ -41,7 +41,7 @@ describe.skipIf(isSkipped)(title, () => {
 
   const certificate = () => ({ cert: certificates.bytes('registry.pem'), key: certificates.bytes('registry-key.pem') })
 
-  /** Uses names that only the proxy can resolve, so every request that arrives came through it. */
+  /** Uses host names that only the proxy can resolve, so every request that arrives was sent through the proxy. */
   async function openProxy(ports: readonly number[], fence: BuilderFence | null = null) {
     const names = ['registry.apps.example.test', 'auth.apps.example.test']
     const allowed = names.flatMap((name) => ports.map((port) => `${name}:${port}`))
@@ -64,7 +64,7 @@ describe.skipIf(isSkipped)(title, () => {
     return runBuilder({ words: [...buildah, ...words], folder, wayOut, time: 60_000, signal, say, secrets: [] })
   }
 
-  /** A registry that answers image requests as the test specifies. */
+  /** A registry that responds to image requests as the test specifies. */
   async function startHostile(answer: (path: string, port: number) => Record<string, string> | null) {
     const asked: string[] = []
     const server: Server = createServer(certificate(), (request, response) => {
@@ -79,8 +79,8 @@ describe.skipIf(isSkipped)(title, () => {
     return { port: (server.address() as AddressInfo).port, asked }
   }
 
-  test.each(['in our network', 'in a separate one'])(
-    'pushes and pulls with credentials pass through it, %s',
+  test.each(['in our network', 'in a separate network'])(
+    'pushes and pulls with credentials go through the proxy, %s',
     async (where) => {
       const registry = await startTestRegistry('me', 'my-password', certificate())
       onTestFinished(() => registry.stop())
@@ -98,7 +98,7 @@ describe.skipIf(isSkipped)(title, () => {
     120_000,
   )
 
-  test('the token server of a registry and its redirects are reached through the proxy; private hosts are refused', async () => {
+  test('requests to a registry’s token server and redirects go through the proxy, which rejects private hosts', async () => {
     const hostile = await startHostile((path, port) => {
       if (path.startsWith('/token')) return null
       if (path === '/v2/') {
@@ -116,7 +116,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(out.lines.join('\n')).toContain('REGISTRY_ALLOWED_HOSTS=10.0.0.7:443')
   })
 
-  test('a builder in a separate network cannot be redirected to loopback, which is never proxied; without that network it can', async () => {
+  test('a builder in a separate network cannot be redirected to loopback, which bypasses the proxy; without the network it can', async () => {
     const asked: (string | undefined)[] = []
     const inside = createHttpServer((request, response) => {
       asked.push(request.url)
@@ -137,12 +137,12 @@ describe.skipIf(isSkipped)(title, () => {
     expect(await pull(fence)).toContain('failed with exit code')
     expect([asked, hostile.asked.length > 0]).toEqual([[], true])
 
-    // Shows what the fence protects: without it, these addresses are reachable.
+    // Shows what the separate network protects: without it, these addresses are reachable.
     await pull(null)
     expect(asked).toEqual(['/x'])
   })
 
-  test('the builder creates its network when the platform may not, as with accounts without root privileges', async () => {
+  test('the builder creates the network itself if the platform lacks the permission, as for accounts without root privileges', async () => {
     const path = process.env.PATH
     const bin = mkdtempSync(join(folder, 'bin-'))
     writeFileSync(join(bin, 'unshare'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })

@@ -8,10 +8,13 @@ import { makeBase } from './base-image.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Programs that the image tests need; `.ci/run` installs them in CI. */
+/** The programs that the image tests need; `.ci/run` installs them in CI. */
 const PROGRAMS = ['buildah', 'podman', 'runc', 'ip', 'openssl', 'apt-get', 'dpkg-deb']
 
-/** The missing programs. They must also run as root, because no container engine runs them on behalf of other users. */
+/**
+ * The missing requirements: programs, and root privileges, because there is no container engine that would run commands
+ * for other users.
+ */
 export function missingForContainers(): string[] {
   const missing = PROGRAMS.filter((program) => !hasCommand(program))
   return process.getuid?.() === 0 ? missing : [...missing, 'the rights of root']
@@ -20,7 +23,7 @@ export function missingForContainers(): string[] {
 export const BASE = 'localhost/solhost-base:test'
 export const IMAGE = 'localhost/solhost:test'
 
-/** Timeout of one command, in ms; a build downloads packages. */
+/** The timeout for one command, in ms. It is long because a build downloads packages. */
 const TIME = 60_000
 const BUILD_TIME = 240_000
 
@@ -28,7 +31,7 @@ export type Ran = { readonly code: number; readonly output: string }
 
 /** Builds images and runs containers without a container engine, in a separate folder that contains no other images. */
 export function createEngine() {
-  // Short, because podman refuses paths longer than 50 characters.
+  // A short path, because podman rejects paths longer than 50 characters.
   const folder = mkdtempSync(join(tmpdir(), 'image-'))
   const store = [`--root=${join(folder, 'store')}`, `--runroot=${join(folder, 'run')}`]
   const storage = [...store, `--storage-driver=${driverFor(store)}`]
@@ -48,7 +51,7 @@ export function createEngine() {
   return {
     podman,
     ask,
-    /** Creates the base, then builds the image on it. */
+    /** Creates the base image, then builds the image from it. */
     async build(): Promise<void> {
       const base = join(folder, 'base')
       makeBase(base)
@@ -62,19 +65,19 @@ export function createEngine() {
       const built = await run('buildah', args, BUILD_TIME)
       if (built.code !== 0) throw new Error(`buildah bud: ${built.output.slice(-4000)}`)
     },
-    /** Starts a container of the image with the options from the guide and all unneeded privileges removed. */
+    /** Starts a container from the image, with the options from the guide and without unneeded privileges. */
     async start(name: string, options: readonly string[], ...args: string[]): Promise<void> {
       containers.add(name)
       await ask('run', '--detach', '--name', name, ...HARDENED, ...options, IMAGE, ...args)
     },
-    /** Runs a container of the image until it exits. */
+    /** Runs a container from the image until it exits. */
     run: (options: readonly string[], ...args: string[]) =>
       podman('run', '--rm', '--network=none', ...HARDENED, ...options, IMAGE, ...args),
     /** Stops and removes everything that was started and built. */
     async remove(): Promise<void> {
       for (const name of containers) await podman('rm', '--force', '--time=0', name)
       await podman('image', 'umount', '--all')
-      // The store is bind-mounted onto itself.
+      // Unmounts the store, which is bind-mounted onto itself.
       spawnSync('umount', [join(folder, 'store', 'overlay')], { stdio: 'ignore' })
       rmSync(folder, { recursive: true, force: true })
     },
@@ -84,15 +87,16 @@ export function createEngine() {
 export type Engine = ReturnType<typeof createEngine>
 
 /**
- * The options that docs/satellite.md recommends; not even /tmp is writable. The resource limits do not exceed those of
- * the user who runs the test, who may not raise them. Without an engine nothing runs the health check.
+ * The options that docs/satellite.md recommends. The container can't even write to /tmp. The resource limits must not
+ * exceed those of the user who runs the test, because the user can't raise them. There is no health check option,
+ * because no engine would run the health check.
  */
 const HARDENED = [
   ...['--read-only', '--read-only-tmpfs=false', '--cap-drop=all', '--security-opt=no-new-privileges'],
   ...['--ulimit=nofile=20000:20000', '--ulimit=nproc=4000:4000', '--no-healthcheck'],
 ]
 
-/** An overlay cannot be mounted on another overlay, for example when the CI machine is itself a container. */
+/** Falls back to vfs if overlays can't be nested, for example if the CI machine is itself a container. */
 function driverFor(store: readonly string[]): 'overlay' | 'vfs' {
   const tried = spawnSync('podman', [...store, '--storage-driver=overlay', 'info'], { timeout: TIME, stdio: 'ignore' })
   if (tried.status === 0) return 'overlay'
@@ -100,7 +104,9 @@ function driverFor(store: readonly string[]): 'overlay' | 'vfs' {
   return 'vfs'
 }
 
-/** This machine's npm registry and the certificates it trusts for it. They are not stored in the image. */
+/**
+ * This machine's npm registry and the certificates that it trusts for the registry. They are not stored in the image.
+ */
 function buildSecrets(folder: string): string[] {
   const secrets = join(folder, 'secrets')
   mkdirSync(secrets)
@@ -116,7 +122,7 @@ function npmConfig(name: string): string {
   return execFileSync('npm', ['config', 'get', name], { encoding: 'utf8', timeout: TIME, stdio: 'pipe' }).trim()
 }
 
-/** @returns the output (both streams together) and the exit code; -1 if it was killed after `time` ms */
+/** @returns the output (both streams combined) and the exit code, or -1 if the command was killed after `time` ms */
 function run(program: string, args: readonly string[], time = TIME): Promise<Ran> {
   return new Promise((resolve) => {
     execFile(program, args, { timeout: time, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

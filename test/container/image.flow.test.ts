@@ -22,14 +22,15 @@ import { makeNamespace, type NetworkNamespace } from '../support/network-namespa
 import { waitUntil } from '../support/wait-until.ts'
 import { BASE, createEngine, type Engine, IMAGE, missingForContainers } from './engine.ts'
 
-// The image is built as users build it, and runs with all privileges it does not need removed: `HARDENED` in engine.ts.
+// The image is built as users build it. It runs without the privileges that it doesn't need; see `HARDENED` in
+// engine.ts.
 
 const missing = missingForContainers()
-/** Skipped when a required program is missing, but never in CI. */
+/** Skipped if a required program is missing, but never in CI. */
 const isSkipped = missing.length > 0 && process.env.CI === undefined
 const title = isSkipped ? `the container image (skipped, there is no ${missing.join(', ')})` : 'the container image'
 
-/** The image's account, and the paths it can write to. */
+/** The user that the image runs as, and the paths that it can write to. */
 const UID = 10001
 const HOME = '/usr/local/platform'
 const PAGE = '/solution/tenant-login/index.html'
@@ -39,7 +40,7 @@ describe.skipIf(isSkipped)(title, () => {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-image-'))
   let engine: Engine
   let network: NetworkNamespace
-  /** The image's root folder, as seen from this machine. */
+  /** The path of the image's root folder on this machine. */
   let root: string
   let password: string
   let visitor: Visitor
@@ -83,7 +84,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(added).toBeLessThan(120)
   })
 
-  test('has labels that describe it, and runs as a numeric account without root privileges', async () => {
+  test('has labels that describe it, and runs as a numeric UID without root privileges', async () => {
     const { version, license } = JSON.parse(
       readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
     ) as Record<string, string>
@@ -103,7 +104,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(await inspect('image', IMAGE, '.HealthCheck.Test')).toEqual(['CMD', ...HEALTH_CHECK])
   })
 
-  test('contains nothing that its account can write to, except its home folder and /tmp', () => {
+  test('contains nothing that its user can write to, except the home folder and /tmp', () => {
     const writable = readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((entry) => !entry.isSymbolicLink())
       .map((entry) => join(entry.parentPath, entry.name))
@@ -114,7 +115,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(writable.map((path) => path.slice(root.length)).sort()).toEqual(['/tmp', HOME])
   })
 
-  test('contains no setuid or setgid program', () => {
+  test('contains no setuid or setgid programs', () => {
     const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     const given = files
       .map((entry) => join(entry.parentPath, entry.name))
@@ -122,7 +123,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(given).toEqual([])
   })
 
-  test('contains the production packages of the lock file, no development packages, no second Node.js, and an SBOM that matches', () => {
+  test('contains the production packages in the lock file, no development packages, no second Node.js, and a matching SBOM', () => {
     type Locked = { readonly packages: Record<string, { version?: string; dev?: boolean }> }
     const lock = JSON.parse(readFileSync(join(root, 'opt/solhost/package-lock.json'), 'utf8')) as Locked
     const modules = join(root, 'opt/solhost/node_modules')
@@ -147,9 +148,9 @@ describe.skipIf(isSkipped)(title, () => {
     expect([...new Set(listed)].sort()).toEqual([...new Set(named)].sort())
   })
 
-  test('the host exits with 1 and a line for each invalid setting', async () => {
+  test('the host exits with 1 and prints a line for each invalid setting', async () => {
     const wrong = { PORT: 'abc', RUNTIME_XMX: 'lots', TIMEZONE: 'Mars/Olympus', DB_ALPHA_PORT: '-1', LOG_LEVEL: 'loud' }
-    // HOST is 0.0.0.0 in the image.
+    // The host listens on all addresses, because HOST is 0.0.0.0 in the image.
     const both = { ENVIRONMENT: 'onprem', PLATFORM_TESTING_MODE: 'true', SERVLET_PASSWORD_FILE: '/run/secrets/none' }
     const properties = Object.entries({ ...wrong, ...both }).map(([name, value]) => `--env=${name}=${value}`)
     const { code, output } = await engine.run(properties)
@@ -159,7 +160,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(lines.filter((name) => name !== undefined).sort()).toEqual(named.sort())
   })
 
-  test('the host exits with 1 and names the account that must own a mounted folder it cannot write to', async () => {
+  test('if the host cannot write to a mounted folder, it exits with 1 and says which UID must own the folder', async () => {
     const { code, output } = await engine.run([`--volume=${platformFolder('of-another', 0)}:${HOME}`])
     expect(code).toBe(1)
     expect(output.trim()).toBe(
@@ -168,7 +169,7 @@ describe.skipIf(isSkipped)(title, () => {
     )
   })
 
-  test('any account that owns the folder works; with a certificate the host serves TLS, and the health check handles it', async () => {
+  test('the host works with any UID that owns the folder; with a certificate it serves TLS, and the health check supports that', async () => {
     const owner = 4242
     const certificates = join(folder, 'certificates')
     mkdirSync(certificates)
@@ -214,22 +215,21 @@ describe.skipIf(isSkipped)(title, () => {
   test('SIGTERM also stops a host that is still loading', async () => {
     await engine.start('early', ['--network=none', `--volume=${platformFolder('early')}:${HOME}`])
     const pid = (await inspect('container', 'early', '.State.Pid')) as number
-    // Sends SIGTERM as soon as the process handles signals. It registers for SIGHUP last; Node.js registers for
-    // SIGTERM before
-    // that.
+    // Sends SIGTERM as soon as the process handles signals: when it has a handler for SIGHUP, which it registers after
+    // the one for SIGTERM.
     const caught = () => /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
     await vi.waitUntil(() => BigInt(`0x${caught()}`) & 1n, { timeout: 60_000, interval: 1 })
     process.kill(pid, 'SIGTERM')
     expect(await engine.ask('wait', 'early')).toMatch(/^(?:143|0)$/)
   })
 
-  test('the health check exits with 0 if the host answers, and with 1 and the reason if it does not', async () => {
+  test('the health check exits with 0 if the host responds; otherwise it exits with 1 and prints the reason', async () => {
     expect(await engine.podman('exec', 'first', ...HEALTH_CHECK)).toEqual({ code: 0, output: '' })
     const { code, output } = await engine.podman('exec', '--env=PORT=9', 'first', ...HEALTH_CHECK)
     expect([code, output]).toEqual([1, expect.stringContaining('http://127.0.0.1:9/health/live: connect ECONNREFUSED')])
   })
 
-  test('the host is process 1, has no capabilities and cannot gain any', async () => {
+  test('the host is process 1, has no capabilities and cannot get any', async () => {
     const pid = await inspect('container', 'first', '.State.Pid')
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')).toEqual(
       expect.arrayContaining(['--disable-sigusr1', '/opt/solhost/cli/entry.ts', 'start']),
@@ -264,7 +264,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(states).not.toContain('Z')
   })
 
-  test('an example is deployed from outside with the initial admin password, and signs a user in', async () => {
+  test('an example can be deployed from outside with the initial admin password, and a user can sign in', async () => {
     const file = join(folder, 'platform', 'admin-password')
     expect(statSync(file).mode & 0o777).toBe(0o600)
     password = readFileSync(file, 'utf8').trim()
@@ -283,7 +283,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect((await visitor.get('/solution/tenant-login/session')).json()).toMatchObject({ username: 'anna' })
   })
 
-  test('as a control center it shows where its setup code is, and a new container on the same folder keeps all data', async () => {
+  test('as a control center, it shows where the setup code is, and a new container with the same folder keeps all data', async () => {
     const home = platformFolder('center')
     const options = [joining(network), '--entrypoint=control-center', `--volume=${home}:${HOME}`]
     const center = urlOf(8090)
@@ -323,10 +323,10 @@ describe.skipIf(isSkipped)(title, () => {
       ['--entrypoint=control-center', `--volume=${other}:${HOME}`],
       ...['restore', saved],
     )
-    expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('Restored the control center of')])
+    expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('Restored the control center as of')])
   })
 
-  test('SIGTERM stops it cleanly, and a new container on the same folder keeps solution, session and secrets', async () => {
+  test('SIGTERM stops it cleanly, and a new container with the same folder keeps solutions, sessions and secrets', async () => {
     await engine.ask('stop', 'first')
     expect(await inspect('container', 'first', '.State.ExitCode')).toBe(0)
     await engine.ask('rm', 'first')
@@ -350,7 +350,7 @@ describe.skipIf(isSkipped)(title, () => {
     ])
     await untilReady()
     expect((await visitor.get('/solution/tenant-login/session')).json()).toMatchObject({ username: 'anna' })
-    // If enabled, the admin pages are served, at the address of a port that is published on this machine only.
+    // If enabled, the admin pages are available at a port that is published only on this machine.
     const settings = await ask(`${urlOf(8081)}/admin/api/settings`, {
       headers: { authorization: basic('operator', 'a password of the operator'), host: '127.0.0.1:8081' },
     })
@@ -370,7 +370,7 @@ function basic(name: string, password: string): string {
   return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 }
 
-/** Joins the container's network namespace, so only this test can reach the container's ports from outside. */
+/** Joins the container's network namespace, so that only this test can reach the container's ports from outside. */
 function joining({ name }: NetworkNamespace): string {
   return `--network=ns:/run/netns/${name}`
 }

@@ -14,15 +14,15 @@ import { makeTestPipeline, runToItsEnd, uploadPackage } from '../support/pipelin
 import { startTestRegistry, type TestRegistry } from '../support/registry.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// A pipeline builds an image with the real builder and pushes it to a registry on this machine.
+// A pipeline builds an image with the real builder and pushes it to a local registry.
 
 const isMissing = !hasCommand('buildah') || process.getuid?.() !== 0
-/** Skipped when a required program is missing, but never in CI. */
+/** Skipped if a required program is missing, but never in CI. */
 const isSkipped = isMissing && process.env.CI === undefined
 const title = isSkipped ? 'the image of a pipeline (skipped, there is no buildah for root)' : 'the image of a pipeline'
 
 const TITLE = 'A "shop" for $HOME \\ more'
-/** The credentials that support/pipelines.ts enters. */
+/** The credentials that support/pipelines.ts sets. */
 const KEYS = { id: 'robot$acme+push', secret: 'not-a-real-secret-but-long' }
 
 describe.skipIf(isSkipped)(title, () => {
@@ -51,7 +51,7 @@ describe.skipIf(isSkipped)(title, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('the image contains the bundle, its labels and SOLUTIONS_FOLDER, is pushed under two tags, and the log contains no key', async () => {
+  test('the image contains the bundle, labels and SOLUTIONS_FOLDER, and is pushed with two tags; the log does not contain any keys', async () => {
     const run = await runToItsEnd(center, 'shop-image', { commit: 'abcdef0', branch: 'main' })
     const log = (await center.api('GET', `organisations/acme/pipelines/shop-image/runs/${run.number}/log`)).text
     expect([run.state, log]).toEqual(['done', expect.any(String)])
@@ -80,7 +80,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(images[0].digest).toMatch(/^sha256:[0-9a-f]{64}$/)
     const auth = Buffer.from(`${KEYS.id}:${KEYS.secret}`).toString('base64')
     for (const secret of [KEYS.secret, auth]) expect(`${log}${center.logged()}`).not.toContain(secret)
-    // Neither files nor images are left.
+    // Checks that no files or images are left behind.
     expect(readdirSync(join(center.home, 'pipeline-runs'))).toEqual([])
     expect(
       spawnSync('buildah', [...store, 'images', '--quiet', '--all'])
@@ -89,7 +89,7 @@ describe.skipIf(isSkipped)(title, () => {
     ).toBe('')
   })
 
-  test('a base image with ONBUILD instructions fails the build, and none of them run; a base image without them works', async () => {
+  test('a base image with ONBUILD instructions makes the build fail, and none of them run; a base image without them works', async () => {
     const asked: (string | undefined)[] = []
     const inside = createServer((request, response) => {
       asked.push(request.url)
@@ -126,7 +126,7 @@ describe.skipIf(isSkipped)(title, () => {
     await buildah('rmi', '--force', `localhost/${name}`)
   }
 
-  /** Must not be synchronous: the registry runs in this process. */
+  /** Must be asynchronous, because the registry runs in this process. */
   async function buildah(...words: readonly string[]): Promise<string> {
     return (await promisify(execFile)('buildah', [...store, ...words])).stdout.trim()
   }

@@ -23,7 +23,7 @@ function post(path: string, fields: Record<string, string>) {
 const signIn = (username: string, password: string) => post('/sign-in', { username, password })
 const WANTED = 'seven quiet elephants'
 
-test('a person can read the name and times of their own account; an access token cannot', async () => {
+test('a person can read their own account’s name and times; an access token cannot', async () => {
   await center.account('reads@example.org')
   const browser = await signInToCenter(center, 'reads@example.org')
   expect((await browser.api('GET', 'account')).body).toEqual({
@@ -110,7 +110,7 @@ test('the ticket for changing a password is valid for 15 minutes', async () => {
   expect(await tickets.read('no.ticket.at all')).toBeNull()
 })
 
-test('guesses at the current password are throttled together with failed sign-ins', async () => {
+test('wrong entries of the current password are throttled together with failed sign-ins', async () => {
   const strict = await startTestCenter({ THROTTLE_ACCOUNT_NETWORK: '3' })
   try {
     const browser = await signInToCenter(strict)

@@ -9,7 +9,7 @@ let center: TestCenter
 let east: { id: string; token: string }
 const host = new SimulatedHost()
 const trace = 'd'.repeat(32)
-/** The owner's token of another organisation. */
+/** The API token of another organisation's owner. */
 let foreign = ''
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => center?.stop())
 
 describe('analysis', () => {
-  test('the API returns metrics, errors with the name of the environment, and traces', async () => {
+  test('the API returns metrics, errors with the environment’s name, and traces', async () => {
     const { body } = await center.api('GET', 'organisations/acme/analysis?range=15m')
     expect(body.entries).toMatchObject([{ entry: 'forms', count: 1, isSlow: true }])
     expect(body.errors).toMatchObject([{ environment: 'east', file: 'scripts/a.js', line: 3, count: 1 }])
@@ -41,14 +41,14 @@ describe('analysis', () => {
     expect((await center.api('GET', `organisations/acme/traces/${trace}`)).body.spans).toHaveLength(1)
   })
 
-  test('every member of the organisation can read it, including viewers', async () => {
+  test('every member of the organisation, even a viewer, can read the data', async () => {
     const viewer = await center.tokenOf('viewer')
     for (const path of ['analysis', 'logs', 'traces', `traces/${trace}`]) {
       expect((await center.api('GET', `organisations/acme/${path}`, undefined, viewer)).status).toBe(200)
     }
   })
 
-  test('another organisation sees none of it, whatever it requests', async () => {
+  test('another organisation sees none of the data, whatever it requests', async () => {
     const [line] = (await center.api('GET', 'organisations/acme/logs')).body.items
     const paths = ['analysis', 'analysis/page', 'logs', 'traces', `traces/${trace}`, `logs/${line.id}`]
     for (const path of paths) {
@@ -64,14 +64,14 @@ describe('analysis', () => {
     }
   })
 
-  test('an environment token cannot read any of it', async () => {
+  test('an environment token cannot read any of the data', async () => {
     for (const path of ['analysis', 'logs', 'traces']) {
       expect((await center.api('GET', `organisations/acme/${path}`, undefined, east.token)).status).toBe(401)
     }
   })
 
   test.each(['range=1y', 'environment=%00', 'limit=0', 'limit=5000', 'from=x', 'words=a&words=b', 'unknown=1'])(
-    'an invalid query is refused: %s',
+    'an invalid query is rejected: %s',
     async (query) => {
       expect((await center.api('GET', `organisations/acme/logs?${query}`)).status).toBe(422)
     },
@@ -91,7 +91,7 @@ describe('analysis', () => {
     expect(start).toContain('Last hour: 1. Last 24 hours: 1.')
     expect(start).toContain('<code>scripts/a.js:3</code>')
     expect(start).toContain('secret of east &lt;b&gt;')
-    // The charts are in the page itself, so they show without a script.
+    // The charts are part of the page's HTML, so they are shown without a script.
     expect((await browser.get('/o/acme/analysis')).text).toMatch(/<path class="line line-0" d="M[\d. L]+"/)
   })
 
@@ -142,7 +142,7 @@ describe('analysis', () => {
     await expect.poll(async () => (await follow(viewer, '', center.url, AbortSignal.timeout(500))).status).toBe(200)
   })
 
-  test('one environment can be followed fifty times in total; other environments are not affected', async () => {
+  test('an environment’s log can be followed by 50 clients in total; other environments are not affected', async () => {
     const followers = createFollowers()
     const enter = (who: string, ...environments: string[]) =>
       followers.enter({ who, environments, nameOf: (id) => `name of ${id}`, end: () => {} })
@@ -158,7 +158,7 @@ describe('analysis', () => {
   test('stopping the control center ends followed logs with a complete response', async () => {
     const stopped = await startTestCenter()
     const answer = await follow(await stopped.tokenOf('viewer'), '', stopped.url)
-    // Otherwise the stop would wait for the connection until its timeout.
+    // With keep-alive, stopping would have to wait for the connection's timeout.
     expect(answer.headers.get('connection')).toBe('close')
     const [text] = await Promise.all([answer.text(), stopped.stop()])
     expect(text).toBe(': the log from now on\n\n')
@@ -166,7 +166,7 @@ describe('analysis', () => {
 })
 
 describe('a real host', () => {
-  test('metrics, log lines and traces that it sends arrive', async () => {
+  test('its metrics, log lines and traces arrive', async () => {
     const { token } = await center.environment('real')
     const satellite = await startTestHost({
       ENVIRONMENT: 'onprem',
@@ -209,7 +209,7 @@ describe('forwarding', () => {
     await collector?.stop()
   })
 
-  test('all three signals are forwarded unchanged, with the names of organisation and environment added', async () => {
+  test('all three signals are forwarded unchanged, except that the organisation’s and environment’s names are added', async () => {
     const { token } = await forwarding.environment('east')
     const satellite = new SimulatedHost()
     satellite.add('solhost_throttled_total', {}, 2)

@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('API tokens: they work until the millisecond of their expiry, with their organisation and role', async () => {
+test('API tokens: they work until the exact millisecond of their expiry, with their organisation and role', async () => {
   const { token, ...made } = await tokens.create(acme, { name: 'build', role: 'viewer', expiresAt: time + 1000 })
   expect(made).toMatchObject({ organisation: acme, role: 'viewer', name: 'build', expiresAt: 1_001_000 })
   expect(await tokens.list(acme)).toEqual([made])

@@ -53,7 +53,7 @@ function raw(head: string, body: string): Promise<[number, string]> {
 
 const free = () => shares.need(owner, 2 * MOST)
 
-test('a body that stops arriving is refused with 408, and its memory is freed', async () => {
+test('a body that stops arriving is rejected with 408, and its memory is freed', async () => {
   expect(await raw(`Content-Length: ${MOST}`, 'x')).toEqual([408, 'ERR_BODY_SLOW'])
   expect(await raw('Transfer-Encoding: chunked', '1\r\nx\r\n')).toEqual([408, 'ERR_BODY_SLOW'])
   free()
@@ -68,7 +68,7 @@ test('a complete body is accepted, with or without a Content-Length', async () =
   free()
 })
 
-test('a body over the limit is refused, with or without a Content-Length', async () => {
+test('a body over the limit is rejected, with or without a Content-Length', async () => {
   expect((await raw(`Content-Length: ${MOST + 1}`, 'x'))[0]).toBe(413)
   const length = MOST + 10
   const chunk = `${length.toString(16)}\r\n${'z'.repeat(length)}`

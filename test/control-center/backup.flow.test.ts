@@ -75,7 +75,7 @@ async function get(from: TestCenter, path: string): Promise<Buffer> {
   return Buffer.from(await answer.arrayBuffer())
 }
 
-/** The context that the pipeline built: artifact id, size and content. */
+/** @returns the Docker build context that the pipeline created: artifact id, size and content */
 async function contextOf(from: TestCenter): Promise<string> {
   const { items } = JSON.parse(String(await get(from, 'packages/shop/artifacts'))) as { items: Artifact[] }
   const [artifact] = items.filter(({ kind }) => kind === 'context')
@@ -91,7 +91,7 @@ const messages = async (from: TestCenter, words: string): Promise<string[]> => {
   return items.map(({ message }) => message)
 }
 
-/** Starts a control center on restored data: tokens, password, key, bundle, artifact and telemetry are unchanged. */
+/** Starts a control center on restored data and expects tokens, password, key, bundle, artifact and telemetry. */
 async function expectWorks(home: string, properties: Record<string, string> = {}, hasTelemetry = true): Promise<void> {
   const restored = await startTestCenter(properties, { home })
   try {
@@ -106,7 +106,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     expect(await registries.secret(acme, registry?.id ?? '')).toMatchObject({ accessKeyId: 'AKIATESTTESTTEST1234' })
     expect(await messages(restored, 'parcel')).toEqual(hasTelemetry ? ['a parcel was lost'] : [])
     expect(await messages(restored, 'łodz')).toEqual(hasTelemetry ? ['Łódź answered'] : [])
-    // Sequences continue after the restored rows, and the Satellite's token works.
+    // New rows get ids after those of the restored rows, and the Satellite's token works.
     const more = new SimulatedHost()
     const response = await sendOtlp(restored.url, satellite, 'logs', more.logs([{ message: 'after the restore' }]))
     expect(response.status).toBe(200)
@@ -161,14 +161,14 @@ async function run(words: readonly string[], home: string): Promise<{ code: numb
   )
 }
 
-test('backup: it contains every table of the control center and of telemetry, with its key and binary columns', async () => {
+test('backup: it contains every control center and telemetry table, with its key and binary columns', async () => {
   const settings = settingsOf(at('tables'))
   const db = await openCenterDatabase(settings)
   await (await openTelemetryDatabase(settings)).close()
   const telemetry = openKysely(embeddedDialect(join(settings.home, 'telemetry.sqlite')))
   for (const [one, tables, others] of [
     [db, CENTER_TABLES, [...Object.keys(BACKUP_TABLES), ...Object.keys(PLATFORM_TABLES.derived?.tables ?? {})]],
-    // `makeWords` derives it from the log lines.
+    // Not in the backup, since `makeWords` derives it from the log lines.
     [telemetry, TELEMETRY_TABLES, ['log_words']],
   ] as const) {
     const all = (await one.introspection.getTables()).filter(({ name }) => !/^log_words_|_migration/.test(name))
@@ -229,7 +229,7 @@ test('backup: taken during writes, it is a consistent snapshot that only its own
   const writing = (async () => {
     while (isWriting) {
       await center.environment(`busy-${added++}`)
-      // An organisation can have only 200.
+      // An organisation can have only 200 environments.
       const before = added - 100
       if (before >= 0) await environments.remove(acme, `busy-${before}`)
       await new Promise(setImmediate)
@@ -247,7 +247,7 @@ test('backup: taken during writes, it is a consistent snapshot that only its own
   expect(tokens.filter(({ environment }) => !there.has(environment ?? ''))).toEqual([])
 })
 
-test('restore: an empty folder becomes the control center, with bundles, artifacts, keys and telemetry', async () => {
+test('restore: into an empty folder, it creates the control center with bundles, artifacts, keys and telemetry', async () => {
   const home = at('restored')
   expect((await restoreFrom(backup, home)).replaced).toBeNull()
   const files = ['control_center.sqlite', 'in-use', 'platform-key', 'telemetry.sqlite']
@@ -257,7 +257,7 @@ test('restore: an empty folder becomes the control center, with bundles, artifac
   await expectWorks(home)
 })
 
-test('backup --without-telemetry --without-key, restore: they work on the command line if the key is put there', async () => {
+test('backup --without-telemetry --without-key, restore: they work on the command line if the key is copied separately', async () => {
   const file = at('small.zip')
   const made = await run(['backup', file, '--without-key', '--without-telemetry'], source)
   expect([made.code, made.err]).toEqual([0, ''])
@@ -273,11 +273,11 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
   writeFileSync(join(home, 'platform-key'), readFileSync(join(source, 'platform-key')))
   const put = await run(['restore', file], home)
   expect([put.code, put.err]).toEqual([0, ''])
-  expect(put.out).toMatch(/^Restored the control center of .*: \d+ rows, without telemetry\.\nTokens/)
+  expect(put.out).toMatch(/^Restored the control center as of .*: \d+ rows, without telemetry\.\nTokens/)
   await expectWorks(home, {}, false)
 })
 
-test('restore: it is refused if a control center runs there, if data exists, or if the backup is not of a control center', async () => {
+test('restore: it is rejected if a control center is running there, if data exists, or if the backup is not from a control center', async () => {
   await expect(restoreFrom(backup, source)).rejects.toMatchObject({
     code: 'ERR_PLATFORM_IN_USE',
     message: expect.stringMatching(/^A control center or another restore is using/),
@@ -302,7 +302,7 @@ test('restore: it is refused if a control center runs there, if data exists, or 
   expect(existsSync(at('none'))).toBe(false)
 })
 
-test('restore: after an interrupted one, neither a start nor another restore runs, and both say what to do', async () => {
+test('restore: after an interrupted restore, neither a start nor another restore runs, and both say what to do', async () => {
   const home = at('cut-off')
   mkdirSync(home)
   writeFileSync(join(home, 'restore-unfinished'), '')
@@ -316,7 +316,7 @@ test('restore: after an interrupted one, neither a start nor another restore run
   expect(existsSync(join(home, 'control_center.sqlite'))).toBe(false)
 })
 
-test('backup: it is refused where there is no control center, or where there is a host', async () => {
+test('backup: it is rejected if the folder contains no control center, or a host', async () => {
   const nothing = { code: 'ERR_BACKUP_FAILED', message: expect.stringContaining('nothing to back up') }
   await expect(backUpTo(at('empty.zip'), at('empty'))).rejects.toMatchObject(nothing)
   const host = readSettings({ PLATFORM_HOME: at('host'), PLATFORM_DATABASE_NAME: 'control_center' })
@@ -342,7 +342,7 @@ describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not
     DB_ALPHA_PASSWORD: server.address.password,
   })
 
-  test('a control center moves from its files to the server and back with every row, and works there', async () => {
+  test('a control center can be moved from its files to the server and back with every row, and works there', async () => {
     const home = at('moved')
     await restoreFrom(backup, home, onServer('moved'))
     expect(readdirSync(home).sort()).toEqual(['in-use', 'platform-key'])

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { findBuilderFence } from '../../control-center/pipelines/builder-fence.ts'
 import { temporaryFolder } from '../support/cli.ts'
 
-/** Adds an `unshare` that always fails, like for accounts without the rights to use it. */
+/** Adds an `unshare` that always fails, as the real one does for accounts without the required privileges. */
 function withoutRights(builder: string): string {
   const folder = temporaryFolder()
   onTestFinished(() => folder[Symbol.dispose]())
@@ -23,7 +23,7 @@ function withoutRights(builder: string): string {
 test.each([
   ['has no "unshare"', 'echo "unknown command" >&2; exit 125'],
   ['accepts every command', 'exit 0'],
-  ['prints the name of a network, but not its own', 'echo "net:[x]"'],
+  ['prints the name of a network that is not its own', 'echo "net:[x]"'],
   ['runs the command in our network', 'while [ "$1" != sh ]; do shift; done; exec "$@"'],
 ])('a builder that %s cannot create a separate network', async (_what, script) => {
   expect(await findBuilderFence([withoutRights(script)])).toBeNull()

@@ -7,7 +7,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'inside.example.org': ['192.168.1.7'],
 }
 
-/** Names that are not in the list fail with ENOTFOUND. */
+/** A DNS lookup that fails with ENOTFOUND for names that are not in the list. */
 async function lookUp(name: string) {
   const found = NAMES[name]
   if (found === undefined) throw new Error('ENOTFOUND')
@@ -27,7 +27,7 @@ test.each(['registry.example.org', 'registry.example.org:5000', 'not-found.examp
 test.each([
   ...['127.0.0.1:5000', '[::1]:5000', '169.254.169.254', '10.1.2.3', '[fd00::1]', '0.0.0.0', '[::ffff:127.0.0.1]'],
   ...['both.example.org', 'inside.example.org:443', '2130706433', '0x7f.1', '203.0.114.99'],
-])('a registry on the same machine or in a private network is refused: %s', async (place) => {
+])('a registry on the same machine or in a private network is rejected: %s', async (place) => {
   await expect(needPublic(place, ['other.example.org:443'])).rejects.toMatchObject({
     code: 'ERR_OUTBOUND_PRIVATE',
   })
@@ -40,7 +40,7 @@ test('REGISTRY_ALLOWED_HOSTS lists private registries that can be reached, with 
   await expect(needPublic('127.0.0.1:5001', allowed)).rejects.toThrow('REGISTRY_ALLOWED_HOSTS=127.0.0.1:5001')
 })
 
-test('the registry of an image is the first part of its name if that is a host name', () => {
+test('an image’s registry is the first part of its name if that is a host name', () => {
   const images = ['registry.example.org/a/b:1', '127.0.0.1:5000/a', 'localhost/a', 'debian:12', 'library/debian']
   expect(images.map(registryOfImage)).toEqual(['registry.example.org', '127.0.0.1:5000', 'localhost', null, null])
 })

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/cli.ts'
 const SECRET = 'a-password-of-a-registry'
 const LONGEST = 2000
 
-/** The log lines of a builder that prints this text. */
+/** @returns the log lines of a builder that prints this text */
 async function logOf(text: string, secrets: readonly string[] = [SECRET]): Promise<string[]> {
   using folder = temporaryFolder({ text })
   const lines: string[] = []
@@ -29,7 +29,7 @@ test('builder log: a secret that spans the end of a truncated line is replaced c
   }
 })
 
-test('builder log: no part of a secret appears, however many replacements shorten the line', async () => {
+test('builder log: no part of a secret appears, even if many replacements shorten the line', async () => {
   const [line = ''] = await logOf(`${SECRET.repeat(3000)}\n`)
   expect(line).toMatch(/^\*+$/)
 })
@@ -39,7 +39,7 @@ test('builder log: if one secret contains another, both are replaced', async () 
   expect(lines).toEqual(['***', '***'])
 })
 
-test('builder log: lines of ordinary length are complete', async () => {
+test('builder log: lines of ordinary length are not truncated', async () => {
   const line = 'z'.repeat(LONGEST)
   expect(await logOf(`one ${SECRET}\r\n${line}\nlast`)).toEqual(['one ***', line, 'last'])
 })

@@ -95,7 +95,7 @@ test.each([
   ['2130706433:443', '127.0.0.1:443'],
   ['metadata.example.test:80', 'metadata.example.test:80'],
   ['INSIDE.example.test.:443', 'inside.example.test:443'],
-])('the proxy: %s is refused, and the log says which setting would allow it', async (asked, named) => {
+])('the proxy: %s is rejected, and the log says which setting would allow it', async (asked, named) => {
   const names = { 'metadata.example.test': '169.254.169.254', 'inside.example.test': '192.168.1.7' }
   const { url, said } = await openProxy({ names, allowed: ['inside.example.test:8443'] })
   const statuses = [await connectBy(url, asked), await connectBy(url, asked)].map(({ answer }) => answer.statusCode)
@@ -113,7 +113,7 @@ test('the proxy: a client without its password gets no information; a target wit
   expect([said, asked]).toEqual([[], []])
 })
 
-test('the proxy: an unknown host name is logged; the number of logged refusals is limited', async () => {
+test('the proxy: an unknown host name is logged; the number of logged rejections is limited', async () => {
   const { url, said } = await openProxy()
   expect((await connectBy(url, 'nowhere.example.test:443')).answer.statusCode).toBe(502)
   expect(said).toEqual([
@@ -164,7 +164,7 @@ test('the proxy: all its connections end when the run ends', async () => {
   await expect(connectBy(url, `127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 })
 
-test('the proxy: it uses the proxy of the operator, except for NO_PROXY, and still refuses private hosts', async () => {
+test('the proxy: it uses the operator’s proxy, except for NO_PROXY, and still rejects private hosts', async () => {
   const port = await startEcho()
   const asked: string[] = []
   const upstream = createHttpServer()
@@ -194,7 +194,7 @@ test.each([
   ['099', 502],
   ['600', 600],
 ])(
-  'the proxy: a registry that answers with the status %s does not crash the control center',
+  'the proxy: a registry that responds with the status %s does not crash the control center',
   async (status, expected) => {
     const registry = createServer((socket) => {
       socket.on('error', () => {})

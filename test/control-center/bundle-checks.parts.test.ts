@@ -9,7 +9,7 @@ import { bundleOf } from '../support/zip.ts'
 let checks: BundleChecks | null = null
 afterEach(() => checks?.stop())
 
-test('bundles to compare are read in turn, so that pages that wait hold none in memory', async () => {
+test('bundles are read only when it is their turn to be compared, so that waiting pages hold none in memory', async () => {
   checks = createBundleChecks(createLimits(), { minimum: 0, maximum: 1024 ** 3 })
   const bundle = await bundleOf({ name: 'shop' })
   const gate = Promise.withResolvers<void>()
@@ -28,7 +28,7 @@ test('bundles to compare are read in turn, so that pages that wait hold none in 
   expect(reads).toBe(11)
 })
 
-test('a rollout whose version was deleted while its turn came says so, and one without a turn says busy', async () => {
+test('a rollout says so if its version was deleted while it waited for its comparison, or if the queue is full', async () => {
   const from = { sha256: 'a'.repeat(64), version: '1.0.0' }
   const wanted = { organisation: 'acme', package: 'shop', sha256: 'b'.repeat(64), version: '2.0.0' }
   const stored = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LoadedCenter, startLoadedCenter } from '../support/center-load.ts'
 
-/* The short form of `npm run long -- center-load`. */
+/* A shorter version of `npm run long -- center-load`. */
 
 let loaded: LoadedCenter
 beforeAll(async () => {

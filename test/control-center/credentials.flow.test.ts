@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => center?.stop())
 
-describe('remote environment tokens', () => {
+describe('tokens for remote environments', () => {
   const all = 'organisations/acme/environments/plant/tokens'
   beforeAll(async () => {
     await center.parts.environments.create((await center.parts.organisations.find('acme'))?.id ?? '', {
@@ -130,7 +130,7 @@ describe('registries', () => {
     expect((await center.api('PUT', `${all}/unknown`, WANTED)).status).toBe(404)
   })
 
-  test('deleting a registry deletes its keys', async () => {
+  test('deleting a registry deletes its stored keys', async () => {
     const { id } = (await center.api('POST', all, { ...WANTED, name: 'Deleted' })).body
     expect((await center.api('DELETE', `${all}/${id}`)).status).toBe(204)
     expect((await center.api('DELETE', `${all}/${id}`)).status).toBe(404)
@@ -150,7 +150,7 @@ describe('registries', () => {
     ['accessKeyId', `${'A'.repeat(20)}\nX`],
     ['secretAccessKey', 'with a space in between'],
     ['name', ''],
-  ])('refused: %s %s', async (field, value) => {
+  ])('an invalid value is rejected: %s %s', async (field, value) => {
     const answer = await center.api('POST', all, { ...WANTED, name: 'Refused', [field]: value })
     expect([answer.status, answer.body.detail.includes(field)]).toEqual([422, true])
     expect(answer.text).not.toContain(WANTED.secretAccessKey)
@@ -184,13 +184,13 @@ describe('registries other than Amazon', () => {
     [{ username: 'some:body', password: 'x' }, /without spaces or colons/],
     [{ username: 'somebody', password: 'x', region: 'eu-west-1' }, /is not an Amazon ECR registry/],
     [{ username: 'somebody', password: 'with\u0000null' }, /password/],
-  ])('refused: %j', async (keys, why) => {
+  ])('is rejected: %j', async (keys, why) => {
     const answer = await center.api('POST', all, { name: 'Refused', host: 'ghcr.io', namespace: 'acme', ...keys })
     expect([answer.status, answer.body.detail]).toEqual([422, expect.stringMatching(why)])
   })
 })
 
-test('the page shows the commands to start a Satellite, and the key to pin', async () => {
+test('the page shows the commands that start a Satellite, and the key to pin', async () => {
   const browser = await signInToCenter(center)
   const { text } = await browser.get('/o/acme/credentials')
   expect(text).toContain('-e ENVIRONMENT=onprem')

@@ -22,7 +22,7 @@ async function report(environment: string, ago: number, health: string | null) {
   return last_seen_at
 }
 
-test('an environment has type, state and solutions, and is never connected until a Satellite reports', async () => {
+test('an environment has a type, a state and solutions, and counts as never connected until a Satellite reports', async () => {
   const { id } = await center.environment('one')
   expect((await center.api('GET', `${all}/one`)).body).toEqual({
     name: 'one',
@@ -84,7 +84,7 @@ test('a Satellite without a report for two minutes is disconnected; an invalid h
   expect((await browser.get('/o/acme/environments/away')).text).toContain('Disconnected')
 })
 
-test('solutions are added and removed by name', async () => {
+test('solutions can be added and removed by name', async () => {
   await center.environment('shops')
   const at = (name: string) => `${all}/shops/solutions/${name}`
   for (const name of ['shop', 'crm', 'shop']) expect((await center.api('PUT', at(name))).status).toBe(204)
@@ -119,7 +119,7 @@ test('deleting an environment requires its name, and deletes its tokens and stat
   expect(await db.selectFrom('environment_states').selectAll().where('environment', '=', id).execute()).toEqual([])
 })
 
-test('an environment of another organisation is not found', async () => {
+test('another organisation’s environment is not found', async () => {
   const uid = await center.account('neighbour@example.org')
   await center.parts.organisations.create({ name: 'neighbours', title: 'Neighbours' }, uid)
   await center.environment('mine')
@@ -130,7 +130,7 @@ test('an environment of another organisation is not found', async () => {
   expect((await center.api('POST', `${path}/tokens`, { name: 'x' }, token)).status).toBe(404)
 })
 
-test('a viewer sees environments, but neither tokens nor actions that change them', async () => {
+test('a viewer sees environments, but neither their tokens nor actions that change them', async () => {
   await center.environment('seen')
   const uid = await center.account('viewer@example.org')
   const acme = await center.parts.organisations.find('acme')

@@ -7,13 +7,13 @@ const doneOf = (progress: Partial<typeof NOTHING>) =>
     .filter(({ isDone }) => isDone)
     .map(({ name }) => name)
 
-test('each step is done by what the organisation has, in any order', () => {
+test('a step is done if the organisation has what it creates, in any order', () => {
   expect(doneOf({})).toEqual([])
   expect(doneOf({ environments: 1, packages: 2 })).toEqual(['environment', 'package'])
   expect(doneOf({ environments: 1, tokens: 1 })).toEqual(['environment', 'token'])
 })
 
-test('a Satellite that has connected had a token, even if the token was revoked since', () => {
+test('if a Satellite has connected, the token step is done, even if the token has been revoked', () => {
   expect(doneOf({ environments: 1, connected: 1 })).toEqual(['environment', 'token', 'satellite'])
 })
 

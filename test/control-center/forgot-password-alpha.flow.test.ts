@@ -18,7 +18,7 @@ describe.skipIf(postgresPath === undefined)('links for a new password on Postgre
     await server?.stop()
   })
 
-  test('if several requests use one link at the same time, one of them sets the password', async () => {
+  test('if several requests use a link at the same time, only one of them sets the password', async () => {
     const { passwordLinks, users } = center.parts
     const username = 'race@example.org'
     const uid = await center.account(username)
@@ -31,7 +31,7 @@ describe.skipIf(postgresPath === undefined)('links for a new password on Postgre
     expect(await passwordLinks.find(token)).toBeNull()
   })
 
-  test('a refused password does not use up the link; the fourth link in an hour is refused', async () => {
+  test('a rejected password does not use up the link; the fourth link in an hour is rejected', async () => {
     const { passwordLinks } = center.parts
     const uid = await center.account('again@example.org')
     const token = (await passwordLinks.create(uid)) ?? ''

@@ -5,8 +5,8 @@ test('words of a log line: case and accents are removed', () => {
   expect(wordsOf('Das CAFÉ ist zu: 10.0.0.7')).toEqual(['das', 'cafe', 'ist', 'zu', '10', '0', '7'])
 })
 
-test('words of a log line: a text whose characters expand to 18 each is indexed only up to three times its length', () => {
-  // The ligature expands to 18 characters, so 1000 of them exceed the limit and the needle is not reached.
+test('words of a log line: if each character expands to 18, text is indexed only up to three times its length', () => {
+  // Each ligature expands to 18 characters, so 1000 of them exceed the limit, and the word after them is not indexed.
   expect(wordsOf(`${'\ufdfa'.repeat(1000)} needle`)).not.toContain('needle')
   expect(wordsOf(`${'\ufdfa'.repeat(100)} needle ${' .'.repeat(1000)}`)).toContain('needle')
 })

@@ -42,7 +42,7 @@ describe('a design', () => {
     expect(renderDesign(FIRST_DESIGN, null).template).not.toContain('forgot')
   })
 
-  test('texts are those of the language, then the default ones, then those of the platform', () => {
+  test('texts are taken from the language, then from the defaults, then from the platform', () => {
     const design = designed({
       texts: { default: { title: 'Welcome', intro: 'Hello' }, nl: { title: 'Welkom', forgot: 'Kwijt?' } },
     })
@@ -54,7 +54,7 @@ describe('a design', () => {
     expect(pageOf(design, 'fr')).not.toMatch(/![a-z.]+!/)
   })
 
-  test('additional fields have labels and choices in the language', () => {
+  test('additional fields have labels and choices in the user’s language', () => {
     const fields = [
       { name: 'custom_code', type: 'text', required: true, labels: { default: 'Code', de: 'Kürzel' } },
       {
@@ -90,7 +90,7 @@ describe('a design', () => {
       fields: [{ ...fields[0], labels: { default: 'T' }, options: [{ value: 'a', labels: { default: 'T' } }] }],
     })
     const hostile = designed({ logo: PIXEL, texts: { default: texts }, fields })
-    // The markup is identical; the hostile text is only in the text tables.
+    // The markup is identical. The malicious text is only in the text tables.
     expect(renderDesign(hostile, FORGOT).template).toBe(renderDesign(plain, FORGOT).template)
     const tagsOf = (html: string) => html.replace(/<(script|style)[^>]*>.*?<\/\1>/gs, '').match(/<[a-z/!][^\s>]*/gi)
     expect(tagsOf(pageOf(hostile))).toEqual(tagsOf(pageOf(plain)))
@@ -127,11 +127,11 @@ describe('a design', () => {
     ],
     [{ texts: { xx: {} } }, 'xx'],
     [{ css: 'body{}' }, 'css'],
-  ])('%j is refused', (more, what) => {
+  ])('%j is rejected', (more, what) => {
     expect(faultsOf(more)?.join()).toContain(what)
   })
 
-  test('a logo of the maximum size fits, and one byte more does not', () => {
+  test('a logo of the maximum size is accepted, and one byte more is rejected', () => {
     const start = Buffer.from('89504e470d0a1a0a', 'hex')
     const logoOf = (size: number) =>
       `data:image/png;base64,${Buffer.concat([start, Buffer.alloc(size - start.length)]).toString('base64')}`
@@ -139,7 +139,7 @@ describe('a design', () => {
     expect(faultsOf({ logo: logoOf(LARGEST_LOGO + 1) })?.join()).toContain('160000 are allowed')
   })
 
-  test('colors with too little contrast are refused, with the contrast', () => {
+  test('colors with too little contrast are rejected, and the error contains the contrast', () => {
     const light = { background: '#ffffff', text: '#777777', accent: '#ffcc00' }
     expect(faultsOf({ colours: { light, dark: null } })).toEqual([
       'colours.light.text has a contrast ratio of 4.47 against the background; at least 4.5 is required (WCAG AA)',
@@ -175,7 +175,7 @@ describe('publishing', () => {
       headers: { authorization: `Bearer ${token}`, ...(etag === undefined ? {} : { 'if-none-match': etag }) },
     })
 
-  test('a Satellite gets the pages of its solutions, and no content while a page is unchanged', async () => {
+  test('a Satellite gets its solutions’ pages, and no content while a page is unchanged', async () => {
     const first = await fetched()
     expect(first.status).toBe(200)
     LoginPageAnswer.parse(JSON.parse(first.text))
@@ -189,7 +189,7 @@ describe('publishing', () => {
     expect((await fetched(undefined, (await center.environment('other')).token)).status).toBe(404)
   })
 
-  test('publishing does not overwrite a version that was published in the meantime', async () => {
+  test('publishing a design does not overwrite a version that was published in the meantime', async () => {
     const { number } = (await center.api('GET', PAGE)).body
     expect((await center.api('PUT', PAGE, { design: titled('one'), base: number })).status).toBe(201)
     const late = await center.api('PUT', PAGE, { design: titled('two'), base: number })
@@ -197,7 +197,7 @@ describe('publishing', () => {
     expect((await center.api('PUT', PAGE, { design: { ...titled('x'), css: '' } })).status).toBe(422)
   })
 
-  test('the last ten versions are kept, and each can be used again', async () => {
+  test('the last ten versions are kept, and each of them can be restored', async () => {
     for (let at = 0; at < 12; at++) await center.api('PUT', PAGE, { design: titled(`design ${at}`) })
     const { number, history } = (await center.api('GET', PAGE)).body
     expect(history.map((one: { number: number }) => one.number)).toEqual(
@@ -209,7 +209,7 @@ describe('publishing', () => {
     expect((await center.api('POST', `${PAGE}/versions/x/use`)).status).toBe(422)
   })
 
-  test('a draft is shown only to its author, in a frame of the page', async () => {
+  test('a draft is shown only to its author, in a frame on the page', async () => {
     const browser = await signInToCenter(center)
     const published = (await center.api('GET', PAGE)).body.number
     expect((await browser.api('PUT', `${PAGE}/draft`, { design: titled('my draft') })).status).toBe(204)

@@ -74,38 +74,44 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     expect(line?.attributes).toEqual({ colour: 'purple' })
   })
 
-  test.each([undefined, 'word'])('level, solution and time are filters, with the words %j', async (words) => {
-    const shop = { 'solhost.solution': 'shop' }
-    const environment = await environmentWith(
-      { message: 'word debug', severity: 5 },
-      { message: 'word warn', severity: 13, labels: shop },
-      { message: 'word error', severity: 17 },
-      { message: 'word old', severity: 17, time: telemetry.time - DAY },
-    )
-    const filter = { environments: [environment], words }
-    expect(await messages({ ...filter, level: 'warn' })).toEqual(['word old', 'word error', 'word warn'])
-    expect(await messages({ ...filter, solution: 'shop' })).toEqual(['word warn'])
-    expect(await messages({ ...filter, level: 'error', from: telemetry.time - 1000 })).toEqual(['word error'])
-    expect(await messages({ ...filter, to: telemetry.time - 1000 })).toEqual(['word old'])
-  })
-
-  test.each([undefined, 'page'])('pages continue where the previous one ended, with the words %j', async (words) => {
-    const all = Array.from({ length: 25 }, (_, index) => `page ${index}`)
-    const environment = await environmentWith(...all)
-    const found: string[] = []
-    for (let before: number | undefined; ; ) {
-      const lines = await telemetry.logs.read(
-        { environments: [environment], words },
-        { limit: 10, ...(before === undefined ? {} : { before }) },
+  test.each([undefined, 'word'])(
+    'results can be filtered by level, solution and time, with the words %j',
+    async (words) => {
+      const shop = { 'solhost.solution': 'shop' }
+      const environment = await environmentWith(
+        { message: 'word debug', severity: 5 },
+        { message: 'word warn', severity: 13, labels: shop },
+        { message: 'word error', severity: 17 },
+        { message: 'word old', severity: 17, time: telemetry.time - DAY },
       )
-      if (lines.length === 0) break
-      found.push(...lines.map(({ message }) => message))
-      before = lines.at(-1)?.id
-    }
-    expect(found.toReversed()).toEqual(all)
-  })
+      const filter = { environments: [environment], words }
+      expect(await messages({ ...filter, level: 'warn' })).toEqual(['word old', 'word error', 'word warn'])
+      expect(await messages({ ...filter, solution: 'shop' })).toEqual(['word warn'])
+      expect(await messages({ ...filter, level: 'error', from: telemetry.time - 1000 })).toEqual(['word error'])
+      expect(await messages({ ...filter, to: telemetry.time - 1000 })).toEqual(['word old'])
+    },
+  )
 
-  test('lines of several environments form one list, without those of others', async () => {
+  test.each([undefined, 'page'])(
+    'each page continues where the previous one ended, with the words %j',
+    async (words) => {
+      const all = Array.from({ length: 25 }, (_, index) => `page ${index}`)
+      const environment = await environmentWith(...all)
+      const found: string[] = []
+      for (let before: number | undefined; ; ) {
+        const lines = await telemetry.logs.read(
+          { environments: [environment], words },
+          { limit: 10, ...(before === undefined ? {} : { before }) },
+        )
+        if (lines.length === 0) break
+        found.push(...lines.map(({ message }) => message))
+        before = lines.at(-1)?.id
+      }
+      expect(found.toReversed()).toEqual(all)
+    },
+  )
+
+  test('lines from the selected environments are merged into one list', async () => {
     const [one, other, foreign] = [
       await environmentWith('mine a'),
       await environmentWith('mine b'),
@@ -139,7 +145,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     ])
   })
 
-  test('expired lines and their words are removed; over its size limit an environment loses its oldest lines', async () => {
+  test('expired lines and their words are removed; if an environment exceeds its size limit, its oldest lines are removed', async () => {
     const old = await environmentWith({ message: 'ancient', time: telemetry.time - 40 * DAY }, 'recent')
     const long = 'x'.repeat(2000)
     const large = await environmentWith(...Array.from({ length: 100 }, (_, index) => `line${index} ${long}`))
@@ -177,7 +183,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     { trace: 'b'.repeat(32), span: '4'.repeat(16), name: 'GET /', start, duration: 5 },
   ]
 
-  test('slow and failed requests are found with their spans nested', async () => {
+  test('slow and failed requests are found, with nested spans', async () => {
     const environment = `traces-${++number}`
     await telemetry.tell(environment, 'traces', host.spans(spans(telemetry.time)))
     const filter = { environments: [environment], from: telemetry.time - 1000, limit: 10 }
@@ -203,7 +209,7 @@ function testLogs(open: (properties: Record<string, string>) => Promise<TestTele
     expect(await telemetry.traces.find(['others'], trace)).toBeNull()
   })
 
-  test('spans with circular parents are shown', async () => {
+  test('spans whose parents form a cycle are shown', async () => {
     const environment = `traces-${++number}`
     const circle = 'c'.repeat(32)
     const [one, other] = ['5'.repeat(16), '6'.repeat(16)]
@@ -260,7 +266,7 @@ describe.skipIf(postgresPath === undefined)('logs and traces in PostgreSQL', () 
     await telemetry.stop()
   })
 
-  test('lines that two control centers remove at the same time are counted once', async () => {
+  test('if two control centers remove lines at the same time, each line is counted once', async () => {
     const open = () => openTestTelemetry(sharedProperties('alpha', server))
     const [one, other] = [await open(), await open()]
     const lines = Array.from({ length: 900 }, () => ({ message: 'x', time: one.time - 40 * DAY }))

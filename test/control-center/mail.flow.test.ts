@@ -38,7 +38,7 @@ const LETTER = { to: 'anna@example.org', subject: 'Grüße', text: 'Hello\nÄnna
 const PLAIN = { host: '127.0.0.1', tls: 'none', account: null, from: { name: '', address: 'a@example.org' } } as const
 
 describe('settings', () => {
-  test('a mail server requires a sender, and both must be valid', () => {
+  test('if a mail server is set, a sender is required, and both must be valid', () => {
     expect(settingsOf({}).mail).toBeNull()
     expect(() => settingsOf({ SMTP_URL: 'smtp://mail.example.org' })).toThrow(/MAIL_FROM must be .* is empty/)
     expect(() => settingsOf({ SMTP_URL: 'https://mail.example.org', MAIL_FROM: 'a@example.org' })).toThrow(/SMTP_URL/)
@@ -59,7 +59,7 @@ describe('settings', () => {
     expect(tlsOf('smtp://127.0.0.1:2525')).toMatchObject({ port: 2525, tls: 'none' })
   })
 
-  test('no message contains the password of the mail server', () => {
+  test('no message contains the mail server’s password', () => {
     const wrong = () => settingsOf({ SMTP_URL: 'smtp://user:hunter2@', MAIL_FROM: 'a@example.org' })
     expect(wrong).toThrow(/SMTP_URL/)
     expect(wrong).not.toThrow(/hunter2/)
@@ -67,14 +67,14 @@ describe('settings', () => {
 })
 
 describe('handing over', () => {
-  test('a mail arrives as it was written, from and to the right addresses', async () => {
+  test('a mail arrives unchanged, with the correct sender and recipient', async () => {
     const server = closing(await startMailServer({ user: 'center', password: 'secret' }))
     expect(await handOverTo(server.url)(LETTER)).toEqual({ outcome: 'sent' })
     expect(server.mails).toMatchObject([{ from: 'no-reply@example.org', to: ['anna@example.org'], text: LETTER.text }])
     expect(server.mails[0]?.raw).toContain('From: Acme <no-reply@example.org>')
   })
 
-  test('text that looks like more headers or addresses remains one subject to one address', async () => {
+  test('text that looks like additional headers or addresses stays a single subject or address', async () => {
     const server = closing(await startMailServer())
     await handOverTo(server.url)({ ...LETTER, subject: 'x\r\nBcc: eve@example.org\r\n\r\nbody' })
     expect(server.mails[0]?.to).toEqual(['anna@example.org'])
@@ -84,7 +84,7 @@ describe('handing over', () => {
   test.each<[string, number, HandedOver['outcome']]>([
     ['permanently', 550, 'refused'],
     ['temporarily', 451, 'failed'],
-  ])('a mail server that refuses the address %s', async (_case, responseCode, outcome) => {
+  ])('a mail server rejects the address %s', async (_case, responseCode, outcome) => {
     const server = closing(
       await startMailServer({
         onRcptTo: (_address, _session, done) => done(Object.assign(new Error('no'), { responseCode })),
@@ -93,20 +93,20 @@ describe('handing over', () => {
     expect(await handOverTo(server.url)(LETTER)).toMatchObject({ outcome })
   })
 
-  test('a wrong password for the mail server does not count as a refusal of the mail', async () => {
+  test('if the mail server rejects the password, the mail does not count as rejected', async () => {
     const server = closing(await startMailServer({ user: 'center', password: 'other' }))
     const answer = await handOverTo(server.url.replace('other', 'wrong'))(LETTER)
     expect(answer).toMatchObject({ outcome: 'failed' })
     expect(JSON.stringify(answer)).not.toContain('wrong')
   })
 
-  test('a mail server that is down is a failure', async () => {
+  test('if the mail server is down, the attempt counts as failed', async () => {
     const server = await startMailServer()
     await server.stop()
     expect(await handOverTo(server.url)(LETTER)).toMatchObject({ outcome: 'failed' })
   })
 
-  test('a server that never greets blocks the queue only until a time limit', async () => {
+  test('a server that never sends a greeting blocks the queue only until a time limit', async () => {
     const server = closing(await listenSilently())
     const answer = createHandOver({ ...PLAIN, port: server.port }, { connect: 200, answer: 200, all: 1000 })(LETTER)
     expect(await answer).toMatchObject({ outcome: 'failed' })
@@ -122,7 +122,7 @@ describe('handing over', () => {
 let clock = 1_000_000
 const now = () => clock
 
-/** Opens a separate database; `queue` creates a mail queue on it. */
+/** Opens a separate database. `queue` creates a mail queue in it. */
 async function database(properties: Record<string, string> = {}) {
   const home = mkdtempSync(join(tmpdir(), 'mail-test-'))
   const db = await openCenterDatabase({ ...settingsOf(properties), home })
@@ -158,7 +158,7 @@ function testShares(properties: () => Record<string, string>): void {
   const of = (organisation: string, askedBy: 'member' | 'anybody' = 'member') => ({ organisation, askedBy })
   const to = (name: string) => ({ ...LETTER, to: `${name}@example.org` })
 
-  test('organisations take turns: one with a single mail does not wait for thousands of another', async () => {
+  test('mails of different organisations alternate: an organisation with one mail does not wait for another’s thousands', async () => {
     const { queue } = await database(properties())
     const sent: string[] = []
     const mail = queue(async (letter) => {
@@ -202,7 +202,7 @@ function testShares(properties: () => Record<string, string>): void {
     await mail.send(LETTER, of('acme'))
   })
 
-  test('mails sent at the same time are all counted', async () => {
+  test('all mails that are sent at the same time are counted', async () => {
     const { queue, waiting } = await database(properties())
     const mail = queue(async () => ({ outcome: 'sent' }), 5)
     const all = await Promise.allSettled(Array.from({ length: 12 }, () => mail.send(LETTER, of('acme'))))
@@ -210,7 +210,7 @@ function testShares(properties: () => Record<string, string>): void {
     expect(await waiting()).toHaveLength(5)
   })
 
-  test('up to a thousand mails per organisation can wait, independently of other organisations', async () => {
+  test('each organisation can queue up to 1,000 mails, independently of others', async () => {
     const { queue, fill } = await database(properties())
     const mail = queue(async () => ({ outcome: 'failed', reason: 'away' }), 5000)
     await fill('acme', 999)
@@ -248,7 +248,7 @@ describe('the queue', () => {
     expect(await waiting()).toEqual([])
   })
 
-  test('a mail that is permanently refused, or has failed for three days, is dropped with a log line', async () => {
+  test('a mail that is permanently rejected, or has failed for three days, is dropped with a log line', async () => {
     const { queue, waiting, lines } = await database()
     const answers: HandedOver[] = [
       { outcome: 'refused', reason: '550 at RCPT TO' },
@@ -282,7 +282,7 @@ describe('the queue', () => {
     expect(sent).toBe(1)
   })
 
-  test('stopping waits for mails that are being sent, not for all that are queued', async () => {
+  test('stopping waits for mails that are being sent, but not for those that are queued', async () => {
     const { queue, waiting, lines } = await database()
     const handedOver = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<HandedOver>()
@@ -309,7 +309,7 @@ describe('the queue', () => {
     const first = await startTestCenter(properties, { home })
     await first.parts.mail.send(LETTER)
     await first.stop()
-    // Make the mail due now.
+    // Makes the mail due now.
     const db = await openCenterDatabase({ ...settingsOf({}), home })
     expect((await db.updateTable('mails').set({ next_at: 0 }).executeTakeFirst()).numUpdatedRows).toBe(1n)
     await db.destroy()
@@ -319,9 +319,9 @@ describe('the queue', () => {
   })
 })
 
-describe('shares in the embedded database', () => testShares(() => ({})))
+describe('fair use of the mail queue, in the embedded database', () => testShares(() => ({})))
 
-describe.skipIf(postgresPath === undefined)('shares in PostgreSQL', () => {
+describe.skipIf(postgresPath === undefined)('fair use of the mail queue, in PostgreSQL', () => {
   let server: TestServer
   let number = 0
   beforeAll(async () => {

@@ -23,7 +23,7 @@ describe.skipIf(postgresPath === undefined)('members, environments and credentia
   const invite = (email: string, role: 'owner' | 'viewer', organisation = acme) =>
     center.parts.invitations.create(organisation, { email, role, invitedBy: 'test' })
 
-  test('if the two last owners remove each other at the same time, one remains an owner', async () => {
+  test('if the last two owners remove each other at the same time, one remains an owner', async () => {
     const { organisations, invitations } = center.parts
     const [first, second] = [await center.account('first@example.org'), await center.account('second@example.org')]
     for (let round = 0; round < 20; round++) {
@@ -39,7 +39,7 @@ describe.skipIf(postgresPath === undefined)('members, environments and credentia
     }
   })
 
-  test('if several people accept one invitation at the same time, one joins', async () => {
+  test('if several people accept an invitation at the same time, only one joins', async () => {
     const { organisations, invitations } = center.parts
     const names = ['one', 'two', 'three', 'four'].map((name) => `${name}@example.org`)
     const uids = await Promise.all(names.map(center.account))
@@ -50,7 +50,7 @@ describe.skipIf(postgresPath === undefined)('members, environments and credentia
     expect(members).toHaveLength(1)
   })
 
-  test('environments with tokens and solutions, and registries, are created, changed and deleted', async () => {
+  test('environments with tokens and solutions, and registries, can be created, changed and deleted', async () => {
     const path = 'organisations/acme/environments/plant'
     await center.environment('plant')
     expect((await center.api('PUT', `${path}/solutions/shop`)).status).toBe(204)
@@ -72,7 +72,7 @@ describe.skipIf(postgresPath === undefined)('members, environments and credentia
     expect((await center.api('DELETE', at)).status).toBe(204)
   })
 
-  test('activity is read in pages and can be filtered', async () => {
+  test('activity can be read in pages and filtered', async () => {
     const { body } = await center.api('GET', 'organisations/acme/activity?limit=1&action=registry-create')
     expect(body).toMatchObject({ items: [{ action: 'registry-create', subject: 'Other' }], next: expect.any(String) })
   })

@@ -13,7 +13,7 @@ afterAll(async () => {
   await mail?.stop()
 })
 
-test('if mail is set up, an invitation is sent in the language of the inviting owner', async () => {
+test('if email is configured, an invitation is sent in the inviting owner’s language', async () => {
   const browser = await signInToCenter(center)
   const wanted = { email: 'anna@example.org', role: 'developer' }
   const dutch = { 'accept-language': 'nl-BE' }
@@ -25,17 +25,17 @@ test('if mail is set up, an invitation is sent in the language of the inviting o
   expect(body.link).toBeUndefined()
   expect(linkOf(mail)).toContain(`${center.url}/invitation#token=`)
   expect((await browser.get('/o/acme/members')).text).toContain(
-    'The invitation is sent by mail. Its link can be used once and expires in 7 days.',
+    'The invitation is sent by email. Its link can be used once and expires in 7 days.',
   )
 })
 
-test('a title of several lines, which could pass for more of the mail, is refused', async () => {
+test('a title with several lines, which could look like part of the mail’s text, is rejected', async () => {
   for (const title of ['Acme\r\nBcc: b@example.org', 'Acme\u2028now']) {
     expect((await center.api('PATCH', 'organisations/acme', { title })).status).toBe(422)
   }
 })
 
-test('an organisation over its hourly mail limit gets neither an invitation nor its link', async () => {
+test('if an organisation is over its hourly mail limit, no invitation is created and no link is shown', async () => {
   const few = await startTestCenter({ SMTP_URL: mail.url, MAIL_FROM: 'no-reply@example.org', MAILS_HOURLY: '2' })
   try {
     const invite = (email: string) =>

@@ -42,7 +42,7 @@ function postInvitation(fields: Record<string, string>, cookie = '') {
 const tokenOf = (link: string) => new URLSearchParams(new URL(link).hash.slice(1)).get('token') ?? ''
 
 describe('organisation', () => {
-  test('members can read its title, and owners can change it', async () => {
+  test('members can read the organisation’s title, and owners can change it', async () => {
     const { name, api, page } = await newOrganisation()
     expect((await api('GET', '')).body).toEqual({ name, title: expect.stringMatching(/^Organisation/), role: 'owner' })
     expect((await api('PATCH', '', { title: 'New <b>title</b>' })).body.title).toBe('New <b>title</b>')
@@ -52,7 +52,7 @@ describe('organisation', () => {
 })
 
 describe('members', () => {
-  test('are listed with name, role and the date they joined', async () => {
+  test('members are listed with name, role and the date they joined', async () => {
     const organisation = await newOrganisation()
     const uid = await join(organisation, 'lists@example.org', 'viewer')
     expect((await organisation.api('GET', '/members')).body.items).toEqual([
@@ -87,7 +87,7 @@ describe('members', () => {
     expect((await organisation.api('DELETE', `/members/${other}`)).status).toBe(404)
   })
 
-  test('the last owner cannot be removed or lose the role', async () => {
+  test('the last owner cannot be removed and cannot lose the role', async () => {
     const { api, uid } = await newOrganisation()
     for (const refused of [
       await api('PATCH', `/members/${uid}`, { role: 'viewer' }),
@@ -98,7 +98,7 @@ describe('members', () => {
     expect((await api('GET', '/members')).body.items).toMatchObject([{ uid, role: 'owner' }])
   })
 
-  test('if the two last owners remove each other at the same time, one remains', async () => {
+  test('if the last two owners remove each other at the same time, one remains', async () => {
     const organisation = await newOrganisation()
     const other = await join(organisation, 'second-owner@example.org', 'owner')
     const { organisations } = center.parts
@@ -113,7 +113,7 @@ describe('members', () => {
 })
 
 describe('invitations', () => {
-  test('an invited person creates an account with the link and joins; the link works once', async () => {
+  test('an invited person can create an account with the link and join; the link works once', async () => {
     const { name, api } = await newOrganisation()
     const invited = await api('POST', '/invitations', { email: 'Invited@Example.org', role: 'developer' })
     expect([invited.status, invited.body]).toMatchObject([
@@ -134,14 +134,14 @@ describe('invitations', () => {
     expect((await api('GET', '/invitations')).body.items).toEqual([])
   })
 
-  test('a person with an account accepts with its password, or while signed in', async () => {
+  test('a person with an account can accept with its password, or while signed in', async () => {
     const { name, api } = await newOrganisation()
     await center.account('has@example.org')
     const invite = async (email: string) => (await api('POST', '/invitations', { email, role: 'viewer' })).body.link
     const token = tokenOf(await invite('has@example.org'))
     expect((await postInvitation({ token })).text).toContain('This address already has an account.')
     expect((await postInvitation({ token, as: 'existing', password: 'wrong' })).status).toBe(401)
-    // The password can't be bypassed: an existing account is not created again.
+    // The form for new accounts can't be used to bypass an existing account's password.
     expect((await postInvitation({ token, as: 'new', password: 'another long password' })).status).toBe(422)
     expect((await postInvitation({ token, as: 'existing', password: CENTER_PASSWORD })).status).toBe(303)
 
@@ -182,14 +182,14 @@ describe('invitations', () => {
   })
 
   test.each(['no address', 'a@b@c', 'a@example.org, b@example.org', 'x <a@example.org>', ''])(
-    'an invalid address is refused: %s',
+    'an invalid address is rejected: %s',
     async (email) => {
       const answer = await center.api('POST', 'organisations/acme/invitations', { email, role: 'viewer' })
       expect(answer.status).toBe(422)
     },
   )
 
-  test('a member cannot be invited again, and the token is in neither database, log nor activity', async () => {
+  test('a member cannot be invited again, and the token is not in the database, the log or the activity list', async () => {
     const again = await center.api('POST', 'organisations/acme/invitations', { email: OWNER, role: 'viewer' })
     expect([again.status, again.body.code]).toEqual([409, 'ERR_NAME_EXISTS'])
     const wanted = { email: 'secret@example.org', role: 'viewer' }
@@ -203,7 +203,7 @@ describe('invitations', () => {
       expect(text).not.toContain(token)
   })
 
-  test('a form of another origin cannot accept an invitation', async () => {
+  test('a form from another origin cannot accept an invitation', async () => {
     const answer = await ask(`${center.url}/invitation`, {
       method: 'POST',
       headers: { ...NAVIGATION, 'sec-fetch-site': 'cross-site', 'content-type': 'application/x-www-form-urlencoded' },
@@ -214,7 +214,7 @@ describe('invitations', () => {
 })
 
 describe('activity', () => {
-  test('it is sorted newest first, in pages, and filtered by actor, action and outcome', async () => {
+  test('activity is sorted newest first, split into pages, and can be filtered by actor, action and outcome', async () => {
     const { api, username } = await newOrganisation()
     for (const title of ['One', 'Two', 'Three']) await api('PATCH', '', { title })
     const first = (await api('GET', '/activity?limit=2')).body
@@ -229,7 +229,7 @@ describe('activity', () => {
     expect((await api('GET', '/activity?limit=0')).status).toBe(422)
   })
 
-  test('an API token is shown with its actor ID and name, even after it is deleted', async () => {
+  test('in the activity list, an API token has its actor ID and name, even after it is deleted', async () => {
     const { api } = await newOrganisation()
     const wanted = { name: 'deploys', role: 'developer' }
     const { id } = (await api('POST', '/access-tokens', wanted)).body
@@ -243,7 +243,7 @@ describe('activity', () => {
     ])
   })
 
-  test('its page shows and filters the same entries', async () => {
+  test('the activity page shows and filters the same entries as the API', async () => {
     const { api, page } = await newOrganisation()
     await api('PATCH', '', { title: 'Seen' })
     await api('DELETE', '/access-tokens/none')
@@ -277,7 +277,7 @@ test.each(['members', 'invitations', 'access-tokens', 'activity', 'registries'])
 )
 
 describe('API tokens', () => {
-  test('a token is created, shown once, used, and stops working as soon as it is revoked', async () => {
+  test('a token can be created, is shown once, and stops working as soon as it is revoked', async () => {
     const { name, api, page } = await newOrganisation()
     const expiresAt = Date.now() + 86_400_000
     const made = (await api('POST', '/access-tokens', { name: 'build', role: 'viewer', expiresAt })).body

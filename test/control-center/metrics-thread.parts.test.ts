@@ -27,7 +27,7 @@ test('a failed transaction is rolled back, and the connection keeps working', as
   await db.destroy()
 })
 
-test('if a thread ended, the next query starts a new one', async () => {
+test('if the thread has ended, the next query starts a new one', async () => {
   const file = join(folder, 'later.sqlite')
   const db = new Kysely<{ one: { id: number } }>({ dialect: threadDialect({ file, readOnly: true }) })
   await expect(sql`select 1`.execute(db)).rejects.toThrow(/unable to open/)

@@ -26,7 +26,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
   const total = (found: Figures, key: string, name: string) =>
     valuesOf(found, key, name).reduce<number>((sum, value) => sum + (value ?? 0), 0)
 
-  test('a counter is the sum of its increments', async () => {
+  test('a counter’s value is the sum of its increments', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time - 60_000)
     for (const count of [3, 0, 4]) {
@@ -39,7 +39,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment, '30d'), 'logins', 'ok')).toBe(7)
   })
 
-  test('the counter of a restarted process starts at zero again', async () => {
+  test('a restarted process’s counter starts at zero again', async () => {
     const environment = fresh()
     for (const count of [5, 2]) {
       const host = new SimulatedHost(telemetry.time)
@@ -50,7 +50,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(7)
   })
 
-  test('counts from before the first report of a process are not attributed to the present', async () => {
+  test('what a process counted before its first report is not attributed to the present', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time - 86_400_000)
     host.add('solhost_logins_total', LOGIN, 1000)
@@ -73,7 +73,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(5)
   })
 
-  test('a gauge is the maximum and the last value over time, summed over processes', async () => {
+  test('for a gauge, the maximum and the last value over time are returned, summed over processes', async () => {
     const environment = fresh()
     telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
     const [one, other] = [new SimulatedHost(telemetry.time), new SimulatedHost(telemetry.time)]
@@ -95,7 +95,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(valuesOf(await figures(environment, '15m'), 'memory', 'host').findLast((value) => value !== null)).toBe(1000)
   })
 
-  /** Creates environments that report 100, 200, 400, … bytes. Each has its own interval and start, in seconds. */
+  /** Creates environments that report 100, 200, 400, … bytes, each at its own times, in seconds. */
   async function reportMemory(plans: readonly { every: number; from: number; until: number }[]): Promise<string[]> {
     telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
     const begin = telemetry.time
@@ -116,7 +116,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     return charts.find(({ key }) => key === 'memory')?.lines[0]
   }
 
-  test('gauges of environments that report at different times and intervals have a steady sum', async () => {
+  test('if environments report at different times and intervals, the sum of their gauges does not fluctuate', async () => {
     const environments = await reportMemory([
       { every: 60, from: 0, until: 900 },
       { every: 60, from: 30, until: 900 },
@@ -145,7 +145,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(line?.last).toBe(400)
   })
 
-  test('a value reported before the displayed period counts while its interval allows silence', async () => {
+  test('a value reported before the displayed period counts until the next report is overdue', async () => {
     const [environment = ''] = await reportMemory([{ every: 1200, from: 0, until: 3600 }])
     telemetry.time += 1_100_000
     expect(new Set((await memoryOf([environment]))?.values)).toEqual(new Set([100]))
@@ -153,7 +153,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(await memoryOf([environment])).toBeUndefined()
   })
 
-  test('script durations: quantiles combine all processes and outcomes, and slow ones are marked', async () => {
+  test('script durations: quantiles combine all processes and outcomes, and slow scripts are marked', async () => {
     const environment = fresh()
     for (const outcome of ['returned', 'script_error']) {
       const host = new SimulatedHost(telemetry.time)
@@ -174,7 +174,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(forms?.p95).toBeGreaterThan(500)
   })
 
-  test('the metrics of one solution include only its own sign-ins and script durations', async () => {
+  test('a solution’s metrics include only its own sign-ins and script durations', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
@@ -221,7 +221,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(2)
   })
 
-  test('expired values are removed; coarser steps remain', async () => {
+  test('expired values are removed; those in coarser steps remain', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
@@ -233,7 +233,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(0)
   })
 
-  test('all data of a deleted environment is removed', async () => {
+  test('when an environment is deleted, all of its data is removed', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
@@ -262,13 +262,13 @@ describe.skipIf(postgresPath === undefined)('metrics in PostgreSQL', () => {
 describe('quantiles', () => {
   const edges = [0.1, 0.5, 1]
 
-  test('there are none without values', () => {
+  test('without values, there are no quantiles', () => {
     expect(quantileOf(0.5, new Map(), edges)).toBeNull()
   })
   test('within a bucket values are assumed to be spread evenly', () => {
     expect(quantileOf(0.5, new Map([[0.5, 10]]), edges)).toBeCloseTo(0.3)
   })
-  test('above the last boundary the result is that boundary', () => {
+  test('if a quantile is above the last boundary, the result is that boundary', () => {
     expect(quantileOf(0.95, new Map([[Infinity, 3]]), edges)).toBe(1)
   })
 })

@@ -20,7 +20,7 @@ function run(...given: string[]) {
   )
 }
 
-test('new-password: the account is signed out, and works only with the new password, which must be changed', async () => {
+test('new-password: the account is signed out, and can be used only with the new password, which must be changed', async () => {
   const before = await signInToCenter(center)
   const { code, text } = await run('new-password', OWNER)
   const password = /is (\S+)\n/.exec(text)?.[1] ?? ''

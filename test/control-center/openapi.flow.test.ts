@@ -34,7 +34,7 @@ function routesOf(layers: readonly Layer[]): Route[] {
     .filter(({ method }) => method !== 'HEAD')
 }
 
-/** Fills in the route's parameters. */
+/** Fills in the parameters of the route's path. */
 function addressOf(path: string): string {
   return path.replace(':organisation', 'acme').replaceAll(/:\w+/g, 'some-name')
 }
@@ -46,7 +46,7 @@ function askAs(token: string | null, { method, path }: Route) {
 
 const written = ({ method, path }: Route) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`
 
-/** Results of `check` for each route except the description, which is public. */
+/** Calls `check` for each route, except for the API description, which is public. @returns the results by route */
 async function each<T>(routes: readonly Route[], check: (route: Route) => Promise<T>): Promise<Record<string, T>> {
   const answers: Record<string, T> = {}
   for (const route of routes) {
@@ -55,7 +55,7 @@ async function each<T>(routes: readonly Route[], check: (route: Route) => Promis
   return answers
 }
 
-/** Routes with a status other than `expected`. */
+/** @returns routes that responded with a status other than `expected` */
 function others(answers: Record<string, number>, ...expected: readonly number[]) {
   return Object.entries(answers).filter(([, status]) => !expected.includes(status))
 }
@@ -86,15 +86,15 @@ describe.each([
   })
 })
 
-describe('every route of the API', () => {
+describe('every route in the API', () => {
   const routes = () => routesOf(centerApi(center.parts).stack)
   const ofOrganisation = ({ path }: Route) => path.includes('/:organisation')
 
-  test('refuses requests without a sign-in', async () => {
+  test('rejects requests without a sign-in', async () => {
     expect(others(await each(routes(), async (route) => (await askAs(null, route)).status), 401)).toEqual([])
   })
 
-  test('refuses the session of a browser if the request does not come from our own page', async () => {
+  test('rejects a browser’s session if the request was not sent by our own page', async () => {
     const { cookie } = await signInToCenter(center)
     const foreign = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
     const answers = await each(routes(), async ({ method, path }) => {
@@ -103,44 +103,44 @@ describe('every route of the API', () => {
     expect(others(answers, 403)).toEqual([])
   })
 
-  test('of an organisation shows a stranger nothing, not even that it exists', async () => {
+  test('in an organisation shows a stranger nothing, not even that the organisation exists', async () => {
     const answers = await each(routes().filter(ofOrganisation), async (route) => (await askAs(stranger, route)).status)
     expect(Object.keys(answers).length).toBeGreaterThan(20)
     expect(others(answers, 404)).toEqual([])
   })
 
-  test('outside an organisation works for people, but not for tokens', async () => {
+  test('outside of organisations works with a person’s session, but not with a token', async () => {
     const own = routes().filter((route) => !ofOrganisation(route))
     expect(others(await each(own, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
   })
 
-  test('that changes something refuses a viewer', async () => {
+  test('that changes something rejects a viewer', async () => {
     const changing = routes().filter((route) => ofOrganisation(route) && route.method !== 'GET')
     expect(others(await each(changing, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
   })
 
-  test('refuses the token of an environment', async () => {
+  test('rejects an environment’s token', async () => {
     const { token } = await center.environment('walks')
     expect(others(await each(routes(), async (route) => (await askAs(token, route)).status), 401)).toEqual([])
   })
 })
 
-test('every route for Satellites requires the token of an environment', async () => {
+test('every route for Satellites requires an environment’s token', async () => {
   const routes = routesOf(satelliteApi(center.parts).stack)
   for (const token of [null, viewer, `ret_${'x'.repeat(43)}`]) {
     expect(others(await each(routes, async (route) => (await askAs(token, route)).status), 401)).toEqual([])
   }
 })
 
-test('every page of an organisation redirects visitors without a session to the sign-in', async () => {
+test('every page in an organisation redirects visitors without a session to the sign-in', async () => {
   const anonymous = await each(pagesOfOrganisations(), async ({ method, path }) => {
     return (await ask(`${center.url}${addressOf(path)}`, { method, headers: NAVIGATION })).status
   })
-  // Background requests of an open page, and frames, are refused instead of redirected.
+  // Requests by scripts of an open page, and requests for frames, are rejected instead of redirected.
   expect(others(anonymous, 302, 401, 403)).toEqual([])
 })
 
-test('every page of an organisation answers a stranger as if the organisation did not exist', async () => {
+test('for a stranger, every page in an organisation responds as if the organisation did not exist', async () => {
   const browser = await signInToCenter(center, 'b@example.org')
   for (const { path } of pagesOfOrganisations()) {
     const { status } = await browser.get(addressOf(path))

@@ -26,7 +26,7 @@ const hostWith = (logins: number) => {
   return host
 }
 
-test('otlp: gzip-compressed protobuf metrics are stored and answered with an empty protobuf message', async () => {
+test('otlp: gzip-compressed protobuf metrics are stored, and the response is an empty protobuf message', async () => {
   const { token: own } = await center.environment('packed')
   const host = hostWith(7)
   const { writeRequest } = await import('../../control-center/telemetry/otlp/messages.ts')
@@ -37,14 +37,14 @@ test('otlp: gzip-compressed protobuf metrics are stored and answered with an emp
   expect(await sessions('packed')).toBe(7)
 })
 
-test('otlp: the same in JSON is answered in JSON', async () => {
+test('otlp: for metrics in JSON, the response is JSON', async () => {
   const { token: own } = await center.environment('json')
   const answer = await sendOtlp(center.url, own, 'metrics', hostWith(3).metrics(), { format: 'json' })
   expect([answer.status, await answer.json()]).toEqual([200, {}])
   expect(await sessions('json')).toBe(3)
 })
 
-test('otlp: a request that is sent again after a lost response is stored once', async () => {
+test('otlp: if a request is sent again after a lost response, its data is stored once', async () => {
   const { token: own } = await center.environment('again')
   const host = hostWith(5)
   const lines = host.logs([{ message: 'only once' }])
@@ -57,7 +57,7 @@ test('otlp: a request that is sent again after a lost response is stored once', 
   expect(body.items).toHaveLength(1)
 })
 
-test('otlp: a missing, wrong or revoked token gets 401 with a Status in the format of the request', async () => {
+test('otlp: with a missing, wrong or revoked token, the response is 401 with a Status in the request’s format', async () => {
   const { id, token: own } = await center.environment('revoked')
   const [made] = await center.parts.environmentTokens.list(id)
   await center.parts.environmentTokens.remove(id, made?.id ?? '')
@@ -76,7 +76,7 @@ function nested(depth: number): string {
 test.each([
   ['a body that is not OTLP', 'application/x-protobuf', '', Buffer.from('hello'), 400],
   ['invalid JSON', 'application/json', '', Buffer.from('{'), 400],
-  ['JSON with another structure', 'application/json', '', Buffer.from('{"resourceLogs":[{"scopeLogs":7}]}'), 400],
+  ['JSON with the wrong structure', 'application/json', '', Buffer.from('{"resourceLogs":[{"scopeLogs":7}]}'), 400],
   [
     'an invalid id',
     'application/json',
@@ -97,7 +97,13 @@ test.each([
     gzipSync(Buffer.alloc(16_000_000, Buffer.from([0x0a, 0x00]))),
     413,
   ],
-  ['the same in JSON', 'application/json', 'gzip', gzipSync(`{"resourceLogs":[${'{},'.repeat(2_000_000)}{}]}`), 413],
+  [
+    'JSON that expands to too many objects',
+    'application/json',
+    'gzip',
+    gzipSync(`{"resourceLogs":[${'{},'.repeat(2_000_000)}{}]}`),
+    413,
+  ],
   ['a field longer than its message', 'application/x-protobuf', '', Buffer.from([0x0a, 0x02, 0x12, 0x7f]), 400],
   [
     'a body that unpacks to too many bytes',
@@ -106,7 +112,7 @@ test.each([
     gzipSync(Buffer.alloc(20 * 1024 * 1024, ' ')),
     413,
   ],
-])('otlp: %s is refused', async (_, type, encoding, body, status) => {
+])('otlp: %s is rejected', async (_, type, encoding, body, status) => {
   const headers = { 'content-type': type, ...(encoding === '' ? {} : { 'content-encoding': encoding }) }
   const answer = await sendOtlp(center.url, token, 'logs', body, { headers })
   expect(answer.status).toBe(status)
@@ -129,7 +135,7 @@ test('otlp: data that cannot be stored is reported as a partial success, and the
   expect(await sessions('partial')).toBe(2)
 })
 
-test('otlp: announced bodies that do not arrive do not block anyone', async () => {
+test('otlp: bodies that are declared but do not arrive block nobody', async () => {
   const tokens = await Promise.all(
     [1, 2, 3, 4, 5, 6].map(async (one) => (await center.environment(`slow-${one}`)).token),
   )
@@ -144,7 +150,7 @@ test('otlp: announced bodies that do not arrive do not block anyone', async () =
   }
 })
 
-test('otlp: partially received bodies count only for their own environment, until they are gone', async () => {
+test('otlp: partially received bodies count only for their own environment, until they end', async () => {
   const { token: own } = await center.environment('much')
   const much = () => slowly(own, 4 * 1024 * 1024 - 1)
   const held = Array.from({ length: 6 }, much)
@@ -153,7 +159,7 @@ test('otlp: partially received bodies count only for their own environment, unti
     await Promise.all(held.map(({ begun }) => begun))
     const statusWhenFull = async () => {
       const { status } = await send(own)
-      // These few bytes may have caused the rejection of a pending body: start another one to fill the room.
+      // Accepting these few bytes may have displaced one of the pending bodies, so start another one.
       if (status !== 429) held.push(much())
       return status
     }
@@ -166,7 +172,7 @@ test('otlp: partially received bodies count only for their own environment, unti
   }
 })
 
-/** Starts a body of the maximum size, but sends only `bytes` of it. `begun` resolves once they are sent. */
+/** Starts sending a body of the maximum size, but sends only `bytes` of it. `begun` resolves when these are sent. */
 function slowly(by: string, bytes = 1) {
   const sent = request(`${center.url}/otlp/v1/logs`, {
     method: 'POST',

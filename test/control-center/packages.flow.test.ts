@@ -28,7 +28,7 @@ async function upload(method: 'PUT' | 'POST', path: string, bundle: Uint8Array, 
 const sha256Of = (bundle: Uint8Array) => hash('sha256', bundle, 'hex')
 
 describe('packages', () => {
-  test('an upload under its name is checked and stored; the same upload again gets 200', async () => {
+  test('an upload under a name is checked and stored; repeating the same upload gets 200', async () => {
     const bundle = await packFolder(exampleFolder('orders'))
     const first = await upload('PUT', `${PACKAGES}/orders`, bundle)
     expect(first).toMatchObject({ status: 201, body: { name: 'orders', sha256: sha256Of(bundle), warnings: [] } })
@@ -49,7 +49,7 @@ describe('packages', () => {
     ])
   })
 
-  test('an upload without a name uses that of its manifest, and versions accumulate', async () => {
+  test('an upload without a name uses the manifest’s name, and versions accumulate', async () => {
     const [older, newer] = [await bundleOf({ name: 'shop' }), await bundleOf({ name: 'shop', version: '2.0.0' })]
     expect(await upload('POST', PACKAGES, older)).toMatchObject({ status: 201, body: { name: 'shop' } })
     expect(await upload('POST', PACKAGES, newer)).toMatchObject({ status: 201, body: { version: '2.0.0' } })
@@ -60,7 +60,7 @@ describe('packages', () => {
     expect(versions.map((one: { version: string }) => one.version)).toEqual(['2.0.0', '1.0.0'])
   })
 
-  test('an invalid bundle is refused with all errors and not stored', async () => {
+  test('an invalid bundle is rejected with all its errors and not stored', async () => {
     const bundle = await bundleOf({ name: 'faulty' }, { 'globals.js': 'function (', 'forms/a.json': '{' })
     const { status, body } = await upload('PUT', `${PACKAGES}/faulty`, bundle)
     expect([status, body.code]).toEqual([422, 'ERR_BUNDLE_REFUSED'])
@@ -70,7 +70,7 @@ describe('packages', () => {
     expect((await center.api('GET', `${PACKAGES}/faulty`)).status).toBe(404)
   })
 
-  test('a bundle with another name and a file that is not a zip are refused', async () => {
+  test('a bundle with another name and a file that is not a ZIP file are rejected', async () => {
     const other = await upload('PUT', `${PACKAGES}/orders`, await bundleOf({ name: 'other' }))
     expect([other.status, other.body.code]).toEqual([409, 'ERR_NAME_DIFFERS'])
     const text = await center.api('PUT', `${PACKAGES}/orders`, {})
@@ -93,7 +93,7 @@ describe('packages', () => {
     expect((await center.api('GET', own, undefined, stranger)).status).toBe(404)
   })
 
-  test('a version in use cannot be deleted; otherwise it can, and the package is deleted with its last version', async () => {
+  test('a version can be deleted unless it is in use, and a package is deleted with its last version', async () => {
     const bundle = await bundleOf({ name: 'held' })
     await upload('POST', PACKAGES, bundle)
     const { packages, organisations } = center.parts
@@ -112,7 +112,7 @@ describe('packages', () => {
     expect((await center.api('DELETE', path)).body.code).toBe('ERR_VERSION_NOT_FOUND')
   })
 
-  test('viewers and operators can read, developers can change, and changes are in the audit', async () => {
+  test('viewers and operators can read packages, developers can change them, and changes are in the audit log', async () => {
     const bundle = await bundleOf({ name: 'rights' })
     for (const role of ['viewer', 'operator'] as const) {
       const token = await center.tokenOf(role)
@@ -128,7 +128,7 @@ describe('packages', () => {
   })
 })
 
-test('packages: uploads over ORGANISATION_STORAGE are refused until something is deleted', async () => {
+test('packages: uploads over ORGANISATION_STORAGE are rejected until something is deleted', async () => {
   const small = await startTestCenter({ ORGANISATION_STORAGE: '6k' })
   try {
     const token = await small.tokenOf('developer')

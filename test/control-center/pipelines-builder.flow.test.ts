@@ -18,7 +18,7 @@ function builderIn(folder: string, script: string): string {
   return file
 }
 
-/** Control center data with the package `shop` and the pipeline `image`. Tests copy it: each upload takes a process. */
+/** Data with the package `shop` and the pipeline `image`. Tests copy it, because an upload starts a process. */
 const prepared = temporaryFolder()
 beforeAll(async () => {
   const center = await startTestCenter({}, { home: prepared.path })
@@ -92,7 +92,7 @@ test('a run is interrupted when the control center stops or has crashed', async 
   expect([body.state, body.steps[3].state]).toEqual(['interrupted', 'skipped'])
 })
 
-test('a failing builder fails the run; its output has no colors or secrets, and its environment only what it needs', async () => {
+test('a failing builder fails the run; its output has no colors or secrets, and its environment contains only what it needs', async () => {
   using folder = temporaryFolder()
   const script = `printf '\\033[31mred\\033[0m\\n'; env; cat "$(dirname "$PWD")"/*/auth.json; ls -l auth.json; exit 3`
   vi.stubEnv('DB_ALPHA_PASSWORD', 'not-for-builders')
@@ -109,7 +109,7 @@ test('a failing builder fails the run; its output has no colors or secrets, and 
     expect(text).not.toContain(secret)
 })
 
-test('an organisation can have a limited number of active and waiting runs, so that others get their turn', async () => {
+test('an organisation can have a limited number of active and waiting runs, so that others don’t wait too long', async () => {
   using folder = temporaryFolder()
   const center = await startWithPipeline(builderIn(folder.path, waiting(folder.path)))
   const names = ['image', ...Array.from({ length: 5 }, (_, at) => `image-${at}`)]
@@ -123,7 +123,7 @@ test('an organisation can have a limited number of active and waiting runs, so t
   expect(statuses).toEqual([201, 201, 201, 201, 201, 503])
 })
 
-test('a builder that cannot show the instructions of a base image from a registry does not build on it', async () => {
+test('if the builder cannot show a registry base image’s instructions, the run fails', async () => {
   using folder = temporaryFolder()
   const script = `echo "$1" >>${folder.path}/words\n[ "$1" = pull ] && echo ${'a'.repeat(64)}\nexit 0`
   const center = await startWithPipeline(builderIn(folder.path, script))
@@ -139,19 +139,19 @@ test('a builder that cannot show the instructions of a base image from a registr
   expect(readFileSync(join(folder.path, 'words'), 'utf8')).not.toContain('build\n')
 })
 
-test('a missing builder fails the run with its name', async () => {
+test('if the builder is missing, the run fails with a message that contains its name', async () => {
   const center = await startWithPipeline('/nowhere/builder')
   expect((await runToItsEnd(center, 'image')).state).toBe('failed')
   expect((await center.api('GET', `${RUN}/log`)).text).toContain('/nowhere/builder')
 })
 
-test('signature: the signing key is that of the published example', () => {
+test('signature: the signing key equals the one in the published example', () => {
   // AWS General Reference, "Examples of how to derive a signing key for Signature Version 4".
   const key = signingKey('wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', '20150830', 'us-east-1', 'iam')
   expect(key.toString('hex')).toBe('c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9')
 })
 
-test('an elastic registry returns a login password for the keys; its refusal is reported without the keys', async () => {
+test('an elastic registry returns a login password for the keys; if it rejects them, the error does not contain the keys', async () => {
   const registry = { host: '123456789012.dkr.ecr.eu-west-1.amazonaws.com', region: 'eu-west-1' }
   const keys = { accessKeyId: 'AKIATESTTESTTEST1234', secretAccessKey: 'not-a-real-secret-but-long' }
   const asked: { url: string; headers: Headers; body: unknown }[] = []
@@ -173,7 +173,7 @@ test('an elastic registry returns a login password for the keys; its refusal is 
   expect(String(refused)).not.toContain(keys.secretAccessKey)
 })
 
-test('a registry on the same machine as the control center is not contacted, neither for a push nor a base image', async () => {
+test('a registry on the control center’s machine is not contacted, neither for a push nor for a base image', async () => {
   using folder = temporaryFolder()
   const asked = join(folder.path, 'asked')
   const center = await startWithPipeline(builderIn(folder.path, `[ "$1" = rmi ] || echo "$@" >>${asked}`))
@@ -193,7 +193,7 @@ test('a registry on the same machine as the control center is not contacted, nei
   expect(existsSync(asked)).toBe(false)
 })
 
-test('if the builder cannot have a separate network, the log says at the start what remains open', async () => {
+test('if the builder cannot have a separate network, the log says at startup what it can still reach', async () => {
   using folder = temporaryFolder()
   vi.stubEnv('PATH', folder.path)
   onTestFinished(() => void vi.unstubAllEnvs())

@@ -23,7 +23,7 @@ const SHOP = `${PIPELINES}/shop-image`
 const STAMP = { commit: 'abcdef0123456789', branch: 'main', number: '42', date: '2026-11-22T10:00:00Z' }
 
 describe('pipelines', () => {
-  test('a run checks, stamps and creates the build context; without a builder the remaining steps are not set up', async () => {
+  test('a run checks the bundle, stamps it and creates the build context; without a builder, the remaining steps are skipped', async () => {
     const run = await runToItsEnd(center, 'shop-image', STAMP)
     expect(run).toMatchObject({ number: 1, state: 'done', stamp: STAMP, version: '1.0.0' })
     expect(run.steps).toEqual([
@@ -82,7 +82,7 @@ describe('pipelines', () => {
     expect(refused.body.detail).toContain('delete those first')
   })
 
-  test('the log can be followed live to the end of the run, and resumed where a reader left off', async () => {
+  test('the log can be followed live to the end of the run, and resumed where a reader stopped', async () => {
     await center.api('POST', `${SHOP}/runs`, {})
     const token = await center.tokenOf('viewer')
     const follow = async (after: number) => {
@@ -109,7 +109,7 @@ describe('pipelines', () => {
     expect((await center.api('GET', `${SHOP}/runs/99`)).status).toBe(404)
   })
 
-  test('errors in a pipeline or stamp are refused with a message', async () => {
+  test('an invalid pipeline or stamp is rejected with a message', async () => {
     const registry = (await center.api('GET', 'organisations/acme/pipeline-registries')).body.items[0].id
     const good = { name: 'other', package: 'shop', registry, repository: 'shop', baseImage: 'solhost:1' }
     for (const [wrong, said] of [

@@ -6,7 +6,7 @@ function logOf() {
   return { warnings, log: { warn: (_what: unknown, text: string) => void warnings.push(text) } as never }
 }
 
-test('request queue: requests are processed only after their responses, which are created in the same turn', async () => {
+test('request queue: responses are created in the same turn, and requests are processed only after that', async () => {
   const done: string[] = []
   const queue = createRequestQueue<string>(async (one) => void done.push(one), logOf().log)
   queue.take('a')
@@ -29,7 +29,7 @@ test('request queue: a failed request is logged and does not affect others', asy
   expect([done, warnings]).toEqual([['good'], ['a request for a new password failed']])
 })
 
-test('request queue: requests beyond 200 waiting ones are dropped; later ones are accepted again', async () => {
+test('request queue: if 200 requests are waiting, further ones are dropped; later ones are accepted again', async () => {
   const { warnings, log } = logOf()
   let done = 0
   const queue = createRequestQueue<number>(async () => void done++, log)

@@ -15,7 +15,7 @@ const PLACES = [
 const chosen = (query: TargetQuery, suggested: readonly string[] = []) =>
   targetsIn(query, PLACES, new Set(suggested)).flatMap(({ name, isChosen }) => (isChosen ? [name] : []))
 
-test('rollout targets: environments are listed from development to production', () => {
+test('rollout targets: environments are sorted from development to production', () => {
   expect(targetsIn({}, PLACES, new Set()).map(({ name, position }) => `${position} ${name}`)).toEqual([
     '1 try',
     '2 stage',
@@ -25,16 +25,16 @@ test('rollout targets: environments are listed from development to production', 
   ])
 })
 
-test('rollout targets: suggested environments are selected in advance, except those for production', () => {
+test('rollout targets: suggested environments are preselected, except those for production', () => {
   expect(chosen({}, ['try', 'live', 'a-prod', 'plant'])).toEqual(['try', 'plant'])
 })
 
-test('rollout targets: production is selected only if the query names it, and suggestions no longer apply', () => {
+test('rollout targets: production is selected only if the query contains it; then the suggestions no longer apply', () => {
   expect(chosen({ environment: 'live' }, ['try'])).toEqual(['live'])
   expect(chosen({ environment: ['live', 'a-prod', 'unknown'] })).toEqual(['a-prod', 'live'])
 })
 
-test('rollout targets: positions of the query set the order; those without or with an invalid one come last', () => {
+test('rollout targets: the positions in the query set the order; environments without a valid position come last', () => {
   const query = { 'position-live': '1', 'position-plant': '2', 'position-try': 'x', 'position-stage': '-1' }
   expect(targetsIn(query, PLACES, new Set()).map(({ name }) => name)).toEqual([
     'live',
@@ -53,6 +53,6 @@ test.each([
   ['preprod', 'onprem', false],
   ['pre-prod', 'preprod', false],
   ['products', 'onprem', false],
-] as const)('rollout targets: %s of the type %s is for production: %s', (name, type, expected) => {
+] as const)('rollout targets: whether %s of the type %s is for production: %s', (name, type, expected) => {
   expect(isProduction({ name, type })).toBe(expected)
 })

@@ -24,7 +24,7 @@ let organisation: string
 let desiredStates: DesiredStates
 let rollouts: Rollouts
 let places: { id: string; name: string }[]
-/** Node reports by environment id. */
+/** The reports of nodes, by environment id. */
 let said: Map<string, NodeReport[]>
 const clock = { time: 1_000_000 }
 beforeAll(async () => {
@@ -131,7 +131,7 @@ test('rollouts: each environment waits for the previous one', async () => {
   ])
 })
 
-test('rollouts: at the pace "all" every environment starts immediately, and all finish before a halt', async () => {
+test('rollouts: at the pace "all", every environment starts immediately, and a halt takes effect after all have finished', async () => {
   const rollout = await start({ pace: 'all' })
   await look()
   expect(await states(rollout)).toBe('running running running running')
@@ -157,14 +157,14 @@ test('rollouts: an environment is done when all of its nodes are done', async ()
   expect(await states(rollout)).toBe('running done running waiting')
 })
 
-test('rollouts: a Satellite that does not finish in time fails with its last reason; later environments are not changed', async () => {
+test('rollouts: if a Satellite does not finish in time, its environment fails with the last reported reason; later ones are not changed', async () => {
   const rollout = await start()
   await answer(0, { number: 0, results: [], reason: '"crm": Too many uploads are checked.' })
   await look()
   clock.time += 60_000
   await look()
   expect(await states(rollout)).toBe('running running waiting waiting')
-  // A newly started runner doesn't count the time before its start.
+  // A new runner doesn't count time that passed before it started.
   const runner = createRolloutRunner(
     {
       rollouts,
@@ -185,7 +185,7 @@ test('rollouts: a Satellite that does not finish in time fails with its last rea
   expect((await desiredStates.get(places[1]?.id ?? '')).number).toBe(0)
 })
 
-test('rollouts: a control center that crashes before it sends a desired state sends it after a restart', async () => {
+test('rollouts: if a control center crashes before it sends a desired state, it sends it after the restart', async () => {
   const rollout = await start()
   await rollouts.changeStep(rollout.id, 0, ['waiting'], {
     state: 'running',
@@ -240,13 +240,13 @@ test('rollouts: a rollback keeps changes that were made in the meantime', async 
   expect(await states(rollout)).toBe('rolled-back not-undone')
 })
 
-test('rollouts: if two target the same environment and package, only one starts', async () => {
+test('rollouts: if two rollouts target the same environment and package, only one starts', async () => {
   await start()
   await expect(start({ environments: [places[2]?.id ?? ''] })).rejects.toMatchObject({ code: 'ERR_ROLLOUT_RUNNING' })
   await start({ package: 'shop', environments: [places[2]?.id ?? ''] })
 })
 
-test('desired states: of simultaneous changes none is lost, and each gets a different number', async () => {
+test('desired states: no simultaneous change is lost, and each gets a different number', async () => {
   const environment = places[0]?.id ?? ''
   const names = ['one', 'two', 'three', 'four', 'five']
   const made = await Promise.all(

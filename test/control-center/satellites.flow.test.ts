@@ -50,7 +50,7 @@ function report(more: Partial<Report> = {}): Report {
   }
 }
 
-test('satellites: a desired state names its environment, and is signed with the key that the center shows', async () => {
+test('satellites: a desired state contains its environment, and is signed with the key that the control center shows', async () => {
   const { id, token } = await center.environment('signed')
   expect((await ask(token, 'desired?after=0')).status).toBe(204)
   const { body } = await desire('signed', { solutions: { crm: { sha256: v1.sha256 } } })
@@ -75,7 +75,7 @@ test('satellites: a waiting request gets the next statement immediately', async 
   expect((await waiting).status).toBe(200)
 })
 
-test('satellites: if a token is revoked while its request waits, the request gets nothing', async () => {
+test('satellites: if a token is revoked while its request is waiting, the request gets nothing', async () => {
   const { id, token } = await center.environment('gone')
   const waiting = ask(token, 'desired?after=0&wait=55')
   const { environmentTokens } = center.parts
@@ -85,7 +85,7 @@ test('satellites: if a token is revoked while its request waits, the request get
   expect((await waiting).status).toBe(401)
 })
 
-test('satellites: a bundle is available only to environments whose desired state names it', async () => {
+test('satellites: a bundle is available only to environments whose desired state contains it', async () => {
   const { token } = await center.environment('has-it')
   const { token: other } = await center.environment('has-it-not')
   await desire('has-it', { solutions: { crm: { sha256: v1.sha256 } } })
@@ -106,7 +106,7 @@ test('satellites: a version in a desired state cannot be deleted', async () => {
   ])
 })
 
-test('satellites: the reports determine the state of an environment; the worst node counts, and reports add no solutions', async () => {
+test('satellites: reports determine an environment’s state; the worst node counts, and reports don’t add solutions', async () => {
   const { id, token } = await center.environment('reports')
   await ask(token, 'report', report())
   const solutions = [{ name: 'made-up', sha256: null, version: '' }]
@@ -121,13 +121,13 @@ test('satellites: the reports determine the state of an environment; the worst n
   expect((await ask(token, 'report', report({ node: 'x' }))).status).toBe(422)
 })
 
-test('satellites: a holder of a token cannot fill the database with nodes', async () => {
+test('satellites: someone with a token cannot fill the database with nodes', async () => {
   const { id, token } = await center.environment('crowd')
   for (let node = 0; node < 60; node++) await ask(token, 'report', report())
   expect((await center.parts.reports.live(id)).length).toBe(50)
 })
 
-test('satellites: only known fields of an error are stored', async () => {
+test('satellites: only the known fields in an error are stored', async () => {
   const { id, token } = await center.environment('padded')
   const fault = { message: 'it is wrong', file: 'scripts/main.js', line: 3 }
   const faults = [{ ...fault, more: { of: ['everything'] } }]
@@ -138,7 +138,7 @@ test('satellites: only known fields of an error are stored', async () => {
   expect((await ask(token, 'report', { ...report(), results: long })).status).toBe(422)
 })
 
-test('satellites: storing a report does not read those of other nodes', async () => {
+test('satellites: storing a report does not read other nodes’ reports', async () => {
   const time = 1_700_000_000_000
   const home = mkdtempSync(join(tmpdir(), 'reports-test-'))
   const db = await openCenterDatabase(readCenterSettings({ PLATFORM_HOME: home }))
@@ -153,7 +153,7 @@ test('satellites: storing a report does not read those of other nodes', async ()
     )
     const findings = ['The disk is full.', 'x'.repeat(2000)]
     await reports.take(id, report({ health: 'warning', findings }))
-    // Invalid JSON: the next report must not read the stored content.
+    // With invalid JSON, handling the next report fails if it reads the stored content.
     await db.updateTable('satellite_reports').set({ content: 'no JSON' }).execute()
     await reports.take(id, report())
     const { health } = await db.selectFrom('environment_states').select('health').executeTakeFirstOrThrow()
@@ -184,7 +184,7 @@ test('satellites: an environment can report a limited amount per half minute; ot
   expect((await ask(other, 'report', report())).status).toBe(204)
 })
 
-test('desired: only operators can change it, only to packages of the organisation, and only from the current number', async () => {
+test('desired states: only operators can change them, only to the organisation’s packages, and only based on the current number', async () => {
   await center.environment('strict')
   const unknown = await desire('strict', { solutions: { crm: { sha256: 'f'.repeat(64) } } })
   expect([unknown.status, unknown.body.code]).toEqual([404, 'ERR_VERSION_NOT_FOUND'])
@@ -201,7 +201,7 @@ test('desired: only operators can change it, only to packages of the organisatio
   )
 })
 
-test('rollouts: pages show desired state and progress; a viewer cannot change anything', async () => {
+test('rollouts: pages show the desired state and progress; a viewer cannot change anything', async () => {
   await center.environment('paged')
   await desire('paged', { solutions: { crm: { sha256: v1.sha256 } }, settings: { logLevel: 'warn' } })
   const body = { version: `crm@${v2.sha256}`, environments: ['paged'] }
@@ -220,7 +220,7 @@ test('rollouts: pages show desired state and progress; a viewer cannot change an
   expect((await center.api('POST', `organisations/acme/rollouts/${id}/cancel`)).body.state).toBe('cancelled')
 })
 
-test('waiting: one database query wakes all whose environment has a newer statement', async () => {
+test('waiting: a single database query wakes all requests whose environment has a newer statement', async () => {
   let asked = 0
   let numbers = new Map([['a', 5]])
   const waiting = createWaiting(async () => {
@@ -237,7 +237,7 @@ test('waiting: one database query wakes all whose environment has a newer statem
   expect(asked).toBe(before)
 })
 
-test('waiting: a stop or a closed connection ends the wait, and after a stop nobody waits', async () => {
+test('waiting: a stop or a closed connection ends the wait, and after a stop no request waits', async () => {
   const waiting = createWaiting(async () => new Map(), 5)
   const gone = new AbortController()
   const first = waiting.wait('a', 0, 60_000, gone.signal)
@@ -249,7 +249,7 @@ test('waiting: a stop or a closed connection ends the wait, and after a stop nob
   await waiting.wait('a', 0, 60_000, new AbortController().signal)
 })
 
-test('waiting: over a hundred waiting requests of one environment, the oldest are released', async () => {
+test('waiting: if an environment has more than 100 waiting requests, the oldest get a response', async () => {
   const waiting = createWaiting(async () => new Map(), 5)
   const { signal } = new AbortController()
   const over: number[] = []

@@ -27,7 +27,7 @@ function setUp(fields: Record<string, string>) {
   })
 }
 
-test('the first account can only be created with the setup code that is printed at the start', async () => {
+test('the first account can only be created with the setup code that is printed at startup', async () => {
   const code = center.setUp !== null && 'code' in center.setUp ? center.setUp.code : ''
   const wanted = { title: 'Acme', organisation: 'acme', username: 'a@example.org', password: 'a long test password' }
   expect((await ask(`${center.url}/sign-in`, { headers: NAVIGATION })).headers.location).toBe('/set-up')

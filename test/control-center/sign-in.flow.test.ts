@@ -36,12 +36,12 @@ describe('sign-in', () => {
   test.each([
     ...['//evil.example/', 'https://evil.example/', '/\\evil.example', '/sign-out'],
     ...['/.//evil.example/', '/o/..//evil.example', '/.\\/evil.example', 'http://center.invalid//evil.example'],
-  ])('it redirects to no other site: %s', async (to) => {
+  ])('it never redirects to another site: %s', async (to) => {
     const answer = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD, to })
     expect(answer.headers.location).toBe('/')
   })
 
-  test('a form of another origin is refused', async () => {
+  test('a form from another origin is rejected', async () => {
     const answer = await post(
       '/sign-in',
       { username: OWNER, password: CENTER_PASSWORD },
@@ -50,7 +50,7 @@ describe('sign-in', () => {
     expect(answer.status).toBe(403)
   })
 
-  test('after signing out the session is invalid', async () => {
+  test('after sign-out, the session is invalid', async () => {
     const browser = await signInToCenter(center)
     const headers = { ...NAVIGATION, cookie: browser.cookie }
     expect((await browser.get('/organisations')).status).toBe(200)
@@ -59,7 +59,7 @@ describe('sign-in', () => {
   })
 })
 
-test('a session keeps the name that earlier versions stored, so that an upgrade signs nobody out', async () => {
+test('sessions are found under the name that earlier versions used, so that an upgrade signs nobody out', async () => {
   const { headers } = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD })
   expect([headers['set-cookie']].flat().some((cookie) => cookie?.startsWith('session-Control-Center='))).toBe(true)
   using db = new DatabaseSync(join(center.home, 'control_center.sqlite'), { readOnly: true })
@@ -89,7 +89,7 @@ describe('guesses', () => {
     return items.filter(({ outcome }) => outcome === 'throttled')
   }
 
-  test('twenty wrong guesses from four networks do not lock owners out of a browser they signed in with before', async () => {
+  test('twenty wrong guesses from four networks do not lock owners out of a browser in which they signed in before', async () => {
     const before = await signIn(1, OWNER, CENTER_PASSWORD)
     const cookies = [before.headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';')[0])
     const known = String(cookies.find((cookie) => cookie?.includes('known-')))
@@ -104,7 +104,7 @@ describe('guesses', () => {
     expect((await signIn(2, member, CENTER_PASSWORD, known)).status).toBe(429)
   })
 
-  test('throttled attempts are recorded once per minute, whatever name they use', async () => {
+  test('throttled attempts are recorded once per minute, even with different names', async () => {
     const before = (await throttled()).length
     const name = 'guessed@example.org'
     const answers = []
@@ -116,7 +116,7 @@ describe('guesses', () => {
 })
 
 describe('API', () => {
-  test('a page can call the API with its token; other origins cannot', async () => {
+  test('a page can call the API with its CSRF token; other origins cannot', async () => {
     const browser = await signInToCenter(center)
     expect((await browser.api('GET', 'organisations')).body).toEqual({
       items: [{ name: 'acme', title: 'Acme', role: 'owner' }],
@@ -128,7 +128,7 @@ describe('API', () => {
     expect((await browser.api('POST', path, wanted)).status).toBe(201)
   })
 
-  test('without a sign-in, or with an unknown token, it responds with 401', async () => {
+  test('without a sign-in, or with an unknown token, the API responds with 401', async () => {
     for (const token of [null, 'scc_wrong', `scc_${'x'.repeat(43)}`]) {
       const answer = await center.api('GET', 'organisations/acme/environments', undefined, token)
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer realm="control-center"'])
@@ -144,7 +144,7 @@ describe('API', () => {
     expect((await browser.get('/o/other/environments')).status).toBe(200)
   })
 
-  test('a role without the permission is refused, and this is recorded once', async () => {
+  test('a user whose role lacks the permission is rejected, and this is recorded once', async () => {
     const viewer = await center.tokenOf('viewer')
     for (let again = 0; again < 2; again++) {
       const answer = await center.api('POST', 'organisations/acme/environments', { name: 'x', type: 'dev' }, viewer)
@@ -158,7 +158,7 @@ describe('API', () => {
   })
 })
 
-test('a request with an unknown host name, or with two, is refused', async () => {
+test('a request with an unknown host name, or with two, is rejected', async () => {
   const { host } = new URL(center.url)
   const send = (hosts: readonly string[]) =>
     new Promise<string>((resolve, reject) => {

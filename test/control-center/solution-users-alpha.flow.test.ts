@@ -50,7 +50,7 @@ describe.skipIf(postgresPath === undefined)('users of solutions on PostgreSQL', 
     expect((await solutionUsers.need(place, uid)).roles).toEqual([])
   })
 
-  test('if several users take a name at the same time, one gets it', async () => {
+  test('if several users are created with the same name at the same time, only one is stored', async () => {
     const { solutionUsers } = center.parts
     const created = await Promise.allSettled(
       ['Bert', 'BERT', 'bert'].map((username) => solutionUsers.create(place, { username })),
@@ -67,7 +67,7 @@ describe.skipIf(postgresPath === undefined)('users of solutions on PostgreSQL', 
     expect(renamed.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('a link works once, however many requests use it at the same time', async () => {
+  test('a link works once, even if several requests use it at the same time', async () => {
     const { solutionUsers, userLinks } = center.parts
     const { uid } = await solutionUsers.create(place, { username: 'dora' })
     const made = await userLinks.create(uid, { kind: 'invitation', proves: null, lifetime: 60_000 })

@@ -68,7 +68,7 @@ const mailsTo = (address: string) => server.mails.filter(({ to }) => to[0] === a
 const refused = { outcome: 'refused', reason: 'credentials' }
 
 describe('users in the API', () => {
-  test('a user is added, found, changed and deleted', async () => {
+  test('a user can be added, found, changed and deleted', async () => {
     await center.api('PUT', `${ROLES}/Sales`, { permissions: ['Orders', 'Customers'] })
     const { uid } = await user({ username: 'Änna', email: 'Anna@example.org', roles: ['Sales'], tenant: ['north', 7] })
     for (const search of ['änn', 'ÄNNA', 'anna@']) {
@@ -82,7 +82,7 @@ describe('users in the API', () => {
     expect((await center.api('GET', `${USERS}/${uid}`)).body.code).toBe('ERR_USER_NOT_FOUND')
   })
 
-  test('they are listed in pages', async () => {
+  test('users are listed in pages', async () => {
     for (const name of ['a', 'b', 'c']) {
       await center.api('POST', 'organisations/acme/solutions/paged/users', { username: name })
     }
@@ -101,13 +101,13 @@ describe('users in the API', () => {
     [{ username: 'x', permissions: ['a\u202eb'] }, 'visible'],
     [{ username: 'x', tenant: [] }, 'tenant'],
     [{ username: 'x', isAdmin: true }, 'isAdmin'],
-  ])('%j is refused', async (wanted, what) => {
+  ])('%j is rejected', async (wanted, what) => {
     const { status, body } = await center.api('POST', USERS, wanted)
     expect(status).toBe(422)
     expect(body.detail).toContain(what)
   })
 
-  test('a name is unique in any case within a solution; other solutions and organisations have separate users', async () => {
+  test('a name is unique within a solution, ignoring case; other solutions and organisations have separate users', async () => {
     await user({ username: 'Bert' })
     expect((await center.api('POST', USERS, { username: 'BERT' })).body.code).toBe('ERR_NAME_EXISTS')
     const { uid } = await user({ username: 'Cora' })
@@ -139,8 +139,8 @@ describe('users in the API', () => {
   })
 })
 
-describe('requests of Satellites', () => {
-  test('the right password returns the permissions of roles and the direct ones, each once', async () => {
+describe('requests from Satellites', () => {
+  test('for the right password, the response has the permissions from roles and the user’s own, without duplicates', async () => {
     await center.api('PUT', `${ROLES}/Clerk`, { permissions: ['Orders', 'Users'] })
     const { uid, username } = await user({ password: PASSWORD, roles: ['Clerk'], tenant: ['north', 7] })
     const permissions = ['Orders', 'Users']
@@ -151,7 +151,7 @@ describe('requests of Satellites', () => {
     expect(await signIn(username, PASSWORD)).toMatchObject({ permissions: ['Users'] })
   })
 
-  test('wrong, unknown, disabled, without password and without permission get the same refusal', async () => {
+  test('a wrong password and an unknown, disabled, passwordless or unauthorized user get the same response', async () => {
     const right = await user({ password: PASSWORD })
     expect(await signIn(right.username, 'wrong')).toEqual(refused)
     expect(await signIn('nobody at all', PASSWORD)).toEqual(refused)
@@ -161,7 +161,7 @@ describe('requests of Satellites', () => {
     expect(await signIn((await user({ password: PASSWORD, permissions: [] })).username, PASSWORD)).toEqual(refused)
   })
 
-  test('additional fields of the page are checked after the password, with the same refusal', async () => {
+  test('the page’s additional fields are checked after the password, and a failure gets the same response', async () => {
     const labels = { default: 'x' }
     const fields = [
       { name: 'custom_site', type: 'text', required: true, isTenant: true, labels },
@@ -195,14 +195,14 @@ describe('requests of Satellites', () => {
     expect((await asked('crm/authenticate', body, 'ret_wrong')).status).toBe(401)
   })
 
-  test('a refresh returns the current permissions; disabling, a new password and deletion end it', async () => {
+  test('a refresh returns the current permissions, and fails after disabling, a new password or deletion', async () => {
     const { uid } = await user({ password: PASSWORD })
     const refresh = async (since = Date.now() + 60_000) =>
       AuthenticateAnswer.parse((await asked('crm/refresh', { uid, since })).body)
     expect(await refresh()).toMatchObject({ outcome: 'accepted', permissions: ['Users'] })
     await center.api('PATCH', `${USERS}/${uid}`, { permissions: ['Orders'] })
     expect(await refresh()).toMatchObject({ permissions: ['Orders'] })
-    // `since` is older than the current password.
+    // The session began before the password was last changed.
     expect(await refresh(1)).toEqual(refused)
     await center.api('PATCH', `${USERS}/${uid}`, { enabled: false })
     expect(await refresh()).toEqual(refused)
@@ -236,7 +236,7 @@ describe('requests of Satellites', () => {
       expect((await guess('anna', '198.51.100.7', PASSWORD)).body).toMatchObject({ outcome: 'accepted' })
       // Failures that one Satellite reports for an account and network don't throttle users of another Satellite.
       expect((await guess('anna', '192.0.2.4', PASSWORD, second.token)).body).toMatchObject({ outcome: 'accepted' })
-      // The Satellite could make up addresses, so all of them together have a separate limit.
+      // A Satellite could invent addresses, so there is another limit for all addresses together.
       let status = 200
       for (let at = 0; status === 200 && at < 200; at++) {
         status = (await asked('crm/refresh', { uid: `nobody-${at}`, since: 0 }, token, strict)).status
@@ -286,7 +286,7 @@ describe('links', () => {
     expect(center.logged()).not.toContain(link.split('=').at(-1))
   })
 
-  test('if two requests use a link at the same time, one is refused as expired', async () => {
+  test('if two requests use a link at the same time, one is rejected as expired', async () => {
     const { email } = await user({ invite: true })
     await mailTo(email)
     const link = linkOf(server)
@@ -294,7 +294,7 @@ describe('links', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 404])
   })
 
-  test('a newer link, another password, another address and disabling the user make it invalid', async () => {
+  test('a newer link, a changed password or address, and disabling the user invalidate a link', async () => {
     const linkFor = async (uid: string, email: string, kind = 'reset') => {
       const before = mailsTo(email)
       expect((await center.api('POST', `${USERS}/${uid}/links`, { kind })).body).toMatchObject({ mailedTo: email })
@@ -316,7 +316,7 @@ describe('links', () => {
     expect((await choose(third, PASSWORD)).status).toBe(404)
   })
 
-  test('without a mail server the operator sees the link, which does not verify an address', async () => {
+  test('without a mail server, the operator sees the link, and using it does not verify an address', async () => {
     const quiet = await startTestCenter()
     try {
       const wanted = { username: 'anna', email: 'anna@example.org', permissions: ['Users'], invite: true }
@@ -332,7 +332,7 @@ describe('links', () => {
     }
   })
 
-  test('an unconfirmed address is reported only after the right password, with a mail', async () => {
+  test('an unconfirmed address is reported only after the right password, and a mail is sent', async () => {
     const { uid, username, email } = await user({ password: PASSWORD, mustVerifyEmail: true })
     expect(await signIn(username, 'wrong')).toEqual(refused)
     expect(mailsTo(email)).toBe(0)
@@ -371,7 +371,7 @@ describe('a forgotten password', () => {
     expect((await ask(forgot('Not-A-Name'), { headers: NAVIGATION })).status).toBe(404)
   })
 
-  test('the address on the login page, and links, open pages with the design of the login page; a guessed one does not', async () => {
+  test('links on the login page and in mails open pages with the login page’s design; a guessed URL does not', async () => {
     const { username, email } = await user({ password: PASSWORD })
     const names = { organisation: 'acme', solution: 'crm' }
     const logo =
@@ -400,7 +400,7 @@ describe('a forgotten password', () => {
     expect(isDesigned((await choose(link, 'another good password')).text)).toBe(true)
   })
 
-  test('an address also works, and at most three mails are sent', async () => {
+  test('an email address can be used in place of the username, and at most three mails are sent', async () => {
     const { email } = await user({ password: PASSWORD })
     for (let again = 0; again < 5; again++) await post(forgot(), { username: email.toUpperCase() })
     await center.parts.passwordRequests.settle()
@@ -420,7 +420,7 @@ describe('a forgotten password', () => {
   })
 })
 
-test('a solution can be named before it has a package, and deleting it deletes everything stored for it', async () => {
+test('a solution can be added before it has a package, and deleting it deletes everything stored for it', async () => {
   const all = 'organisations/acme/solutions'
   expect((await center.api('POST', all, { name: 'Not-A-Name' })).status).toBe(422)
   expect((await center.api('POST', all, { name: 'early' })).body).toEqual({ name: 'early', users: 0, loginPage: null })

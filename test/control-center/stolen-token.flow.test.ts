@@ -87,7 +87,7 @@ const BODIES: Readonly<Record<string, () => unknown>> = {
   '/satellite/v1/solutions/:solution/refresh': () => ({ uid, since: 0 }),
 }
 
-/** Everything the owner sees of `theirs`, except when it was last seen. */
+/** Everything that the owner sees in `theirs`, except the times when it was last seen and used. */
 async function seenOfTheirs(): Promise<string> {
   const one = 'organisations/acme/environments/theirs'
   const paths = [one, `${one}/desired`, `${one}/tokens`, 'organisations/acme/logs?environment=theirs']
@@ -96,7 +96,7 @@ async function seenOfTheirs(): Promise<string> {
   return answers.map(({ text }) => text.replace(/"(lastSeenAt|lastUsedAt)":\d+/g, '')).join('\n')
 }
 
-test('a stolen token can neither read nor change anything of another environment, on any route', async () => {
+test('a stolen token can neither read nor change anything in another environment, through any route', async () => {
   await expect.poll(seenOfTheirs).toContain(LINE)
   const before = await seenOfTheirs()
   const routes = satelliteApi(center.parts).stack.flatMap(({ path, methods }: Layer) =>
@@ -136,13 +136,13 @@ test('telemetry sent with a stolen token belongs to its own environment, whateve
   expect((await center.api('GET', 'organisations/acme/logs?environment=theirs')).text).not.toContain(line)
 })
 
-test('a stolen token opens neither the API nor a page', async () => {
+test('a stolen token gives no access to the API or to pages', async () => {
   for (const path of ['/api/organisations/acme/environments', '/api/account', '/o/acme/environments']) {
     expect([path, (await askAs(mine.token, 'GET', path)).status]).toEqual([path, path.startsWith('/api') ? 401 : 302])
   }
 })
 
-test('after it is revoked, the token is refused immediately', async () => {
+test('after it is revoked, the token is rejected immediately', async () => {
   const one = 'organisations/acme/environments/mine/tokens'
   const { body } = await center.api('GET', one)
   for (const { id } of body.items) await center.api('DELETE', `${one}/${id}`)

@@ -30,7 +30,7 @@ test('a compressed body that expands to many items is read outside the main thre
   expect(ownUsed / allUsed).toBeLessThan(0.5)
 })
 
-test('an environment that sends little does not wait for all requests of one that sends much', async () => {
+test('an environment that sends little data does not wait for all requests from one that sends a lot', async () => {
   reader = createBodyReader()
   await reader.read(THIEF, logs('stolen', 1, 'the thread runs'))
   const order: string[] = []
@@ -38,11 +38,11 @@ test('an environment that sends little does not wait for all requests of one tha
   const reads = [1, 2, 3].map((number) => reader?.read(THIEF, large).then(() => order.push(`much ${number}`)))
   reads.push(reader.read(OTHERS, logs('east', 1, 'hello')).then(() => order.push('little')))
   await Promise.all(reads)
-  // At most one large body finishes first: the one in progress.
+  // At most one large body finishes before it: the one that was already in progress.
   expect(order.indexOf('little')).toBeLessThanOrEqual(1)
 })
 
-test('a body that takes too long is refused, and the next one is read', async () => {
+test('a body that takes too long is rejected, and the next one is read', async () => {
   reader = createBodyReader(1)
   const refused = { code: 'ERR_BODY_TOO_LARGE' }
   await expect(reader.read(THIEF, logs('stolen', 300, 'x y z '.repeat(600)))).rejects.toMatchObject(refused)

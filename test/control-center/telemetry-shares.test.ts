@@ -4,7 +4,7 @@ import { createShares } from '../../control-center/telemetry/shares.ts'
 
 const owner = (id: string, organisation: string) => ({ id, organisation })
 
-test('shares: neither an environment nor an organisation can use up the capacity of all', () => {
+test('shares: neither an environment nor an organisation can use up the shared capacity', () => {
   const shares = createShares({ environment: 20, organisation: 30, all: 50 })
   shares.count(owner('a', 'one'), 20)
   expect(() => shares.need(owner('a', 'one'), 1)).toThrow(/environment has too much telemetry/)
@@ -17,7 +17,7 @@ test('shares: neither an environment nor an organisation can use up the capacity
   shares.need(owner('c', 'one'), 20)
 })
 
-test('fair queue: the organisation that used the least time is next, and within it the environment that used the least', () => {
+test('fair queue: the organisation that has used the least time is next, and within it the environment that has used the least', () => {
   let now = 0
   const queue = createFairQueue<{ readonly owner: ReturnType<typeof owner>; readonly name: string }>(() => now)
   const add = (name: string, id: string, organisation: string) => queue.add({ owner: owner(id, organisation), name })
@@ -28,7 +28,7 @@ test('fair queue: the organisation that used the least time is next, and within 
   add('other', 'other', 'two')
   const next = () => queue.next()?.name
   expect([next(), next(), next(), next(), next()]).toEqual(['other', 'quiet', 'loud 1', 'loud 2', undefined])
-  // Past usage decays over time.
+  // Past usage counts less as time passes.
   now += 3_600_000
   add('loud 3', 'loud', 'one')
   add('other 2', 'other', 'two')

@@ -6,7 +6,7 @@ import { CompiledQuery, type DatabaseConnection } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { threadDialect } from '../../control-center/telemetry/database/thread-dialect.ts'
 
-test('telemetry: a thread that cannot start fails one caller, and the next caller gets a connection', async () => {
+test('telemetry: if a thread cannot start, one caller gets an error, and the next caller gets a connection', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-thread-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const data = { file: join(folder, 'telemetry.sqlite'), readOnly: false }
@@ -15,7 +15,7 @@ test('telemetry: a thread that cannot start fails one caller, and the next calle
   const first = (await driver.acquireConnection()) as DatabaseConnection & { readonly worker: Worker }
   await driver.releaseConnection(first)
   await first.worker.terminate()
-  // A function can't be cloned, so `new Worker` throws, like on a system that can't start more threads.
+  // A function can't be cloned, so `new Worker` throws, as it does on a system that can't start more threads.
   Object.assign(data, { further: () => {} })
   await expect(driver.acquireConnection()).rejects.toThrow('could not be cloned')
   Object.assign(data, { further: null })

@@ -29,7 +29,7 @@ describe.skipIf(postgresPath === undefined)('on PostgreSQL', () =>
   }),
 )
 
-/** A version is deleted while something starts to reference it: exactly one of the two succeeds. */
+/** Tests that delete a version while something starts to reference it: exactly one of the two must succeed. */
 function raceOn(start: () => Promise<{ properties: Record<string, string>; stop: () => Promise<void> }>): void {
   const home = mkdtempSync(join(tmpdir(), 'races-test-'))
   let db: CenterDatabase

@@ -15,13 +15,13 @@ function filled(text: string): string {
   })
 }
 
-/** The environment that a node starts with, without the secrets, whose files do not exist here. */
+/** A node's environment, without the secrets, because their files do not exist here. */
 function environmentOf(name: string): Record<string, string> {
   const entries = Object.entries(service(name).environment as Record<string, string>)
   return Object.fromEntries(entries.map(([key, value]) => [key, filled(value)]))
 }
 
-test.each(NODES)('compose: %s has only known settings, all with valid values', (name) => {
+test.each(NODES)('compose: %s contains only known settings with valid values', (name) => {
   const { limits: _limits, shown, ...settings } = readSettings(withoutFiles(environmentOf(name)))
   expect(settings).toMatchObject({
     database: { kind: 'alpha', name: 'platform' },
@@ -37,7 +37,7 @@ test.each(NODES)('compose: %s has only known settings, all with valid values', (
   expect(given.filter((key) => !known.includes(key))).toEqual([])
 })
 
-test('compose: both nodes differ only in their names and folders', () => {
+test('compose: the two nodes differ only in their names and folders', () => {
   const [one, two] = NODES.map((name) => ({ ...service(name), hostname: '', volumes: [] }))
   expect(one).toEqual(two)
   expect(service('node-one').volumes).not.toEqual(service('node-two').volumes)
@@ -51,13 +51,13 @@ test.each([...NODES, 'proxy'])('compose: %s can write only to its own folders an
   })
 })
 
-test('compose: the stop timeout of Docker exceeds the time that a node needs to drain and stop', () => {
+test('compose: Docker’s stop timeout is longer than the time that a node needs to drain and stop', () => {
   const { drainTime } = readSettings(withoutFiles(environmentOf('node-one')))
   const grace = Number(/^(\d+)s$/.exec(String(service('node-one').stop_grace_period))?.[1]) * 1000
   expect(grace).toBeGreaterThan(drainTime + 4000)
 })
 
-test('compose: every secret, volume and network in use is declared, and every declared one is used', () => {
+test('compose: every secret, volume and network in use is declared, and every declaration is used', () => {
   const services = Object.values(at(compose, 'services') as Record<string, Described>)
   const secrets = services.flatMap((one) => (one.secrets as string[] | undefined) ?? [])
   expect(new Set(secrets)).toEqual(new Set(Object.keys(at(compose, 'secrets') as object)))
@@ -87,7 +87,7 @@ test('compose: make-secrets.sh creates every secret, and compose.yaml contains n
   expect(textOf('compose.yaml')).not.toMatch(/PASSWORD: |PLATFORM_KEY: /)
 })
 
-test('compose: only the proxy is reachable from outside, and its admin pages only from the same machine', () => {
+test('compose: only the proxy is reachable from outside, and the admin pages only from the same machine', () => {
   const ports = Object.entries(at(compose, 'services') as Record<string, Described>).flatMap(([name, { ports = [] }]) =>
     (ports as string[]).map((port) => `${name} ${port}`),
   )
@@ -95,7 +95,7 @@ test('compose: only the proxy is reachable from outside, and its admin pages onl
   expect(at(compose, 'networks.back.internal')).toBe(true)
 })
 
-test('proxy: its environment has exactly the variables that its configuration reads', () => {
+test('proxy: the environment contains exactly the variables that the configuration reads', () => {
   const read = [...textOf('haproxy.cfg').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)
   expect(new Set(read)).toEqual(new Set(Object.keys(service('proxy').environment as object)))
   expect([at(service('proxy'), 'environment.NODE_ONE'), at(service('proxy'), 'environment.NODE_TWO')]).toEqual([
@@ -117,7 +117,7 @@ test('proxy: headers that only a proxy may set are dropped or replaced when a br
 })
 
 describe.skipIf(haproxyPath === undefined)('HAProxy', () => {
-  test('proxy: HAProxy accepts the configuration without a warning', async () => {
+  test('proxy: HAProxy accepts the configuration without warnings', async () => {
     const certificate = proxyCertificate()
     const { status, stdout, stderr } = checkProxyConfig(
       await proxyVariables(['127.0.0.1', '127.0.0.2'], 8080, certificate.file),

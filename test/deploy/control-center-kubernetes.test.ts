@@ -28,7 +28,7 @@ test('kubernetes: the kustomization lists every manifest, and names match', () =
   expect(at(container, 'envFrom.0.configMapRef.name')).toBe(at(kustomization, 'configMapGenerator.0.name'))
 })
 
-test('kubernetes: all settings are valid for a control center; secrets are mounted files and appear nowhere else', () => {
+test('kubernetes: all settings are valid for a control center; secrets are only used as mounted files', () => {
   const given = env.map(({ name }) => name.replace(/_FILE$/, ''))
   expect([...properties.keys(), ...given].filter((name) => !Object.hasOwn(CENTER_PROPERTIES, name))).toEqual([])
   expect(settings).toMatchObject({ database: { kind: 'alpha' } })
@@ -39,7 +39,7 @@ test('kubernetes: all settings are valid for a control center; secrets are mount
   expect(new Set(env.map(({ value }) => value))).toEqual(new Set(items.map(({ path }) => `${folder}/${path}`)))
 })
 
-test('kubernetes: every label and port that an object refers to exists and is that of the control center', () => {
+test('kubernetes: every label and port that an object refers to exists and belongs to the control center', () => {
   const labels = at(deployment, 'spec.template.metadata.labels')
   const selectors = [
     at(deployment, 'spec.selector.matchLabels'),
@@ -68,7 +68,7 @@ test('kubernetes: every label and port that an object refers to exists and is th
     })
 })
 
-test('kubernetes: a single replica runs without unneeded privileges and below its memory limit', () => {
+test('kubernetes: a single replica runs without unneeded privileges, and the host’s memory limit is below the container’s', () => {
   expect(deployment.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
   expect(pod).toMatchObject({
     automountServiceAccountToken: false,

@@ -40,12 +40,12 @@ test('compose: all settings are valid for a control center', () => {
   })
   const given = Object.keys(environment).map((key) => key.replace(/_FILE$/, ''))
   expect(given.filter((key) => !Object.hasOwn(CENTER_PROPERTIES, key))).toEqual([])
-  // The mail settings, which are commented out.
+  // The mail settings, which are commented out in the file.
   const later = [...textOf('control-center/compose.yaml').matchAll(/# ([A-Z_]+): /g)].map(([, name = '']) => name)
   expect(later.map((name) => Object.hasOwn(CENTER_PROPERTIES, name.replace(/_FILE$/, '')))).toEqual([true, true])
 })
 
-test('compose: it uses the entry point of the image and stays below its memory limit', () => {
+test('compose: the container uses the image’s entry point, and stays below its memory limit', () => {
   expect([center.entrypoint, center.command]).toEqual([['control-center'], []])
   expect(textOf('../Dockerfile')).toContain('/usr/local/bin/control-center')
   const limit = Number(/^(\d+)m$/.exec(String(center.mem_limit))?.[1]) * 1024 ** 2
@@ -63,7 +63,7 @@ test.each(['control-center', 'proxy'])(
   },
 )
 
-test('compose: every secret, volume and network in use is declared and created, and each service has exactly the secrets it reads', () => {
+test('compose: every secret, volume and network in use is declared and created, and each service has exactly the secrets that it reads', () => {
   const all = Object.values(services)
   const secrets = all.flatMap((one) => (one.secrets as string[] | undefined) ?? [])
   const files = at(compose, 'secrets') as Record<string, { file: string }>
@@ -82,7 +82,7 @@ test('compose: every secret, volume and network in use is declared and created, 
   expect(textOf('control-center/compose.yaml')).not.toMatch(/PASSWORD: |PLATFORM_KEY: /)
 })
 
-test('compose: only the proxy is reachable from outside, and it has every variable that its configuration reads', () => {
+test('compose: only the proxy is reachable from outside, and its environment has every variable that its configuration reads', () => {
   const ports = Object.entries(services).flatMap(([name, { ports = [] }]) =>
     (ports as string[]).map((port) => `${name} ${port}`),
   )
@@ -92,8 +92,8 @@ test('compose: only the proxy is reachable from outside, and it has every variab
   expect(new Set(read)).toEqual(new Set(Object.keys(service('proxy').environment as object)))
 })
 
-describe.skipIf(haproxyPath === undefined)('a control center behind the proxy of deploy/', () => {
-  test('pages, forms and requests of Satellites pass the proxy; the address that a browser claims to have is ignored', async () => {
+describe.skipIf(haproxyPath === undefined)('a control center behind the proxy in deploy/', () => {
+  test('pages, forms and Satellite requests work through the proxy; an address that a browser claims to have is ignored', async () => {
     const certificate = proxyCertificate()
     const port = await freePort()
     const variables = await centerProxyVariables('127.0.0.1', port, certificate.file)

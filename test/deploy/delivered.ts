@@ -5,14 +5,17 @@ import { parseAllDocuments } from 'yaml'
 
 const FOLDER = fileURLToPath(new URL('../../deploy/', import.meta.url))
 
-/** The parsed content of a file in `deploy/`. */
+/** Reads and parses a file in `deploy/`. */
 export type Described = Record<string, unknown>
 
 export function textOf(file: string): string {
   return readFileSync(join(FOLDER, file), 'utf8')
 }
 
-/** All documents of a YAML file, anchors and merges resolved. @throws Error if it is not YAML or has a duplicate key */
+/**
+ * Parses all documents in a YAML file, and resolves anchors and merges.
+ * @throws Error if it is not YAML or has a duplicate key
+ */
 export function documentsOf(file: string): readonly Described[] {
   return parseAllDocuments(textOf(file), { merge: true }).map((document) => {
     const [error] = document.errors
@@ -32,7 +35,7 @@ export function propertiesOf(file: string): ReadonlyMap<string, string> {
   return new Map(lines.map((line) => line.split(/=(.*)/s) as [string, string]))
 }
 
-/** The value at a path such as `spec.containers.0.image`. */
+/** Returns the value at a path such as `spec.containers.0.image`. */
 export function at(described: unknown, path: string): unknown {
   return path.split('.').reduce((value, key) => (value as Record<string, unknown> | undefined)?.[key], described)
 }

@@ -28,7 +28,7 @@ const SECRET = 'solhost'
 
 test('kubernetes: the kustomization lists every manifest', () => {
   const files = filesOf(`${FOLDER}/*.yaml`).map((path) => basename(path))
-  // prometheus-adapter.yaml contains values of another chart.
+  // Skips prometheus-adapter.yaml, which contains values for a different Helm chart.
   const others = ['kustomization.yaml', 'prometheus-adapter.yaml']
   expect(files.filter((name) => !others.includes(name))).toEqual([...resources].sort())
   for (const one of objects)
@@ -42,7 +42,7 @@ test('kubernetes: all settings are valid for a host', () => {
   expect(settings).toMatchObject({ database: { kind: 'alpha' }, environment: 'onprem' })
 })
 
-test('kubernetes: secrets are mounted files and appear nowhere else', () => {
+test('kubernetes: secrets are only used as mounted files', () => {
   const mounts = container.volumeMounts as { name: string; mountPath: string }[]
   const [{ secret } = { secret: null }] = (pod.volumes as { name: string; secret?: Described }[]).filter(
     (one) => one.secret,
@@ -89,7 +89,7 @@ test('kubernetes: every label, name and port that an object refers to exists', (
   expect([host, [host]]).toEqual([settings.publicUrl?.hostname, at(only('Ingress'), 'spec.tls.0.hosts')])
 })
 
-test('kubernetes: the ports are those on which the host listens and which the network policy allows', () => {
+test('kubernetes: the ports are those that the host listens on and the network policy allows', () => {
   expect(Object.fromEntries(ports)).toEqual({ pages: settings.port, metrics: Number(properties.get('METRICS_PORT')) })
   const ingress = at(only('NetworkPolicy'), 'spec.ingress') as Described[]
   expect(ingress.map((rule) => at(rule, 'ports.0.port'))).toEqual([...ports.values()])
@@ -98,7 +98,7 @@ test('kubernetes: the ports are those on which the host listens and which the ne
 })
 
 test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])(
-  'kubernetes: the %s requests a path that the host answers',
+  'kubernetes: the %s requests a path that exists on the host',
   async (name) => {
     const { path, port } = at(container, `${name}.httpGet`) as { path: string; port: string }
     expect([...ports.keys()]).toContain(port)
@@ -109,7 +109,7 @@ test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])(
   },
 )
 
-test('kubernetes: a terminating pod reports that it is not ready long enough for its probe to notice, and is not killed early', () => {
+test('kubernetes: a terminating pod is unready long enough for the probe to notice, and is not killed too early', () => {
   const { periodSeconds, failureThreshold } = container.readinessProbe as Record<string, number>
   const seen = (periodSeconds ?? 0) * (failureThreshold ?? 0) * 1000
   expect(settings.drainTime / 2).toBeGreaterThan(seen)
@@ -129,12 +129,12 @@ test('kubernetes: the container has no unneeded privileges', () => {
   expect(at(only('Namespace'), 'metadata.labels')).toEqual({ 'pod-security.kubernetes.io/enforce': 'restricted' })
 })
 
-test('kubernetes: the memory limit of the host is below that of the container', () => {
+test('kubernetes: the host’s memory limit is below the container’s', () => {
   const limit = Number(/^(\d+)Mi$/.exec(String(at(container, 'resources.limits.memory')))?.[1]) * 1024 ** 2
   expect(settings.memory.maximum).toBeLessThan(limit)
 })
 
-test('kubernetes: the autoscaler uses a metric that the adapter derives from one that the host exports', () => {
+test('kubernetes: the autoscaler uses a metric that the adapter derives from one of the host’s metrics', () => {
   const metrics = at(only('HorizontalPodAutoscaler'), 'spec.metrics') as Described[]
   const names = metrics.map((one) => at(one, 'resource.name') ?? at(one, 'pods.metric.name'))
   const [adapter] = documentsOf(file('prometheus-adapter.yaml'))

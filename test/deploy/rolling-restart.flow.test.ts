@@ -10,9 +10,10 @@ import { askAdmin } from '../support/users.ts'
 const PAGE = '/solution/counter/index.html'
 const LOAD = { logins: 5, sessions: 10, clients: 4 }
 
-// `npm run long -- two-nodes` is the long form: it uses network namespaces and more load, and kills nodes.
+// `npm run long -- two-nodes` is the longer version of this test, which uses network namespaces and more load, and also
+// kills nodes.
 describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
-  'two nodes behind the proxy of deploy/',
+  'two nodes behind the proxy in deploy/',
   () => {
     let server: TestServer
     let proxied: ProxiedNodes
@@ -40,7 +41,7 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
       expect(text).not.toContain('counter')
     })
 
-    test('the proxy: it ignores the address, protocol and host name that a browser claims, and cookies are those of TLS', async () => {
+    test('the proxy: ignores the address, protocol and host name that a browser claims, and cookies are set as for TLS', async () => {
       const forged = {
         'x-forwarded-for': '203.0.113.9',
         'x-forwarded-host': 'other.example',
@@ -60,7 +61,7 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
         .toBe('127.0.0.1')
     })
 
-    test('restarting a node fails no sign-in or request and signs nobody out; clients continue on the other node', async () => {
+    test('restarting a node does not interrupt sign-ins or requests, or sign users out; clients continue on the other node', async () => {
       const load = startLoad(proxied.origin, LOAD)
       const untilAnswered = async () => {
         const before = load.clients.map(({ answered }) => answered)
@@ -82,7 +83,7 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
       expect(load.clients.map(({ closed, lost }) => ({ closed, lost }))).toEqual(
         Array(LOAD.clients).fill({ closed: null, lost: 0 }),
       )
-      // Some clients were open on that node, and each of them was moved exactly once.
+      // Some clients were open on the restarted node, and each of them was moved exactly once.
       const moved = load.clients.map(({ reopened }) => reopened)
       expect(Math.min(...moved)).toBeLessThan(Math.max(...moved))
       expect(Math.max(...moved)).toBe(1)

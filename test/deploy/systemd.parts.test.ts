@@ -13,7 +13,7 @@ test('systemd unit: systemd accepts every line', () => {
     const program = join(folder, 'solhost')
     mkdirSync(join(folder, 'etc'))
     writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
-    // Neither the program nor the account is installed where the tests run.
+    // Replaces the program and the user account, which don't exist where the tests run.
     writeFileSync(unit, UNIT.replace('/usr/bin/solhost', program).replace('User=solhost', 'User=root'))
     const options = { encoding: 'utf8', stdio: 'pipe' } as const
     const verify = () =>
@@ -26,7 +26,7 @@ test('systemd unit: systemd accepts every line', () => {
   }
 })
 
-test('systemd unit: the service is exposed little, as systemd-analyze rates it', () => {
+test('systemd unit: systemd-analyze rates the service’s exposure as low', () => {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-unit-'))
   try {
     const unit = join(folder, 'solhost.service')

@@ -19,6 +19,6 @@ test.each([
     /newTag: "?([^\s"]*)/g,
   ],
   ['deploy/kubernetes/kustomization.yaml', textOf('kubernetes/kustomization.yaml'), /newTag: "?([^\s"]*)/g],
-])('%s has the version of package.json', (_file, text, named) => {
+])('%s has the same version as package.json', (_file, text, named) => {
   expect([...text.matchAll(named)].map((match) => match[1])).toEqual([version])
 })

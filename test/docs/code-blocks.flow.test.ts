@@ -21,10 +21,10 @@ import {
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Files, zipOf } from '../support/zip.ts'
 
-// Every fenced block of the guides is run according to its kind; see `test/support/guides/blocks.ts` for how the kind
-// is marked.
+// Runs every fenced code block in the guides according to its kind; see `test/support/guides/blocks.ts` for the
+// notation.
 
-/** Guides whose blocks another test runs: it selects each block by its language and a text in it. */
+/** Guides whose code blocks are run by another test, which selects each block by its language and some text in it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/forms.md': 'test/docs/forms-guide.flow.test.ts',
   'docs/oauth.md': 'test/flows/oauth-docs.test.ts',
@@ -32,7 +32,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/testing.md': 'test/browser/testing-guide.test.ts',
 }
 
-/** Blocks that cannot be run here, each identified by a text in it. */
+/** Code blocks that cannot be run here, each identified by some text in it. */
 const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] = [
   ['README.md', 'npm ci && npm start', 'installs packages; .ci/run does that in a clean clone'],
   ['README.md', 'npm ci && npm test', 'would run all tests within one of them'],
@@ -140,18 +140,18 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 })
 
 const notRun = ({ guide, code }: Block) => NOT_RUN.some(([of, text]) => of === guide && code.includes(text))
 
-/** Whether that guide's test uses the block: through `example('js', 'a text of it')`, or as a form element. */
+/** Whether that guide's test uses the block, either through `example('js', 'a text of it')`, or as a form element. */
 function isTakenElsewhere(block: Block): boolean {
   const file = ELSEWHERE[block.guide]
   if (file === undefined) return false
   const source = readFileSync(join(ROOT, file), 'utf8')
   const named = [...source.matchAll(/\(\s*'(\w+)',\s*(['"])(.+?)\2\s*\)/g)]
   if (named.some(([, language, , text = '']) => language === block.language && block.code.includes(text))) return true
-  // test/runtime/forms/form-schema.test.ts reads the section of each type of element.
+  // test/runtime/forms/form-schema.test.ts reads the section about each element type.
   return block.guide === 'docs/forms.md' && ELEMENT_TYPES.some((type) => block.code.includes(`"type": "${type}"`))
 }
 
-describe('every block of the guides has a kind', () => {
+describe('every code block in the guides has a kind', () => {
   test.each(GUIDES)('%s', (guide) => {
     const unknown = readBlocks(guide).filter(
       (block) => !notRun(block) && !isTakenElsewhere(block) && kindOf(block) === null,
@@ -159,7 +159,7 @@ describe('every block of the guides has a kind', () => {
     expect(unknown.map(nameOf)).toEqual([])
   })
 
-  test('each block listed as not run exists exactly once', () => {
+  test('each code block that is listed as not run exists exactly once', () => {
     const blocks = GUIDES.flatMap(readBlocks)
     for (const [guide, text] of NOT_RUN) {
       const found = blocks.filter((block) => block.guide === guide && block.code.includes(text))
@@ -182,7 +182,7 @@ async function upload(name: string, files: Files): Promise<number> {
   return (await readLog({ host, solution: name })).length
 }
 
-/** Compares the output of "solhost check" for the files; the output is deterministic, so the block needs no `…`. */
+/** Compares the output of "solhost check" for these files. The output is deterministic, so the block needs no `…`. */
 async function expectCheck(block: Block, files: Readonly<Record<string, string>>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-guide-'))
   writeFiles(folder, files)
@@ -212,7 +212,7 @@ async function runBlock(block: Block, { folder, solution, logged }: Running): Pr
 
 const MISSING = ['curl', 'zip', 'jq'].filter((name) => !hasCommand(name))
 
-describe('the blocks of each guide do what the guide says', () => {
+describe('the code blocks in each guide do what the guide says', () => {
   const guides = GUIDES.map(
     (guide) => [guide, readBlocks(guide).filter((one) => !notRun(one) && !isTakenElsewhere(one))] as const,
   )
@@ -237,7 +237,7 @@ describe('the blocks of each guide do what the guide says', () => {
   })
 })
 
-describe('an editor reports no error in the solutions of the guides', () => {
+describe('a code editor reports no errors in the guides’ solutions', () => {
   const solutions = GUIDES.flatMap((guide) =>
     solutionsOf(readBlocks(guide).filter((one) => !notRun(one) && !isTakenElsewhere(one))).map(
       (solution) => [`${guide}: ${solution.section}`, solution] as const,
@@ -256,7 +256,7 @@ describe('an editor reports no error in the solutions of the guides', () => {
     expect(errors.filter((error) => error.startsWith(folder))).toEqual([])
   })
 
-  test('the editor reports no error elsewhere', () => {
+  test('a code editor reports no errors elsewhere', () => {
     expect(errors).toEqual([])
   })
 })

@@ -8,10 +8,10 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// Runs the scripts of docs/forms.md unchanged, together as one solution. test/runtime/forms/form-schema.test.ts checks
+// Runs the scripts in docs/forms.md unchanged, together as one solution. test/runtime/forms/form-schema.test.ts checks
 // the example of each element.
 
-/** The only code block in that language that contains the text. */
+/** Finds the only code block in that language that contains the text. */
 function example(guide: string, language: string, text: string): string {
   const content = readFileSync(new URL(`../../docs/${guide}`, import.meta.url), 'utf8')
   const found = [...content.matchAll(/^```(\w+)[^\n]*\n(.*?)^```$/gms)].filter(
@@ -27,7 +27,7 @@ const COLUMNS = [
   { name: 'customer', label: 'Customer' },
   { name: 'total', label: 'Total', type: 'number', sortable: true },
 ]
-/** Everything the examples assume to exist. */
+/** Everything that the examples assume to exist. */
 const SURROUNDINGS = {
   'forms/invoices.json': JSON.stringify(
     formWith(
@@ -64,7 +64,7 @@ beforeAll(async () => {
     firstForm: 'customer',
     databases: { own: { server: 'embedded' } },
   }
-  // Nobody is signed in here, so nobody has the permission that the first example requires.
+  // Removes the permission that the first example requires, because no user is signed in here.
   const { permission, ...customer } = JSON.parse(ofForms('json', 'i18n:customer.title'))
   expect(permission).toBe('Users')
   const bundle = await bundleOf(manifest, {
@@ -101,7 +101,7 @@ test('docs/forms.md, a first example: the form is shown, its function rejects an
   await page.until('the other form', () => page.html().includes('data-form="orders"'))
 })
 
-test('docs/forms.md, refuse a change: the listener restores the old value and shows the reason, and lets other changes through', async () => {
+test('docs/forms.md, refuse a change: the listener restores the old value and shows the reason, and allows other changes', async () => {
   const page = await open()
   await page.enter('customer', 'company', 'Alder')
   await page.enter('customer', 'company', 'Example & Sons')
@@ -109,7 +109,7 @@ test('docs/forms.md, refuse a change: the listener restores the old value and sh
   expect(page.element('customer', 'company')).toContain('value="Alder"')
 })
 
-test('docs/forms.md, tables and later: rows are sorted by the database; a delayed function runs without a click', async () => {
+test('docs/forms.md, tables and later: the database sorts the rows; a delayed function runs without a click', async () => {
   const page = await open()
   await page.enter('customer', 'company', 'Alder')
   await page.press('customer', 'save')
@@ -119,7 +119,7 @@ test('docs/forms.md, tables and later: rows are sorted by the database; a delaye
   await page.until('the hint', () => page.text('customer', 'company').includes('Looked up again.'))
 })
 
-test('docs/login-form.md: its manifest and script match the example solution', () => {
+test('docs/login-form.md: the manifest and the script match the example solution', () => {
   const read = (path: string) => readFileSync(join(exampleFolder('orders-login-form'), path), 'utf8')
   expect(example('login-form.md', 'json', 'loginForm')).toBe(read('solution.json'))
   expect(example('login-form.md', 'js', 'signIn')).toBe(read('forms/sign_in.js'))

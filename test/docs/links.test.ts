@@ -11,7 +11,7 @@ function contentOf(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-/** Anchors are derived from headings as GitHub does it. */
+/** Derives anchors from headings like GitHub. */
 function anchorsOf(file: string): string[] {
   return [...contentOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

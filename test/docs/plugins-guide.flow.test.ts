@@ -7,10 +7,10 @@ import { startTestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
-// Runs the plugin of docs/plugins.md unchanged; test/flows/operator-plugin.test.ts covers everything else about such
+// Runs the plugin in docs/plugins.md unchanged; test/flows/operator-plugin.test.ts covers everything else about such
 // plugins.
 
-/** The only code block in that language that contains the text. */
+/** Finds the only code block in that language that contains the text. */
 function example(language: string, text: string): string {
   const found = readBlocks('docs/plugins.md').filter(
     (block) => block.language === language && block.code.includes(text),
@@ -25,7 +25,7 @@ const SCRIPT = `async function onSolutionOpen(arg, { username }) {
   security.login(username, greeting, ['Users'])
 }`
 
-test('docs/plugins.md: its plugin answers a script, and acts once the sign-in is complete', async () => {
+test('docs/plugins.md: the plugin responds to a script, and acts once the sign-in is complete', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-plugin-'))
   const folder = join(home, 'plugins', 'directory')
   mkdirSync(folder, { recursive: true })

@@ -10,7 +10,7 @@ import { bundleOf } from '../support/zip.ts'
 
 const entries = scriptingEntries()
 const globals = entries.filter(({ kind }) => kind === 'global')
-/** Scripts declare the members of these; the members of the others are listed in the reference. */
+/** Globals whose members are declared by scripts. The reference lists the members of all other globals. */
 const OF_SCRIPTS = ['globals', 'scopes']
 const isOpen = ({ name: of, members }: ReferenceEntry) =>
   OF_SCRIPTS.includes(of) || members.some(({ name }) => name.includes('['))
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** The value of an expression in a script of an open client, passed as JSON. */
+/** Evaluates an expression in the scripts of an open client, and passes the value as JSON. */
 async function valueInClient(expression: string): Promise<unknown> {
   const script = `function onSolutionOpen() { application.output(JSON.stringify(${expression})) }`
   const bundle = await bundleOf({ name: 'looks', authenticator: 'NONE' }, { 'globals.js': script })
@@ -38,7 +38,7 @@ async function valueInClient(expression: string): Promise<unknown> {
   })
 }
 
-test('scripting reference: each global has exactly the members that scripts find', async () => {
+test('scripting reference: the members listed for each global are exactly those that exist in scripts', async () => {
   const listed = globals.filter((entry) => !isOpen(entry))
   const names = listed.map(({ name }) => `${JSON.stringify(name)}: Object.getOwnPropertyNames(${name}).sort()`)
   expect(await valueInClient(`{ ${names.join(', ')} }`)).toEqual(
@@ -46,7 +46,7 @@ test('scripting reference: each global has exactly the members that scripts find
   )
 })
 
-test('scripting reference: it lists every global that is not part of JavaScript', async () => {
+test('scripting reference: every global that is not part of JavaScript is listed', async () => {
   const javaScript = new Set(runInNewContext('Object.getOwnPropertyNames(globalThis)') as string[])
   const found = (await valueInClient('Object.getOwnPropertyNames(globalThis)')) as string[]
   const own = found.filter((name) => !javaScript.has(name) && name !== 'onSolutionOpen')
@@ -64,7 +64,7 @@ test('scripting reference: every global, member and type has a description', () 
   expect(silent).toEqual([])
 })
 
-test('scripting reference: all overloads of a function are listed under one name', () => {
+test('scripting reference: a function’s overloads are listed under one name', () => {
   const fire = globals
     .find(({ name }) => name === 'eventsManager')
     ?.members.find(({ name }) => name === 'fireEventListeners')
@@ -81,6 +81,6 @@ test('scripting reference: all overloads of a function are listed under one name
   })
 })
 
-test('guest API: the reference documents what plugins are called with', () => {
+test('guest API: the reference documents the arguments of a plugin’s guest part', () => {
   expect(guestEntries().map(({ name }) => name)).toEqual(['GuestApi', 'Offers', 'DefaultEvent', 'SafeBuiltins'])
 })

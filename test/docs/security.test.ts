@@ -8,7 +8,7 @@ const TESTS = (readdirSync(`${ROOT}test`, { recursive: true }) as string[]).map(
 
 type Row = { readonly claim: string; readonly shown: string }
 
-/** The rows of tables whose last column names a test. */
+/** The rows of tables whose last column refers to a test. */
 function rowsOf(page: string): Row[] {
   const lines = readFileSync(`${ROOT}${page}`, 'utf8').split('\n')
   return lines
@@ -17,7 +17,7 @@ function rowsOf(page: string): Row[] {
     .filter(({ shown }) => shown !== 'test')
 }
 
-/** What a row refers to that does not exist: a file, or part of a test's name, quoted after the file. */
+/** The references in a row that do not exist: a file, or part of a test name that is quoted after the file. */
 function missingOf({ shown }: Row): string[] {
   if (shown.startsWith('–')) return []
   const named = [...shown.matchAll(/`([^`]+)`(?: \(("[^)]*)\))?/g)]
@@ -37,11 +37,11 @@ function contentOf(file: string): string {
   return readFileSync(`${ROOT}test${file}`, 'utf8')
 }
 
-test.each(PAGES)('%s: each row names a test that exists', (page) => {
+test.each(PAGES)('%s: each row refers to an existing test', (page) => {
   expect(rowsOf(page).flatMap(missingOf)).toEqual([])
 })
 
-test('the check finds rows, and reports missing names and files', () => {
+test('the check finds rows, and reports missing test names and files', () => {
   expect(PAGES.flatMap(rowsOf).length).toBeGreaterThan(190)
   const row = { claim: '', shown: '`docs/links.test.ts` ("the check finds …", "no such name"), `docs/none.test.ts`' }
   expect(missingOf(row)).toEqual(['docs/links.test.ts: no such name', 'docs/none.test.ts'])

@@ -5,7 +5,7 @@ import { textsOf } from '../../docs/words/texts.ts'
 const summary = (file: string, source: string) =>
   textsOf(file, source).map(({ kind, line, text }) => [kind, line, text])
 
-test('comments of a source file are texts, joined over their lines, without code in backticks', () => {
+test('the comments in a source file are checked, with their lines joined and without code in backticks', () => {
   const source = `// The first line
 // continues here.
 /**
@@ -21,7 +21,7 @@ export const a = 1 // after code
   ])
 })
 
-test('messages are strings of several words, with values left out', () => {
+test('strings of several words are checked as messages, without the inserted values', () => {
   const source = [
     "import { a } from './no message of ours'",
     "const b = 'one-word'",
@@ -30,7 +30,7 @@ test('messages are strings of several words, with values left out', () => {
   expect(summary('host/x.ts', source)).toEqual([['message', 3, 'Port {…} is already in use.']])
 })
 
-test('names of tests are texts; other strings of a test are not', () => {
+test('test names are checked; other strings in a test are not', () => {
   const source = `describe('a group of tests', () => {
   test.for([1])('refuses the second request', () => {
     expect(answer).toBe('some text of a page')
@@ -43,7 +43,7 @@ test('names of tests are texts; other strings of a test are not', () => {
   ])
 })
 
-test('paragraphs, list items and table cells of docs are texts; code and addresses are not', () => {
+test('paragraphs, list items and table cells in docs are checked; code and URLs are not', () => {
   const source = `# Title
 
 A paragraph
@@ -69,7 +69,7 @@ echo goes on
   ])
 })
 
-test('texts of pages and comments in style sheets, templates and configuration files are texts', () => {
+test('UI strings, and comments in style sheets, templates and configuration files are checked', () => {
   expect(summary('host/texts/users/en.json', '{\n  "users.add": "Add \\"a\\" user"\n}\n')).toEqual([
     ['ui', 2, 'Add "a" user'],
   ])
@@ -78,14 +78,14 @@ test('texts of pages and comments in style sheets, templates and configuration f
   expect(summary('a.yaml', '# Two\n# lines\na: 1')).toEqual([['comment', 1, 'Two lines']])
 })
 
-test('a phrase is reported with its place and what to write instead', () => {
+test('a phrase is reported with its location and what to write instead', () => {
   const [text] = textsOf('host/x.ts', '\n// The host goes on without it.')
   expect(text && findingsOf([text], PHRASES, [])).toEqual([
     'host/x.ts:2: "…The host goes on without it.…". Instead of "goes on", write: continues; keeps running.',
   ])
 })
 
-test('an exception allows a phrase in one place, and is reported when it is no longer needed', () => {
+test('an exception allows a phrase in one place, and is reported if it is no longer needed', () => {
   const texts = textsOf('host/x.ts', '// The light goes on.')
   const exception = { file: 'host/x.ts', text: 'light goes on', reason: 'of a lamp' }
   expect(findingsOf(texts, PHRASES, [exception])).toEqual([])

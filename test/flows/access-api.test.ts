@@ -57,7 +57,7 @@ async function signIn() {
 
 // Tokens
 
-test('tokens: they are created with 201, listed without the token, and deleted with 204', async () => {
+test('tokens: POST creates one with 201, the list omits the token itself, and DELETE returns 204', async () => {
   const expiresAt = Date.now() + 60_000
   const made = await send('POST', '/tokens', { name: 'ci', scopes: ['solutions:crm:write'], expiresAt })
   const { token, ...shown } = made.json() as { id: string; token: string }
@@ -70,7 +70,7 @@ test('tokens: they are created with 201, listed without the token, and deleted w
   expect((await send('GET', '/solutions/crm', undefined, `Bearer ${token}`)).status).toBe(401)
 })
 
-test('tokens: one without an expiry never expires, and duplicate scopes are merged', async () => {
+test('tokens: a token without an expiry never expires, and duplicate scopes are merged', async () => {
   const made = await send('POST', '/tokens', { name: 'x', scopes: ['users:read', 'users:read'] })
   expect(made.json()).toMatchObject({ scopes: ['users:read'], expiresAt: null })
 })
@@ -82,13 +82,13 @@ test.each([
   ['a name with a line break', { name: 'a\r\nb', scopes: ['users:read'] }, 'must not contain control characters'],
   ['no name', { scopes: ['users:read'] }, 'name'],
   ['an unknown key', { name: 'a', scopes: ['users:read'], admin: true }, 'admin'],
-])('tokens: %s is refused with the reason', async (_case, body, reason) => {
+])('tokens: %s is rejected with the reason', async (_case, body, reason) => {
   const answer = await send('POST', '/tokens', body)
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(detailOf(answer)).toContain(reason)
 })
 
-test('an expired token is refused', async () => {
+test('an expired token is rejected', async () => {
   const { bearer } = await makeToken(['audit:read'], { expiresAt: Date.now() + 400 })
   expect((await send('GET', '/audit', undefined, bearer)).status).toBe(200)
   await expect.poll(async () => (await send('GET', '/audit', undefined, bearer)).status).toBe(401)
@@ -130,13 +130,13 @@ test.each([
   ['POST', '/tokens', { name: 'a', scopes: ['users:read'] }],
   ['DELETE', '/tokens/none', undefined],
   ['PUT', '/solutions/crm/grants', GRANTS],
-])('scopes: %s %s requires the admin account; a token with every scope is refused', async (method, path, body) => {
+])('scopes: %s %s requires the admin account; a token with all scopes is rejected', async (method, path, body) => {
   const scopes = ['solutions:*:write', 'users:write', 'sessions:write', 'audit:write', 'maintenance:write']
   const answer = await send(method, path, body, (await makeToken(scopes)).bearer)
   expect(codeOf(answer)).toEqual([403, 'ERR_FORBIDDEN'])
 })
 
-test('wrong tokens are throttled like wrong passwords; a valid token and a cached password keep working', async () => {
+test('wrong tokens are throttled like wrong passwords; a valid token and a cached password still work', async () => {
   const own = await startTestHost({ ADMIN_FAILURES: '3' })
   const get = (authorization: string) => ask(`${own.url}/admin/api/audit`, { headers: { authorization } })
   const made = await ask(`${own.url}/admin/api/tokens`, {
@@ -156,7 +156,7 @@ test('wrong tokens are throttled like wrong passwords; a valid token and a cache
   await own.stop()
 })
 
-test('API sign-ins are audited: successful ones once, each refused one, and throttled ones once', async () => {
+test('audit log: successful API sign-ins are recorded once, rejected ones each time, and throttled ones once', async () => {
   const own = await startTestHost({ ADMIN_FAILURES: '2' })
   const get = (authorization: string) =>
     ask(`${own.url}/admin/api/audit?action=admin-sign-in`, { headers: { authorization } })
@@ -174,14 +174,14 @@ test('API sign-ins are audited: successful ones once, each refused one, and thro
   await own.stop()
 })
 
-test('the sign-in of a token is audited once, and its actions are recorded under its name', async () => {
+test('audit log: the first use of a token is recorded once, and its actions are recorded under its name', async () => {
   const { id, bearer } = await makeToken(['solutions:crm:write'])
   for (let n = 0; n < 3; n++) await send('PUT', '/solutions/crm/secrets/AUDITED', SECRET, bearer)
   const entries = (await audited(`actor=token:${id}`)).map(({ action, outcome }) => `${action} ${outcome}`)
   expect(entries.sort()).toEqual(['admin-sign-in ok', ...Array<string>(3).fill('solution-secret ok')])
 })
 
-test('a token sent by a page in a browser works; a token in a cookie does not', async () => {
+test('a token that a browser page sends in a header works; a token in a cookie does not', async () => {
   const { bearer, token } = await makeToken(['audit:read'])
   const url = `${host.url}/admin/api/audit`
   const page = await ask(url, { headers: { authorization: bearer, 'sec-fetch-site': 'same-origin' } })
@@ -191,7 +191,7 @@ test('a token sent by a page in a browser works; a token in a cookie does not', 
 
 // Grants
 
-test('grants: a solution has none until they are set; they are returned without passwords', async () => {
+test('grants: a solution has no grants until they are set; GET returns them without passwords', async () => {
   expect((await send('GET', '/solutions/crm/grants')).json()).toEqual(GRANTS)
   const crm = { server: 'alpha', database: 'crm', username: 'crm' }
   const wanted = { databases: { crm: { ...crm, password: 'db-pass' } }, http: ['API.example.org'], users: true }
@@ -201,14 +201,14 @@ test('grants: a solution has none until they are set; they are returned without 
   expect((await send('GET', '/solutions/crm/grants')).json()).toEqual(shown)
 })
 
-test('grants: the response of GET can be sent with PUT, and the password is kept', async () => {
+test('grants: the GET response can be sent back with PUT, and the password is kept', async () => {
   const crm = { server: 'alpha', database: 'crm', username: 'crm', password: 'db-pass' }
   await send('PUT', '/solutions/crm/grants', { ...GRANTS, databases: { crm } })
   const got = (await send('GET', '/solutions/crm/grants')).json()
   expect((await send('PUT', '/solutions/crm/grants', got)).json()).toEqual({ ...(got as object), warnings: [] })
 })
 
-test('grants: unrequested grants and a shared account cause warnings, and still apply', async () => {
+test('grants: unrequested grants and a shared database account cause warnings, but still apply', async () => {
   const databases = { other: { server: 'gamma', database: 'x' } }
   const put = await send('PUT', '/solutions/crm/grants', { databases, http: ['b.org'] })
   const { warnings } = put.json() as { warnings: { code: string }[] }
@@ -226,20 +226,20 @@ test.each([
   ['a password without a username', database({ password: 'secret-in-error' })],
   ['a password that is not a string', database({ username: 'a', password: 12345 })],
   ['a name that is not an identifier', { databases: { 'a-b': { server: 'alpha', database: 'a' } } }],
-  ['a name that every object has', { databases: { constructor: { server: 'alpha', database: 'a' } } }],
+  ['the name of a property that every object has', { databases: { constructor: { server: 'alpha', database: 'a' } } }],
   ['a URL as host', { http: ['https://a.org/'] }],
   ['a pattern as host', { http: ['*.a.org'] }],
   ['a host with a line break', { http: ['a.org\r\nX: y'] }],
-  ['users that is not a boolean', { users: 'yes' }],
+  ['a non-boolean value for users', { users: 'yes' }],
   ['an unknown key', { hosts: [] }],
   ['a list', []],
-])('grants: %s is refused', async (_case, body) => {
+])('grants: %s is rejected', async (_case, body) => {
   const answer = await send('PUT', '/solutions/crm/grants', body)
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(answer.text).not.toMatch(/secret-in-error|12345/)
 })
 
-test('grants: an unknown solution is 404, invalid JSON 400, another content type 415', async () => {
+test('grants: an unknown solution returns 404, invalid JSON 400, another content type 415', async () => {
   expect(codeOf(await send('GET', '/solutions/nobody/grants'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
   expect(codeOf(await send('PUT', '/solutions/nobody/grants', GRANTS))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
   expect(codeOf(await send('PUT', '/solutions/crm/grants', 'no json'))).toEqual([400, 'ERR_BAD_REQUEST'])
@@ -253,7 +253,7 @@ test('grants: an unknown solution is 404, invalid JSON 400, another content type
 
 // Secrets
 
-test('secrets: they are set and deleted with 204, and listed only with their hosts', async () => {
+test('secrets: setting and deleting one returns 204, and the list shows only names and hosts', async () => {
   const put = await send('PUT', '/solutions/crm/secrets/IDP', { value: 'top', hosts: ['IDP.org', '10.0.0.1:8443'] })
   expect([put.status, put.text]).toEqual([204, ''])
   const list = await send('GET', '/solutions/crm/secrets')
@@ -274,13 +274,13 @@ test.each([
   ['an empty value', 'IDP', { value: '', hosts: ['a.org'] }],
   ['a value that is not a string', 'IDP', { value: 987654, hosts: ['a.org'] }],
   ['an unknown key', 'IDP', { ...SECRET, more: 1 }],
-])('secrets: %s is refused, without showing the value', async (_case, name, body) => {
+])('secrets: %s is rejected, and the error does not show the value', async (_case, name, body) => {
   const answer = await send('PUT', `/solutions/crm/secrets/${name}`, body)
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(answer.text).not.toMatch(/hidden-value|987654/)
 })
 
-test('secrets: those of an unknown solution are 404', async () => {
+test('secrets: an unknown solution returns 404', async () => {
   expect((await send('GET', '/solutions/nobody/secrets')).status).toBe(404)
   expect((await send('PUT', '/solutions/nobody/secrets/A', SECRET)).status).toBe(404)
   expect((await send('DELETE', '/solutions/nobody/secrets/A')).status).toBe(404)
@@ -305,15 +305,15 @@ test.each([
   ['a username with a line break', { username: 'a\r\nb' }, 'must not contain control characters'],
   ['a uid that reverses the text direction', { uid: 'a\u202eb' }, 'direction'],
   ['a uid of 201 characters', { uid: 'a'.repeat(201) }, 'uid'],
-  ['a lifetime of more than a day', { expiresIn: 86_400_001 }, 'expiresIn'],
+  ['a lifetime that exceeds a day', { expiresIn: 86_400_001 }, 'expiresIn'],
   ['an expiry in seconds instead of milliseconds', { expiresIn: 300 }, 'expiresIn'],
-])('login tokens: %s is refused with the reason', async (_case, change, reason) => {
+])('login tokens: %s is rejected with the reason', async (_case, change, reason) => {
   const answer = await send('POST', '/solutions/crm/login-tokens', { ...TOKEN_FOR, ...change })
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(detailOf(answer)).toContain(reason)
 })
 
-test('login tokens: one signs its user in at the login page, once', async () => {
+test('login tokens: a token signs its user in on the login page, once', async () => {
   const made = await send('POST', '/solutions/tenant-login/login-tokens', {
     username: 'carla',
     uid: 'c-1',
@@ -330,13 +330,13 @@ test('login tokens: one signs its user in at the login page, once', async () => 
   await first.post('/solution/tenant-login/logout', {}, { headers: { 'sec-fetch-site': 'same-origin' } })
 })
 
-test('login tokens: those of an unknown solution are 404', async () => {
+test('login tokens: an unknown solution returns 404', async () => {
   expect((await send('POST', '/solutions/nobody/login-tokens', TOKEN_FOR)).status).toBe(404)
 })
 
 // Sessions
 
-test('sessions: they are listed by solution and uid, in pages, and ended by their public id', async () => {
+test('sessions: the list is paged and can be filtered by solution and uid, and a session can be ended by its public id', async () => {
   const visitors = [await signIn(), await signIn(), await signIn()]
   type List = { items: { id: string; uid: string }[]; next?: string }
   const list = async (query: string) => (await send('GET', `/sessions?${query}`)).json() as List
@@ -369,9 +369,9 @@ test('sessions: they are listed by solution and uid, in pages, and ended by thei
   expect(codeOf(await send('GET', '/sessions?limit=0'))).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-// Audit
+// Audit log
 
-test('audit: entries are listed in pages, newest first, and filtered', async () => {
+test('audit log: entries are listed in pages, newest first, and can be filtered', async () => {
   for (let n = 0; n < 3; n++) await send('PUT', '/maintenance', { on: false })
   const page = (await send('GET', '/audit?action=maintenance&limit=2')).json() as { items: object[]; next: string }
   expect(page.items).toEqual(
@@ -394,7 +394,7 @@ test('audit: entries are listed in pages, newest first, and filtered', async () 
   }
 })
 
-test('audit: a name with CR and LF in a URL does not start a new line', async () => {
+test('audit log: CR and LF in a name from the URL do not start a new line', async () => {
   await send('PUT', '/solutions/a%0d%0aadmin%20did%20it/grants', GRANTS)
   const [entry] = await audited('action=solution-grants')
   expect(entry).toMatchObject({ solution: 'a\u{fffd}\u{fffd}admin did it', outcome: 'ERR_SOLUTION_NOT_FOUND' })
@@ -403,7 +403,7 @@ test('audit: a name with CR and LF in a URL does not start a new line', async ()
 
 // Maintenance
 
-test('maintenance: new sign-ins are blocked; signed-in users, the API and probes keep working', async () => {
+test('maintenance: new sign-ins are blocked; signed-in users, the API and health probes keep working', async () => {
   const visitor = await signIn()
   expect((await send('GET', '/maintenance')).json()).toEqual({ on: false })
   const waiting = createVisitor(host.url)
@@ -431,15 +431,15 @@ test('maintenance: new sign-ins are blocked; signed-in users, the API and probes
   expect(host.logged()).not.toContain('ERR_MAINTENANCE')
 })
 
-test('maintenance: anything except a boolean is refused', async () => {
+test('maintenance: any value except a boolean is rejected', async () => {
   for (const body of [{}, { on: 'yes' }, { on: true, more: 1 }]) {
     expect(codeOf(await send('PUT', '/maintenance', body))).toEqual([422, 'ERR_REQUEST_INVALID'])
   }
 })
 
-// Secrets of operators
+// Operators' secrets
 
-test('no password, secret or token is in the database files, the log, the audit or a list', async () => {
+test('no password, secret or token appears in the database files, the log, the audit log or a list', async () => {
   const own = ['granted-pass-zq81', 'secret-value-zq82']
   const crm = { server: 'alpha', database: 'crm', username: 'crm', password: own[0] }
   await send('PUT', '/solutions/crm/grants', { ...GRANTS, databases: { crm } })
@@ -464,7 +464,7 @@ test('no password, secret or token is in the database files, the log, the audit 
   }
 })
 
-test('an unknown method is 405 with the allowed methods', async () => {
+test('an unsupported method returns 405 with the allowed methods', async () => {
   const answer = await send('PATCH', '/maintenance')
   expect([answer.status, answer.headers.allow]).toEqual([405, 'HEAD, GET, PUT'])
 })

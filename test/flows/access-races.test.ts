@@ -25,16 +25,16 @@ async function signedIn(these: readonly Browser[]): Promise<number> {
 }
 
 test.each([
-  ['a user who is disabled', { enabled: false }],
-  ['a user who loses the permission', { permissions: [] }],
-  ['a user whose password is changed by the operator', { password: 'one blue boat sails', mustChangePassword: false }],
-])('%s during sign-ins has no session afterwards, whichever came first', async (_case, change) => {
+  ['a user who is being disabled', { enabled: false }],
+  ['a user who is losing the permission', { permissions: [] }],
+  ['a user whose password the operator is changing', { password: 'one blue boat sails', mustChangePassword: false }],
+])('%s during their sign-ins has no session afterwards, whichever finishes first', async (_case, change) => {
   for (let round = 0; round < ROUNDS; round++) {
     const uid = await addUser(host, `racer-${round}-${Object.keys(change)[0]}`)
     const { username } = (await askAdmin(host, 'GET', `users/${uid}`)) as { username: string }
     const these = await browsers()
     const logins = these.map((one) => one.signIn(username, PASSWORD, { remember: 'on' }))
-    // Continues once the first sign-in has finished, so that the others are still in progress.
+    // Waits only for the first sign-in, so that the others are still in progress when the user changes.
     await Promise.race(logins)
     await Promise.all([...logins, askAdmin(host, 'PATCH', `users/${uid}`, change)])
     expect(await signedIn(these)).toBe(0)
@@ -44,7 +44,7 @@ test.each([
   }
 })
 
-test('a user who is deleted while remembered browsers return has no session afterwards', async () => {
+test('a user who is deleted while their remembered browsers return has no session afterwards', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const uid = await addUser(host, `remembered-${round}`)
     const these = await browsers()

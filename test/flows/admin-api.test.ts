@@ -16,7 +16,7 @@ const api = (path: string, options: Parameters<typeof ask>[1] = {}) =>
 const put = (name: string, body: Uint8Array, type = 'application/zip') =>
   api(`/solutions/${name}`, { method: 'PUT', headers: { 'content-type': type }, body })
 
-test('upload: a new bundle is 201, the same bundle again is 200, and the version is its SHA-256', async () => {
+test('upload: a new bundle returns 201, the same bundle again 200, and the version is its SHA-256', async () => {
   const bundle = await bundleOf(manifest(), { 'globals.js': 'function onSolutionOpen() {}' })
   const first = await put('crm', bundle)
   expect([first.status, first.headers.location]).toEqual([201, '/admin/api/solutions/crm'])
@@ -35,7 +35,7 @@ test('upload: a new bundle is 201, the same bundle again is 200, and the version
   })
 })
 
-test('activate: it switches to an older version and back; both versions stay', async () => {
+test('activate: switches to an older version and back, and keeps both versions', async () => {
   const old = (await (await put('roll', await bundleOf({ name: 'roll', authenticator: 'NONE' }))).json()) as {
     sha256: string
   }
@@ -48,7 +48,7 @@ test('activate: it switches to an older version and back; both versions stay', a
   expect((await api('/solutions/roll')).json()).toMatchObject({ active: old.sha256, versions: [{}, {}] })
 })
 
-test('activate: an unknown version is 404, an invalid body 422 with the reason, a wrong type 415', async () => {
+test('activate: an unknown version returns 404, an invalid body 422 with the reason, a wrong content type 415', async () => {
   await put('crm', await bundleOf(manifest()))
   const post = (body: string, type = 'application/json') =>
     api('/solutions/crm/activate', { method: 'POST', headers: { 'content-type': type }, body })
@@ -63,7 +63,7 @@ test('activate: an unknown version is 404, an invalid body 422 with the reason, 
   expect((await post('no json')).json()).toMatchObject({ status: 400, code: 'ERR_BAD_REQUEST' })
 })
 
-test('delete: the solution is gone for everyone, and an upload restores it', async () => {
+test('delete: the solution is no longer available to anyone, and uploading it restores it', async () => {
   const bundle = await bundleOf({ name: 'gone', authenticator: 'NONE' })
   await put('gone', bundle)
   expect((await api('/solutions/gone', { method: 'DELETE' })).status).toBe(204)
@@ -74,7 +74,7 @@ test('delete: the solution is gone for everyone, and an upload restores it', asy
   expect((await ask(`${host.url}/solution/gone/index.html`)).status).toBe(200)
 })
 
-test('list: it contains every solution, without its versions', async () => {
+test('list: contains every solution, without its versions', async () => {
   await put('crm', await bundleOf(manifest()))
   const { items } = (await api('/solutions')).json() as { items: { name: string }[] }
   expect(items.find(({ name }) => name === 'crm')).toEqual({
@@ -87,7 +87,7 @@ test('list: it contains every solution, without its versions', async () => {
   })
 })
 
-test('log: lines of scripts have level, position and correlation id, newest last, in pages', async () => {
+test('log: script lines have a level, position and correlation id, and are listed in pages, newest last', async () => {
   const script =
     "function onSolutionOpen(arg) {\n  application.output('opened with ' + arg, 'warning')\n  if (arg === 'bad') missing()\n}"
   await put('logs', await bundleOf({ name: 'logs', authenticator: 'NONE' }, { 'globals.js': script }))
@@ -118,7 +118,7 @@ test('log: lines of scripts have level, position and correlation id, newest last
   expect((await api('/solutions/logs/log?limit=0')).status).toBe(422)
 })
 
-test('log: as text/event-stream it sends new lines', async () => {
+test('log: a request for text/event-stream gets new lines as they are written', async () => {
   await put(
     'follow',
     await bundleOf(
@@ -137,7 +137,7 @@ test('log: as text/event-stream it sends new lines', async () => {
   stop.abort()
 })
 
-test('without the admin account, with a wrong one, and from a page in a browser, the API is closed', async () => {
+test('the API rejects requests without credentials, with wrong credentials and from browser pages', async () => {
   const none = await ask(`${host.url}/admin/api/solutions`)
   expect([none.status, none.headers['www-authenticate']]).toEqual([401, 'Bearer realm="solhost"'])
   expect(none.json()).toMatchObject({ code: 'ERR_UNAUTHENTICATED' })
@@ -147,7 +147,7 @@ test('without the admin account, with a wrong one, and from a page in a browser,
   expect(page.json()).toMatchObject({ status: 403, code: 'ERR_BROWSER_CREDENTIALS' })
 })
 
-test('failed admin sign-ins are throttled before the password is checked; cached credentials keep working', async () => {
+test('failed admin sign-ins are throttled before the password is checked; cached credentials still work', async () => {
   const own = await startTestHost({ ADMIN_FAILURES: '3' })
   const askAs = (authorization: string) => ask(`${own.url}/admin/api/solutions`, { headers: { authorization } })
   const wrong = `Basic ${Buffer.from('admin:wrong').toString('base64')}`
@@ -159,7 +159,7 @@ test('failed admin sign-ins are throttled before the password is checked; cached
   await own.stop()
 })
 
-test('the API also answers on the admin port, and is not in the list of solutions', async () => {
+test('the API is also available on the admin port, and is not in the list of solutions', async () => {
   const answer = await ask(`${host.adminUrl}/admin/api/solutions`, { headers: { authorization: host.admin } })
   expect(answer.status).toBe(200)
 })
@@ -170,7 +170,7 @@ test('OpenAPI: the description is served', async () => {
   expect(Object.keys(document.paths)).toContain('/admin/api/solutions/{name}')
 })
 
-test('invalid bundles: one response lists every error, and the active version stays', async () => {
+test('invalid bundles: one response lists every error, and the active version stays active', async () => {
   const good = await bundleOf({ name: 'bad', authenticator: 'NONE' })
   const { sha256 } = (await put('bad', good)).json() as { sha256: string }
   const bad = await bundleOf(
@@ -232,14 +232,14 @@ test.each([
   expect((await ask(`${host.url}/solution/never/index.html`)).status).toBe(404)
 })
 
-test('200 kB of nested source that crashes a type stripper is an error of the upload, and the host keeps running', async () => {
+test('uploading 200 kB of nested source that crashes the type stripper fails, and the host keeps running', async () => {
   const nested = `const x = ${'('.repeat(100_000)}1${')'.repeat(100_000)}`
   const refused = await put('deep', await bundleOf({ name: 'deep', authenticator: 'NONE' }, { 'globals.ts': nested }))
   expect(refused.status).toBe(422)
   expect((await api('/solutions')).status).toBe(200)
 })
 
-test('TypeScript: types are removed and positions stay correct', async () => {
+test('TypeScript: types are removed, and error positions stay correct', async () => {
   const script = 'type Arg = string | null\nfunction onSolutionOpen(arg: Arg): void {\n  missing()\n}'
   expect(
     (await put('typed', await bundleOf({ name: 'typed', authenticator: 'NONE' }, { 'globals.ts': script }))).status,
@@ -260,19 +260,19 @@ test.each([
     413,
     'ERR_BUNDLE_TOO_LARGE',
   ],
-])('upload: %s is refused', async (_case, name, make, status, code) => {
+])('upload: %s is rejected', async (_case, name, make, status, code) => {
   const refused = await put(name, await make())
   expect([refused.status, (refused.json() as { code: string }).code]).toEqual([status, code])
 })
 
-test('upload: another content type is 415, an unknown method is 405 with the allowed methods', async () => {
+test('upload: another content type returns 415, an unsupported method 405 with the allowed methods', async () => {
   expect((await put('crm', await bundleOf(manifest()), 'application/json')).status).toBe(415)
   const answer = await api('/solutions/crm', { method: 'PATCH' })
   expect([answer.status, answer.headers.allow]).toEqual([405, 'HEAD, GET, PUT, DELETE'])
   expect((await api('/nothing')).json()).toMatchObject({ status: 404, code: 'ERR_NOT_FOUND' })
 })
 
-test('two simultaneous uploads of one solution are both stored, and one is active', async () => {
+test('two simultaneous uploads of one solution are both stored, and one of them is active', async () => {
   const versions = await Promise.all(
     ['1.0.0', '2.0.0', '3.0.0'].map((version) => bundleOf({ name: 'race', authenticator: 'NONE', version })),
   )

@@ -21,8 +21,8 @@ function routesOf(layers: readonly Layer[]): string[] {
     .sort()
 }
 
-test('OpenAPI describes exactly the routes of the API', () => {
-  // Routes are only registered here, never called, so nothing else of the host is needed.
+test('OpenAPI describes exactly the routes that the API has', () => {
+  // The routes are only registered, never called, so the rest of the host is not needed.
   const parts = { requireAdmin: () => {}, version: 'test', limits: createLimits() } as unknown as AdminApiParts
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => Object.hasOwn(item, method)).map((method) => `${method.toUpperCase()} ${path}`),
@@ -38,13 +38,13 @@ test('OpenAPI: every path declares its parameters', () => {
   expect(named).toEqual(Object.keys(document.paths).map((path) => [path, path.match(/\{\w+\}/g) ?? []]))
 })
 
-test('OpenAPI: everything referred to is defined', () => {
+test('OpenAPI: every reference has a definition', () => {
   const referred = JSON.stringify(document).match(/#\/components\/schemas\/\w+/g) ?? []
   const known = Object.keys(document.components.schemas)
   expect(referred.map((ref) => ref.split('/').at(-1)).filter((name) => !known.includes(name as string))).toEqual([])
 })
 
-test('OpenAPI: it accepts the admin account and tokens', () => {
+test('OpenAPI: the security schemes are the admin account and tokens', () => {
   expect(document.openapi).toBe('3.1.0')
   expect(document.components.securitySchemes).toEqual({
     admin: { type: 'http', scheme: 'basic' },

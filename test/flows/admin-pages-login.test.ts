@@ -46,7 +46,7 @@ const frame = (path: string, headers: Record<string, string> = {}): Promise<Answ
   ask(`${host.adminUrl}${path}`, { headers: { ...FRAME, cookie: admin.cookie, ...headers } })
 
 test.each(['login-page', 'oauth'])(
-  '%s: a visitor without a session is redirected to the sign-in and back',
+  '%s: a visitor without a session is redirected to the sign-in page, and back afterwards',
   async (page) => {
     const path = `/admin/solutions/preview-own/${page}`
     const answer = await ask(`${host.adminUrl}${path}`, { headers: NAVIGATION })
@@ -54,11 +54,11 @@ test.each(['login-page', 'oauth'])(
   },
 )
 
-test.each(['login-page', 'oauth'])('%s: an unknown solution is 404', async (page) => {
+test.each(['login-page', 'oauth'])('%s: an unknown solution returns 404', async (page) => {
   expect((await admin.get(`/admin/solutions/nobody/${page}`)).status).toBe(404)
 })
 
-test('login page: titles, template lines and parameters of the URL are escaped', async () => {
+test('login page: titles, template lines and URL parameters are escaped', async () => {
   const page = await admin.get(
     '/admin/solutions/preview-own/login-page?locale=%22%3E%3Cscript%3E&state=%3Cscript%3E&width=x',
   )
@@ -76,14 +76,14 @@ test('login page: for PLATFORM_CLOUD without a control center, the page names th
   expect(text).not.toContain('<iframe')
 })
 
-test('oauth: settings of a manifest are escaped', async () => {
+test('oauth: settings from a manifest are escaped', async () => {
   const page = await admin.get('/admin/solutions/preview-crm/oauth')
   expect(page.status).toBe(200)
   expect(page.text).toContain('&lt;script&gt;alert(3)&lt;/script&gt;')
   expect(page.text).not.toMatch(/<script>/)
 })
 
-test('preview: it shows every language and state, with an empty token and no cookie', async () => {
+test('preview: shows every language and state, with an empty token and no cookie', async () => {
   const path = await previewOf('preview-own')
   const states = ['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired']
   for (const locale of ['en', 'nl', 'de', 'fr', 'es']) {
@@ -95,7 +95,7 @@ test('preview: it shows every language and state, with an empty token and no coo
   }
 })
 
-test('preview: it is sandboxed, and loads only media of its solution', async () => {
+test('preview: is sandboxed, and loads only its solution’s media', async () => {
   const path = await previewOf('preview-own')
   const { headers, text } = await frame(`${path}index.html`)
   const nonce = /nonce="([^"]+)"/.exec((await frame(`${path}index.html?state=refused`)).text)?.[1]
@@ -119,7 +119,7 @@ test('preview: it is sandboxed, and loads only media of its solution', async () 
   expect(text).toContain('login_form')
 })
 
-test('preview: under an IPv6 address, which a policy cannot express, media of the whole origin are allowed', async () => {
+test('preview: at an IPv6 address, which a Content-Security-Policy cannot express, all media of the origin are allowed', async () => {
   const { port } = new URL(host.adminUrl)
   const { headers } = await frame(`${await previewOf('preview-own')}index.html`, { host: `[::1]:${port}` })
   expect(headers['content-security-policy']).toContain("img-src 'self' data:;")
@@ -130,12 +130,12 @@ test.each([
   ['fetched', { 'sec-fetch-dest': 'empty' }],
   ['framed by another site', { 'sec-fetch-site': 'cross-site' }],
   ['requested without a session', { cookie: '' }],
-])('preview: %s it is refused', async (_what, headers) => {
+])('preview: is rejected when %s', async (_what, headers) => {
   const answer = await frame(`${await previewOf('preview-own')}index.html`, { accept: 'application/json', ...headers })
   expect([answer.status, (answer.json() as { code: string }).code]).toEqual([403, 'ERR_NOT_A_NAVIGATION'])
 })
 
-test('preview: an invalid ticket is refused and does not appear in the policy', async () => {
+test('preview: an invalid ticket is rejected and does not appear in the Content-Security-Policy', async () => {
   const [path, other] = [await previewOf('preview-own'), await previewOf('preview-other')]
   const ticket = path.split('/').at(-2) ?? ''
   for (const wrong of ['x.y', 'x; connect-src *;', other.split('/').at(-2) ?? '']) {
@@ -148,7 +148,7 @@ test('preview: an invalid ticket is refused and does not appear in the policy', 
   }
 })
 
-test('preview: its media require its ticket, which opens those of no other solution', async () => {
+test('preview: media require a ticket, which is not valid for other solutions’ media', async () => {
   const [path, other] = [await previewOf('preview-own'), await previewOf('preview-other')]
   const media = (from: string) => ask(`${host.adminUrl}${from}`, { headers: { 'sec-fetch-site': 'cross-site' } })
   const found = await media(`${path}media/a.svg`)

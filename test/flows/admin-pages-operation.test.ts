@@ -36,11 +36,14 @@ const PAGES = [
   '/admin/settings',
 ]
 
-test.each(PAGES)('%s redirects to the sign-in without a session, and is not on the main port', async (path) => {
-  const answer = await ask(`${host.adminUrl}${path}`, { headers: NAVIGATION })
-  expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(path)}`])
-  expect((await ask(`${host.url}${path}`, { headers: { ...NAVIGATION, cookie: admin.cookie } })).status).toBe(404)
-})
+test.each(PAGES)(
+  '%s redirects to the sign-in page without a session, and is not available on the main port',
+  async (path) => {
+    const answer = await ask(`${host.adminUrl}${path}`, { headers: NAVIGATION })
+    expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(path)}`])
+    expect((await ask(`${host.url}${path}`, { headers: { ...NAVIGATION, cookie: admin.cookie } })).status).toBe(404)
+  },
+)
 
 test.each([
   ['/admin/users', 3],
@@ -54,19 +57,19 @@ test.each([
   [`/admin/sessions?solution=${encodeURIComponent(`"><script>`)}`, 0],
   [`/admin/audit?actor=${encodeURIComponent(`"><script>`)}&solution=${encodeURIComponent(`"><script>`)}`, 0],
   [`/admin/settings?search=${encodeURIComponent(`"><script>`)}`, 0],
-])('%s: markup in names is escaped', async (path, least) => {
+])('%s: HTML markup in names is escaped', async (path, least) => {
   const { status, text } = await admin.get(path.replace('{uid}', uid))
   expect(status).toBe(200)
   expect(text.match(/<script(?! nonce=)/g)).toBeNull()
   expect(text.split(ESCAPED).length - 1).toBeGreaterThanOrEqual(least)
 })
 
-test('an unknown user is 404, with a page', async () => {
+test('an unknown user returns 404 with an error page', async () => {
   const { status, headers } = await admin.get('/admin/users/some-uid')
   expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
 })
 
-test('users: pages of fifty have links to the next and first page, and keep the search', async () => {
+test('users: each page shows 50 users, and links to the next and first page that keep the search', async () => {
   const lines = Array.from({ length: 120 }, (_, at) => `many${String(at).padStart(3, '0')}`)
   const body = `username\n${lines.join('\n')}\n`
   const headers = { authorization: host.admin, 'content-type': 'text/csv' }
@@ -82,7 +85,7 @@ test('users: pages of fifty have links to the next and first page, and keep the 
   expect(seen).toEqual(lines)
 })
 
-test('sessions and audit: the links to further entries keep the filter', async () => {
+test('sessions and audit log: links to more entries keep the filter', async () => {
   for (let at = 0; at < 101; at++) expect((await (await visit(host, 'shop')).signIn(`u${at}`)).status).toBe(303)
   const sessions = await admin.get('/admin/sessions?solution=shop')
   expect(sessions.text.split('<tr role="row">').length - 2).toBe(100)
@@ -95,27 +98,27 @@ test('sessions and audit: the links to further entries keep the filter', async (
   expect((await admin.get(older.replaceAll('&amp;', '&'))).text.split('<tr role="row">').length - 2).toBe(1)
 })
 
-test('audit: a time without a zone is UTC, and includes the whole minute', async () => {
+test('audit log: a time filter without a zone is UTC, and includes the whole minute', async () => {
   const { text } = await admin.get('/admin/audit?from=2026-01-02T03:04&to=2026-01-02T03:05')
   const [from, to] = [Date.UTC(2026, 0, 2, 3, 4), Date.UTC(2026, 0, 2, 3, 5, 59, 999)]
   expect(text).toContain(`href="/admin/api/audit.csv?from=${from}&amp;to=${to}"`)
   expect(text).toContain('name="from" value="2026-01-02T03:04"')
 })
 
-test('unknown or invalid parameters of a page are ignored', async () => {
+test('unknown or invalid query parameters are ignored', async () => {
   for (const path of ['/admin/audit?from=x&before=y', '/admin/users?after=&search=', '/admin/health?range=year']) {
     expect([path, (await admin.get(path)).status]).toEqual([path, 200])
   }
 })
 
-test('settings: secrets are shown only as set; their values are nowhere', async () => {
+test('settings: secrets are only shown as set; their values do not appear on the page', async () => {
   const { text } = await admin.get('/admin/settings')
   expect(text).not.toContain('a platform key of many characters')
   expect(text).not.toContain('test admin password')
   expect(text).toContain('127.0.0.1:9')
 })
 
-test('settings: they are in groups that links at the top open, and a search keeps only groups with matches', async () => {
+test('settings: links at the top open the groups, and a search shows only groups with matches', async () => {
   const groupsOf = (text: string) => [...text.matchAll(/<h2 id="(\w+)" class="section-title">([^<]+)</g)]
   const { text } = await admin.get('/admin/settings')
   const groups = groupsOf(text).map(([, id, title]) => [id, title])
@@ -128,7 +131,7 @@ test('settings: they are in groups that links at the top open, and a search keep
   expect(text).toContain(`Settings: ${(items as unknown[]).length}`)
 })
 
-test('health: the refresh request of the page requires a session and works only for fetch', async () => {
+test('health: the page’s refresh request requires a session and works only for fetch', async () => {
   const headers = { 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin', cookie: admin.cookie }
   const path = `${host.adminUrl}/admin/health.json?range=day`
   const fresh = await ask(path, { headers })

@@ -8,7 +8,7 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const HOSTILE = '</title><script>alert(1)</script>'
 const ESCAPED = '&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;'
-/** A loop in native code: no timeout inside the process can stop it. */
+/** A loop in native code, which no timeout inside the process can stop. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
 const PATHS = ['', '/versions', '/diff', '/log', '/access']
 
@@ -37,7 +37,7 @@ async function upload(name: string, manifest: object, files: Record<string, stri
   return body.sha256
 }
 
-test('without a session no page of a solution is shown; the sign-in redirects back to it', async () => {
+test('without a session no page of a solution is shown; after the sign-in the browser returns to it', async () => {
   for (const path of PATHS) {
     const answer = await ask(`${host.adminUrl}/admin/solutions/plain${path}?a=1`, { headers: NAVIGATION })
     const back = encodeURIComponent(`/admin/solutions/plain${path}?a=1`)
@@ -45,11 +45,11 @@ test('without a session no page of a solution is shown; the sign-in redirects ba
   }
 })
 
-test('an unknown solution is 404 on each of its pages', async () => {
+test('each page returns 404 for an unknown solution', async () => {
   for (const path of PATHS) expect((await admin.get(`/admin/solutions/nothing${path}`)).status).toBe(404)
 })
 
-test('a title, file names of a version and log lines cannot become markup', async () => {
+test('titles, file names and log lines are escaped', async () => {
   await upload('hostile', { title: HOSTILE }, { 'globals.js': 'let a = 1' })
   await upload(
     'hostile',
@@ -66,12 +66,12 @@ test('a title, file names of a version and log lines cannot become markup', asyn
   expect(filtered).toContain('value="&quot;&gt;&lt;script&gt;"')
 })
 
-test('the URL of a solution has the port of the pages and the host name that the reader uses', async () => {
+test('the URL of a solution contains the main port, and the host name of the current request', async () => {
   const { port } = new URL(host.url)
   expect((await admin.get('/admin/solutions/plain')).text).toContain(`href="http://127.0.0.1:${port}/solution/plain/"`)
 })
 
-test('overview: it shows the active version, the number of versions, and says if nobody signs in or no error was logged', async () => {
+test('overview: shows the active version and the number of versions, and says if there are no sign-ins or errors', async () => {
   const text = (await admin.get('/admin/solutions/differs')).text.replaceAll(/\s+/g, ' ')
   expect(text).toContain(`<dt>Active version</dt><dd><bdi>2.0.0</bdi> <code title="${to}">`)
   expect(text).toContain('<dt>Stored versions</dt><dd>2</dd>')
@@ -80,7 +80,7 @@ test('overview: it shows the active version, the number of versions, and says if
   expect(text.indexOf('id="danger"')).toBeGreaterThan(text.indexOf('id="sign-ins"'))
 })
 
-test('overview: it counts the errors of the last hour, shows the newest five, and links to them in the log', async () => {
+test('overview: counts the errors in the last hour, shows the newest five, and links to them in the log', async () => {
   await upload('fails', {}, { 'globals.js': 'function onSolutionOpen() { missing() }' })
   for (let i = 0; i < 6; i++) await openOnce(host.url, 'fails', createVisitor(host.url))
   const { text } = await admin.get('/admin/solutions/fails')
@@ -89,7 +89,7 @@ test('overview: it counts the errors of the last hour, shows the newest five, an
   expect(text).toContain('href="/admin/solutions/fails/log?level=error"')
 })
 
-test('overview: it shows the last sign-ins with their outcome, and links to them in the audit', async () => {
+test('overview: shows the latest sign-ins with their outcome, and links to them in the audit log', async () => {
   await upload(
     'signed',
     { authenticator: 'AUTHENTICATOR', modules: ['auth'] },
@@ -100,7 +100,9 @@ test('overview: it shows the last sign-ins with their outcome, and links to them
       }`,
     },
   )
-  expect((await admin.get('/admin/solutions/signed')).text).toContain('Nobody has signed in to this solution yet.')
+  expect((await admin.get('/admin/solutions/signed')).text).toContain(
+    'No sign-ins yet. They appear here when users sign in to this solution.',
+  )
   for (const password of ['right', 'wrong']) {
     const visitor = createVisitor(host.url)
     await visitor.get('/solution/signed/index.html')
@@ -112,7 +114,7 @@ test('overview: it shows the last sign-ins with their outcome, and links to them
   expect(text).toContain('href="/admin/audit?solution=signed&amp;action=sign-in"')
 })
 
-test('the OAuth tab is shown for solutions that use OAuth; others link to how to switch', async () => {
+test('the OAuth tab is shown for solutions that use OAuth; other solutions link to instructions for switching', async () => {
   const tab = (name: string) => `<a href="/admin/solutions/${name}/oauth">OAuth</a>`
   expect((await admin.get('/admin/solutions/plain/log')).text).not.toContain(tab('plain'))
   expect((await admin.get('/admin/solutions/plain')).text).toContain(
@@ -126,7 +128,7 @@ test('the OAuth tab is shown for solutions that use OAuth; others link to how to
   expect((await admin.get('/admin/solutions/provided/log')).text).toContain(tab('provided'))
 })
 
-test('versions: the newest is first; the active one is marked, and an older one can be activated', async () => {
+test('versions: the newest version is first, the active one is marked, and an older one can be activated', async () => {
   const { text } = await admin.get('/admin/solutions/differs/versions')
   expect(text.indexOf(`title="${to}"`)).toBeLessThan(text.indexOf(`title="${from}"`))
   expect(text).toContain('Roll back')
@@ -134,7 +136,7 @@ test('versions: the newest is first; the active one is marked, and an older one 
   expect(text).toContain(`/admin/api/solutions/differs/versions/${from}/bundle`)
 })
 
-test('difference: it shows lines with + and -, added and removed files, and access changes in the manifest', async () => {
+test('difference: shows changed lines with + and -, added and removed files, and access changes in the manifest', async () => {
   const { text } = await admin.get(`/admin/solutions/differs/diff?from=${from}&to=${to}`)
   expect(text).toContain('<div class="diff-line diff-minus">-let a = 1</div>')
   expect(text).toContain('<div class="diff-line diff-plus">+let a = 2</div>')
@@ -145,11 +147,11 @@ test('difference: it shows lines with + and -, added and removed files, and acce
   expect((await admin.get(`/admin/solutions/differs/diff?from=${'a'.repeat(64)}&to=${to}`)).status).toBe(404)
 })
 
-test('difference: with only one version the page says that it needs two', async () => {
+test('difference: if there is only one version, the page says that it needs two', async () => {
   expect((await admin.get('/admin/solutions/plain/diff')).text).toContain('This solution has only one version.')
 })
 
-test('log: it is filtered by level, text, code and reference; older lines are on the next page', async () => {
+test('log: lines can be filtered by level, text, code and reference; older lines are on the next page', async () => {
   const script = `function onSolutionOpen() {
     for (let i = 0; i < 120; i++) console.log('line ' + i + '.')
     console.warn('careful')
@@ -177,7 +179,7 @@ test('log: it is filtered by level, text, code and reference; older lines are on
   expect(await page('?level=nonsense')).toContain('missing is not defined')
 })
 
-test('access: it shows requested and granted access, warnings, and missing secrets', async () => {
+test('access: shows requested and granted access, warnings, and missing secrets', async () => {
   await upload(
     'asks',
     {
@@ -210,7 +212,7 @@ test('access: it shows requested and granted access, warnings, and missing secre
   expect(after).not.toContain('a secret value')
 })
 
-test('a paused solution: its page shows until when, the reason with the last errors, and what to do', async () => {
+test('a paused solution’s page shows when the pause ends, why, the last errors, and what to do', async () => {
   await upload(
     'paused',
     { authenticator: 'AUTHENTICATOR', modules: ['auth'] },
@@ -238,12 +240,12 @@ test('a paused solution: its page shows until when, the reason with the last err
   }
 })
 
-test('an unknown version is 404, with a page that says so', async () => {
+test('an unknown version returns 404, with a page that says so', async () => {
   const { status, text } = await admin.get(`/admin/solutions/differs/diff?from=${from}&to=${'0'.repeat(64)}`)
   expect([status, /<h1>(.*)<\/h1>/.exec(text)?.[1]]).toEqual([404, 'Page not found'])
 })
 
-test('log: the stream ends when the session of its page or its token ends', async () => {
+test('log: the stream ends when the page’s session or the token expires', async () => {
   const page = await signInToAdmin(host)
   const { id, token } = (
     await admin.api('POST', 'tokens', { name: 'reader', scopes: ['solutions:plain:read'] })
@@ -271,13 +273,13 @@ test('log: the stream ends when the session of its page or its token ends', asyn
   }
 })
 
-test('log: a stopping host ends the streams cleanly before it closes connections', async () => {
+test('log: when the host stops, it ends the streams cleanly before it closes connections', async () => {
   const own = await startTestHost()
   await own.upload('plain', await bundleOf({ name: 'plain', authenticator: 'NONE' }, {}))
   const stream = await follow(own.url, { authorization: own.admin })
   await waitUntil(() => expect(stream.lines()).toContain(': the log from now on'))
   await own.stop()
-  // A stream that was cut off would end with an error instead.
+  // If the connection had been cut off, this would fail.
   await waitUntil(() => expect(stream.hasEnded()).toBe(true))
 })
 

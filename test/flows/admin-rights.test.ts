@@ -24,14 +24,14 @@ const VALUES: Readonly<Record<string, string>> = {
   uid: 'none',
 }
 
-/** Every route of the API, from its own router. Routes are only registered here, never called. */
+/** Every API route, as listed by the router. The routes are only registered, never called. */
 const ROUTES = routesOf(
   adminApi({ requireAdmin: () => {}, version: 'test', limits: createLimits() } as unknown as AdminApiParts).stack,
 )
 
 function routesOf(layers: readonly Layer[]): readonly Route[] {
   const routes = layers.flatMap(({ path, methods }) => methods.map((method) => ({ path: String(path), method })))
-  // Deletions come last, so that the other requests still find their objects.
+  // Sorts deletions last, so that the other requests still find their objects.
   return routes
     .filter(({ method }) => method !== 'HEAD')
     .sort((one, other) => Number(one.method === 'DELETE') - Number(other.method === 'DELETE'))
@@ -61,14 +61,14 @@ const ALL_SCOPES = [
   'health:read',
 ]
 
-/** The scopes that include the given scope. */
+/** All scopes that grant the given scope. */
 const including = (scope: string) => {
   const subjects = [scope.replace(/:\w+$/, ''), ...(scope.startsWith('solutions:') ? ['solutions:*'] : [])]
   const kinds = scope.endsWith(':read') ? ['read', 'write'] : ['write']
   return subjects.flatMap((subject) => kinds.map((kind) => `${subject}:${kind}`))
 }
 
-/** The scope that a route requires; null: admin account only; any: every token. */
+/** The scope that a route requires. `null` means only the admin account; `any` means any token. */
 const NEEDED: Readonly<Record<string, string | null>> = {
   'GET /openapi.json': 'any',
   'GET /oauth-providers': 'any',
@@ -122,22 +122,22 @@ const NEEDED: Readonly<Record<string, string | null>> = {
   'POST /testing': null,
 }
 
-test('rights: the required scope of every route is listed', () => {
+test('scopes: the required scope of every route is listed', () => {
   expect(ROUTES.map(nameOf).sort()).toEqual(Object.keys(NEEDED).sort())
 })
 
 const refused = (answer: Answer) => answer.status === 401 || answer.status === 403
 
-test('rights: without credentials no route answers', async () => {
+test('scopes: every route rejects requests without credentials', async () => {
   for (const route of ROUTES) expect([nameOf(route), (await send(route)).status]).toEqual([nameOf(route), 401])
 })
 
-test('rights: an unknown token is refused on every route', async () => {
+test('scopes: every route rejects an unknown token', async () => {
   const unknown = `Bearer sol_${'A'.repeat(43)}`
   for (const route of ROUTES) expect([nameOf(route), (await send(route, unknown)).status]).toEqual([nameOf(route), 401])
 })
 
-test('rights: all other scopes together are not enough', async () => {
+test('scopes: a token with all scopes except the required one is rejected', async () => {
   for (const route of ROUTES.filter((one) => isScope(NEEDED[nameOf(one)]) || NEEDED[nameOf(one)] === null)) {
     const needed = NEEDED[nameOf(route)] ?? null
     const others = needed === null ? ALL_SCOPES : ALL_SCOPES.filter((scope) => !including(needed).includes(scope))
@@ -147,14 +147,14 @@ test('rights: all other scopes together are not enough', async () => {
   }
 })
 
-test('rights: the required scope alone is enough', async () => {
+test('scopes: a token with only the required scope is accepted', async () => {
   for (const route of ROUTES.filter((one) => isScope(NEEDED[nameOf(one)]))) {
     const answer = await send(route, await bearerWith([NEEDED[nameOf(route)] as string]))
     expect([nameOf(route), refused(answer)]).toEqual([nameOf(route), false])
   }
 })
 
-test('rights: routes for any token accept the least privileged one', async () => {
+test('scopes: routes for any token accept the least privileged token', async () => {
   const bearer = await bearerWith(['solutions:other:read'])
   for (const route of ROUTES.filter((one) => NEEDED[nameOf(one)] === 'any')) {
     expect([nameOf(route), (await send(route, bearer)).status]).toEqual([nameOf(route), 200])

@@ -29,7 +29,7 @@ function signIn(at: Adminned, fields: Record<string, string>, headers: Record<st
 const getPage = (at: Adminned, cookie: string, headers: Record<string, string> = {}) =>
   ask(`${at.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie, ...headers } })
 
-/** The host rejects the cookie: the page redirects to the sign-in. */
+/** The host rejects the cookie, so the page redirects to the sign-in page. */
 async function expectSignedOut(at: Adminned, cookie: string, headers: Record<string, string> = {}): Promise<void> {
   const answer = await getPage(at, cookie, headers)
   expect([answer.status, answer.headers.location]).toEqual([302, '/admin/sign-in?to=%2Fadmin%2F'])
@@ -43,7 +43,7 @@ function setClock(clockOffsetMs: number): Promise<Answer> {
   })
 }
 
-test('sign-in: a visitor is redirected there and back to the requested page, including its parameters', async () => {
+test('sign-in: a visitor is redirected to the sign-in page, and afterwards back to the requested page with its parameters', async () => {
   const asked = await ask(`${host.adminUrl}/admin/audit?action=sign-in&outcome=ok`, { headers: NAVIGATION })
   const to = '/admin/audit?action=sign-in&outcome=ok'
   expect([asked.status, asked.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(to)}`])
@@ -54,7 +54,7 @@ test('sign-in: a visitor is redirected there and back to the requested page, inc
   expect([answer.status, answer.headers.location]).toEqual([303, to])
 })
 
-test('sign-in: a wrong password is 401, keeps the name, and sets no cookie', async () => {
+test('sign-in: a wrong password returns 401, keeps the name in the form, and sets no cookie', async () => {
   const answer = await signIn(host, { username: 'adm"><script>', password: 'wrong' })
   expect(answer.status).toBe(401)
   expect(answer.headers['set-cookie']).toBeUndefined()
@@ -63,11 +63,11 @@ test('sign-in: a wrong password is 401, keeps the name, and sets no cookie', asy
   expect(answer.text).not.toContain('value="wrong"')
 })
 
-test('sign-in: the right password with another name is refused', async () => {
+test('sign-in: the right password with another name is rejected', async () => {
   expect((await signIn(host, { ...RIGHT, username: 'Admin' })).status).toBe(401)
 })
 
-test('sign-in: failures on pages and API add up; then 429 with Retry-After applies to the right password too', async () => {
+test('sign-in: failures on pages and in the API are counted together; over the limit, even the right password gets 429 with Retry-After', async () => {
   const strict = await startTestHost({ ADMIN_FAILURES: '3' })
   try {
     const wrong = { authorization: `Basic ${Buffer.from('admin:wrong').toString('base64')}` }
@@ -86,7 +86,7 @@ test('sign-in: failures on pages and API add up; then 429 with Retry-After appli
   }
 })
 
-test('sign-out: the session ends on the host, not only in the browser', async () => {
+test('sign-out: ends the session on the host, not only in the browser', async () => {
   const { cookie, csrfToken } = await signInToAdmin(host)
   const answer = await ask(`${host.adminUrl}/admin/sign-out`, {
     method: 'POST',
@@ -98,7 +98,7 @@ test('sign-out: the session ends on the host, not only in the browser', async ()
   await expectSignedOut(host, cookie)
 })
 
-test('sign-out: without the token of the page nobody is signed out', async () => {
+test('sign-out: a request without the page’s token does not sign the user out', async () => {
   const { cookie } = await signInToAdmin(host)
   const body = new URLSearchParams({ csrf_token: 'made up' }).toString()
   await ask(`${host.adminUrl}/admin/sign-out`, { method: 'POST', headers: { ...FORM, cookie }, body })
@@ -113,7 +113,7 @@ test('sign-in: signing in again ends the previous session', async () => {
   expect((await getPage(host, second)).status).toBe(200)
 })
 
-test('session: it ends after 30 idle minutes; automatic requests of a page do not count as use', async () => {
+test('session: ends after 30 idle minutes; a page’s automatic requests do not count as use', async () => {
   const cookie = await adminCookie(host)
   await setClock(20 * MINUTE)
   expect((await getPage(host, cookie)).status).toBe(200)
@@ -126,7 +126,7 @@ test('session: it ends after 30 idle minutes; automatic requests of a page do no
   await setClock(0)
 })
 
-test('session: it ends after 12 hours, even if it is used', async () => {
+test('session: ends after 12 hours, even if it is in use', async () => {
   const cookie = await adminCookie(host)
   for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
     await setClock(minutes * MINUTE)
@@ -137,12 +137,12 @@ test('session: it ends after 12 hours, even if it is used', async () => {
   await setClock(0)
 })
 
-test('session: other hosts on the same database accept it, and a start with another password ends it', async () => {
+test('session: is valid on other hosts with the same database, and ends when a host starts with another password', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const one = await startTestHost({}, { home })
   const other = await startTestHost({}, { home })
   const cookie = await adminCookie(one)
-  // A load balancer forwards the host name that the browser requested.
+  // Forwards the browser's Host header, as a load balancer does.
   const at = { host: new URL(one.adminUrl).host }
   expect((await getPage(other, cookie, at)).status).toBe(200)
   await Promise.all([one.stop(), other.stop()])
@@ -173,7 +173,7 @@ const API_CALLS: readonly [string, string, Record<string, string>, number][] = [
   ['GET', 'with neither', {}, 403],
 ]
 
-test.each(API_CALLS)('API with the cookie: %s %s is %4$i', async (method, _from, given, status) => {
+test.each(API_CALLS)('API with the cookie: %s %s returns %4$i', async (method, _from, given, status) => {
   const { cookie, csrfToken } = await signInToAdmin(host)
   const values: Record<string, string> = { TOKEN: csrfToken, OWN: host.adminUrl }
   const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, values[value] ?? value]))
@@ -187,13 +187,13 @@ test.each(API_CALLS)('API with the cookie: %s %s is %4$i', async (method, _from,
   if (status === 403) expect(answer.json()).toMatchObject({ code: 'ERR_FOREIGN_ORIGIN' })
 })
 
-test('API: the token of another session is refused', async () => {
+test('API: the CSRF token of another session is rejected', async () => {
   const [one, other] = [await signInToAdmin(host), await signInToAdmin(host)]
   const answer = await one.api('PUT', 'maintenance', { on: true }, { 'x-csrf-token': other.csrfToken })
   expect([answer.status, answer.json()]).toEqual([403, expect.objectContaining({ code: 'ERR_FOREIGN_ORIGIN' })])
 })
 
-test('API: actions on pages are in the audit as those of the admin account', async () => {
+test('API: actions on pages are recorded in the audit log as actions of the admin account', async () => {
   const { api } = await signInToAdmin(host)
   const done = await api('PUT', 'maintenance', { on: false })
   const correlationId = done.headers['x-correlation-id']
@@ -209,21 +209,21 @@ test('API on the main port: the cookie is not accepted', async () => {
   expect((await ask(`${host.url}/admin/`, { headers: { ...NAVIGATION, cookie } })).status).toBe(404)
 })
 
-test('cookie: HttpOnly, SameSite=Lax and limited to /admin/; Secure and prefixed behind an https proxy', async () => {
+test('cookie: is HttpOnly, SameSite=Lax and limited to /admin/; is Secure and prefixed behind an https proxy', async () => {
   const attributes = (answer: Answer) => (answer.headers['set-cookie']?.[0] ?? '').replace(/-\d+=[^;]+/, '-PORT=…')
   expect(attributes(await signIn(host, RIGHT))).toBe('administration-PORT=…; path=/admin/; samesite=lax; httponly')
   const proxied = await signIn(host, RIGHT, { ...FORM, 'x-forwarded-proto': 'https' })
   expect(attributes(proxied)).toBe('__Secure-administration-PORT=…; path=/admin/; samesite=lax; secure; httponly')
 })
 
-test('cookie: one that a page on another port set does not hide the session', async () => {
+test('cookie: a cookie set by a page on another port does not hide the session', async () => {
   const { cookie } = await signInToAdmin(host)
   const [name] = cookie.split('=')
   const sent = `${name}=${'A'.repeat(43)}; ${name}=short; ${cookie}`
   expect((await ask(`${host.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie: sent } })).status).toBe(200)
 })
 
-test('cookie: its value is in no file of the platform', async () => {
+test('cookie: its value is not in any of the platform’s files', async () => {
   const cookie = await adminCookie(host)
   const value = cookie.split('=')[1] ?? ''
   const files = readdirSync(host.home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
@@ -249,18 +249,18 @@ test.each([
   ['/admin/./sign-out'],
   ['/admin/sign-in?to=/admin/sign-in'],
   [''],
-])('to: %j redirects to the first page and nowhere else', async (to) => {
+])('to: with %j the sign-in redirects to the first page', async (to) => {
   const answer = await signIn(host, { ...RIGHT, to })
   expect([answer.status, answer.headers.location]).toEqual([303, '/admin/'])
 })
 
-test('to: line breaks in it cannot create a header', async () => {
+test('to: line breaks in the value cannot create a header', async () => {
   const answer = await signIn(host, { ...RIGHT, to: '/admin/\r\nset-cookie: a=b' })
   expect([answer.status, answer.headers.location]).toEqual([303, '/admin/set-cookie:%20a=b'])
   expect(answer.headers['set-cookie']).toHaveLength(1)
 })
 
-test('sign-in: a tool that does not send the source of the form is referred to the API', async () => {
+test('sign-in: the response to a tool that sends neither Origin nor Sec-Fetch-Site refers to the API', async () => {
   const answer = await signIn(host, RIGHT, { 'content-type': 'application/x-www-form-urlencoded' })
   expect(answer.headers['set-cookie']).toBeUndefined()
   expect(answer.json()).toMatchObject({
@@ -273,19 +273,19 @@ test('sign-in: a tool that does not send the source of the form is referred to t
 test.each([
   ['another site', { 'sec-fetch-site': 'cross-site' }],
   ['a solution on another port of the host', { 'sec-fetch-site': 'same-site' }],
-])('sign-in: a form from %s is refused', async (_from, headers) => {
+])('sign-in: a form from %s is rejected', async (_from, headers) => {
   const answer = await signIn(host, RIGHT, { ...FORM, ...headers })
   expect([answer.status, answer.headers['set-cookie']]).toEqual([403, undefined])
 })
 
-test('sign-in: a form of a foreign Origin is refused, one of our own origin is accepted', async () => {
+test('sign-in: a form from a foreign Origin is rejected, one from our own origin is accepted', async () => {
   const without = { 'content-type': 'application/x-www-form-urlencoded' }
   expect((await signIn(host, RIGHT, { ...without, origin: 'https://evil.example' })).status).toBe(403)
   expect((await signIn(host, RIGHT, { ...without, origin: 'null' })).status).toBe(403)
   expect((await signIn(host, RIGHT, { ...without, origin: host.adminUrl })).status).toBe(303)
 })
 
-test('pages: they cannot be fetched or framed, with or without a session', async () => {
+test('pages: cannot be fetched or framed, with or without a session', async () => {
   const cookie = await adminCookie(host)
   for (const path of ['/admin/', '/admin/users', '/admin/sign-in']) {
     for (const destination of ['iframe', 'empty', 'image']) {

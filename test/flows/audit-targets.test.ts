@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 type Entry = { readonly action: string; readonly target?: string; readonly solution?: string; readonly outcome: string }
 
-/** The newest entry of an action. */
+/** The newest audit log entry for an action. */
 async function entryOf(action: string): Promise<Entry | undefined> {
   const { items } = await askAdmin(host, 'GET', `audit?limit=1&action=${action}`)
   return (items as Entry[])[0]
@@ -32,7 +32,7 @@ async function auditedBy(method: string, path: string, body: unknown, action: st
   return { status: answer.status, json: answer.text === '' ? {} : answer.json(), entry: [outcome, target] }
 }
 
-test('audit: an entry about a usernames the user, whether the change succeeds or is refused', async () => {
+test('audit log: an entry about a user contains the username, whether the change succeeds or is rejected', async () => {
   const created = await auditedBy('POST', 'users', { username: 'ben' }, 'user-create')
   expect(created.entry).toEqual(['ok', 'user:ben'])
   const ben = (created.json as { uid: string }).uid
@@ -50,7 +50,7 @@ test('audit: an entry about a usernames the user, whether the change succeeds or
   ])
 })
 
-test('audit: an erased user is in no entry, neither as actor nor as target', async () => {
+test('audit log: no entry contains an erased user, as actor or as target', async () => {
   const { json } = await auditedBy('POST', 'users', { username: 'carla-erased' }, 'user-create')
   const { uid: carla } = json as { uid: string }
   expect((await auditedBy('POST', `users/${carla}/erase`, undefined, 'user-erase')).entry).toEqual([
@@ -61,7 +61,7 @@ test('audit: an erased user is in no entry, neither as actor nor as target', asy
   expect(JSON.stringify(await askAdmin(host, 'GET', 'audit?limit=1000'))).not.toContain('carla-erased')
 })
 
-test('audit: the entry for an ended session names its user and its solution', async () => {
+test('audit log: the entry for an ended session contains its user and solution', async () => {
   await (await visit(host, 'audited')).signIn('anna-audited')
   const { items } = await askAdmin(host, 'GET', `sessions?uid=${uid}`)
   await askAdmin(host, 'DELETE', `sessions/${(items as { id: string }[])[0]?.id}`, undefined, 204)
@@ -72,7 +72,7 @@ test('audit: the entry for an ended session names its user and its solution', as
   })
 })
 
-test('audit: a token is named by its actor ID and its name, which is kept after deletion', async () => {
+test('audit log: an entry contains a token’s actor ID and its name, even after the token is deleted', async () => {
   const made = await auditedBy('POST', 'tokens', { name: 'deploys', scopes: ['audit:read'] }, 'token-create')
   const { id } = made.json as { id: string }
   expect(made.entry).toEqual(['ok', `token:${id} (deploys)`])
@@ -83,7 +83,7 @@ test('audit: a token is named by its actor ID and its name, which is kept after 
   ])
 })
 
-test('audit: an upload, an activation and a deletion name the version', async () => {
+test('audit log: entries for an upload, an activation and a deletion contain the version', async () => {
   const bundle = (version: string) => bundleOf({ name: 'audited-shop', authenticator: 'NONE', version })
   const upload = async (version: string) =>
     (await (await host.upload('audited-shop', await bundle(version))).json()) as { sha256: string }
@@ -103,7 +103,7 @@ test('audit: an upload, an activation and a deletion name the version', async ()
   ])
 })
 
-test('audit: a change of grants names each added, changed or removed grant, and no password', async () => {
+test('audit log: the entry for a change of grants lists each added, changed or removed grant, and no password', async () => {
   const crm = { server: 'alpha', database: 'audited', username: 'audited', password: 'granted-pass' }
   const grant = (grants: object) => auditedBy('PUT', 'solutions/audited/grants', grants, 'solution-grants')
   const all = { databases: { crm }, http: ['api.example.org'], users: true }
@@ -121,7 +121,7 @@ test('audit: a change of grants names each added, changed or removed grant, and 
   ])
 })
 
-test('audit: secrets, login tokens, OAuth settings, sign-in policies and maintenance name what they change', async () => {
+test('audit log: entries for secrets, login tokens, OAuth settings, sign-in policies and maintenance say what changed', async () => {
   const secret = { value: 'v', hosts: ['a.org'] }
   expect((await auditedBy('PUT', 'solutions/audited/secrets/API_KEY', secret, 'solution-secret')).entry).toEqual([
     'ok',
@@ -159,7 +159,7 @@ test('audit: secrets, login tokens, OAuth settings, sign-in policies and mainten
   expect((await auditedBy('PUT', 'maintenance', { on: false }, 'maintenance')).entry).toEqual(['ok', 'off'])
 })
 
-test('audit: the page and the CSV show the target, and can be filtered by it', async () => {
+test('audit log: the page and the CSV file show the target, and can be filtered by it', async () => {
   await auditedBy('PATCH', `users/${uid}`, { displayName: 'Anna' }, 'user-change')
   const { items } = await askAdmin(host, 'GET', 'audit?target=user:anna-audited&action=user-change')
   expect((items as Entry[]).map(({ action, target }) => [action, target])).toEqual([

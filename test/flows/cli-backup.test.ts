@@ -20,7 +20,7 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
-/** Writes a value from the URL into its embedded database. */
+/** A solution that writes a value from the URL to its embedded database. */
 const NOTES = `async function onSolutionOpen(arg, q) {
   await plugins.database.query('own', 'CREATE TABLE IF NOT EXISTS note (text TEXT)')
   await plugins.database.query('own', 'INSERT INTO note VALUES (?)', [q.note])
@@ -37,7 +37,7 @@ const run = (words: string[], home: string, env: Record<string, string> = {}): P
   runCli(words, { cwd: folder.path, env: { PLATFORM_HOME: home, ...env } })
 
 let host: TestHost
-/** A signed-in browser. */
+/** A simulated browser with a signed-in user. */
 let tab: Awaited<ReturnType<typeof visit>>
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ function note(text: string): Promise<unknown> {
   return openOnce(host.url, 'notes', createVisitor(host.url), `?note=${text}`)
 }
 
-/** A summary of the rows of each table, by table name. */
+/** The row count and hash of each table in a backup, by table name. */
 async function tablesIn(file: string): Promise<Record<string, string>> {
   const { manifest, close } = await openArchive(file)
   close()
@@ -97,7 +97,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     const versions = (await askAdmin(restored, 'GET', 'solutions/crm')) as { versions: { version: string }[] }
     expect(versions.versions.map(({ version }) => version)).toEqual(['1.0.0', '2.0.0'])
     expect(await askAdmin(restored, 'GET', 'solutions/crm/grants')).toMatchObject({ users: true })
-    // Inserts into a table whose rows the database numbers.
+    // Tests that the sequence of an auto-increment key was restored too.
     await addUser(restored, 'after-the-restore')
     const db = await openHostDatabase(settings)
     const key = await openPlatformKey(db, home, settings.platformKey)
@@ -111,7 +111,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
   expect(notes.prepare('SELECT text FROM note LIMIT 1').all()).toEqual([{ text: 'first' }])
 }
 
-test('backup: taken while a host runs and users write, it is a consistent snapshot that only its owner can read', async () => {
+test('backup: a backup taken while a host runs and users write is a consistent snapshot, readable only by its owner', async () => {
   let isWriting = true
   let added = 0
   const writing = (async () => {
@@ -134,7 +134,7 @@ test('backup: taken while a host runs and users write, it is a consistent snapsh
   expect([...permissions].sort()).toEqual([...uids].sort())
 })
 
-test('restore: an empty folder becomes the platform: passwords, cookies, secrets, versions, grants, data, plugins', async () => {
+test('restore: a restore into an empty folder brings back passwords, cookies, secrets, versions, grants, data and plugins', async () => {
   const home = at('restored')
   const options = { cwd: folder.path, env: { PLATFORM_HOME: home } }
   const { code, out } = await runCliProcess(['restore', backup, '--json'], options)
@@ -150,7 +150,7 @@ test('restore: an empty folder becomes the platform: passwords, cookies, secrets
   expect(notes.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
 })
 
-test('restore: a running host, existing data and a truncated file are refused, and nothing changes', async () => {
+test('restore: fails without changes if a host is running, data exists or the file is truncated', async () => {
   const running = await run(['restore', backup, '--replace'], source)
   expect([running.code, running.err]).toEqual([
     1,
@@ -178,7 +178,7 @@ test('restore: a running host, existing data and a truncated file are refused, a
   await expectWorks(other)
 })
 
-test('key: a backup without it can be restored only with the right one', async () => {
+test('key: a backup without the platform key can be restored only with the right key', async () => {
   const file = at('without-key.zip')
   const { out } = await run(['backup', file, '--without-key'], source)
   expect(out).toContain('does not contain the platform’s key')
@@ -193,7 +193,7 @@ test('key: a backup without it can be restored only with the right one', async (
   await expectWorks(home, { PLATFORM_KEY })
 })
 
-/** Copies from the embedded database to a server and back, with the same rows each time. */
+/** Copies the embedded database to a server and back, and checks that the rows stay the same. */
 function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServer>): void {
   let server: TestServer
   beforeAll(async () => {
@@ -216,7 +216,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     return (await backUpPlatform({ settings, file, withKey: true, version: 'test' })).manifest
   }
 
-  test(`${kind}: a platform moves from its file to the server and back with every row, and works there`, async () => {
+  test(`${kind}: a platform can be moved from the embedded database to the server and back with every row, and works there`, async () => {
     const home = at(`home-${kind}`)
     await restore(backup, onServer(home))
     const there = at(`${kind}.zip`)
@@ -228,7 +228,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     await expectWorks(home, onServer(home))
   })
 
-  test(`${kind}: a database in use or with data is refused; --replace replaces its data with the backup`, async () => {
+  test(`${kind}: a restore into a database that is in use or has data fails; --replace replaces the data with the backup`, async () => {
     const properties = onServer(at(`replace-${kind}`), 'replaced')
     const before = await openHostDatabase(readSettings(properties))
     await before.insertInto('platform').values({ key: 'before', value: 'x' }).execute()
@@ -244,10 +244,10 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     expect(await tablesIn(at(`replaced-${kind}.zip`))).toEqual(await tablesIn(backup))
   })
 
-  test(`${kind}: a restore that fails in its last step leaves no rows, no tables and no files`, async () => {
+  test(`${kind}: a restore that fails in its last step leaves no rows, tables or files behind`, async () => {
     const home = at(`failed-${kind}`)
     const properties = onServer(home, 'failed')
-    // The restore can't replace a symbolic link with a folder.
+    // The restore fails in its last step because it can't replace a symbolic link with a folder.
     mkdirSync(home)
     symlinkSync('nowhere', join(home, 'databases'))
     await expect(restore(backup, properties)).rejects.toMatchObject({ code: 'ENOTDIR' })

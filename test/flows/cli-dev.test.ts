@@ -13,7 +13,7 @@ import { sharedHost } from '../support/shared-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// `solhost dev` as a separate process, with pages open while files are saved.
+// Runs `solhost dev` as a separate process, and saves files while pages are open.
 
 let shared: DevProcess & Disposable
 let version = 0
@@ -22,11 +22,11 @@ beforeAll(async () => {
 })
 afterAll(() => shared[Symbol.dispose]())
 
-/** The instance that most tests share, sequentially: replaces its solution with these files. */
+/** Replaces the solution of the shared `solhost dev` instance with these files. Most tests use it, one at a time. */
 async function devWith(files: Readonly<Record<string, string>>): Promise<DevProcess> {
   const manifest = JSON.parse(files['solution.json'] ?? '') as object
   shared.mark()
-  // Paused meanwhile, so that the files count as one burst, however long the machine takes to write them.
+  // Pauses the process, so that it sees all files as one change, however long it takes to write them.
   process.kill(shared.pid, 'SIGSTOP')
   for (const name of readdirSync(shared.folder).filter((one) => one !== '.state')) {
     rmSync(join(shared.folder, name), { recursive: true })
@@ -36,8 +36,8 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
     'solution.json': JSON.stringify({ ...manifest, version: `1.0.${++version}` }),
   })
   process.kill(shared.pid, 'SIGCONT')
-  // Waits for the line that names the manifest, wherever in the line: removed files are listed after it. A line without
-  // it belongs to a save of the previous test, which a page may show before it is printed.
+  // Waits for the line that contains the manifest, anywhere in the line, because removed files are listed after it. A
+  // line without the manifest is from the previous test: a page may show a save before its line is printed.
   await shared.printed(/^(?:.*\bsolution\.json\b.*|.* more): active after/m)
   shared.mark()
   return shared
@@ -45,12 +45,12 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
 
 const FOUND = /active after \d+ ms, (.*)\n/
 
-/** Waits until a form on the page contains these words. */
+/** Waits until a form on the page contains this text. */
 async function shows(page: ClientPage, words: string): Promise<void> {
   await page.until(words, () => page.frames.some((frame) => frame.kind === 'form' && frame.html.includes(words)))
 }
 
-test('dev: a saved form appears in an open page, which keeps its form and input', async () => {
+test('dev: a saved form appears on an open page, which stays on the same form and keeps its input', async () => {
   const dev = await devWith({
     ...devSolution('before'),
     'forms/first.json': JSON.stringify({
@@ -73,7 +73,7 @@ test('dev: a saved form appears in an open page, which keeps its form and input'
   await dev.printed(/^forms\/main\.json: active/m)
   expect(page.html()).toContain('id="f-main"')
   expect(page.element('main', 'name')).toContain('value="typed"')
-  // Changes made by scripts are not restored; the scripts have to make them again.
+  // Changes made by scripts are lost in a new version; only user input is restored.
   expect(page.text('main', 'answer')).toBe('-')
 
   dev.save(
@@ -88,7 +88,7 @@ test('dev: a saved form appears in an open page, which keeps its form and input'
   page.close()
 })
 
-test('dev: the handler of an input runs again in the new version, and can refuse the input', async () => {
+test('dev: an input’s handler runs again in the new version, and can reject the input', async () => {
   const withHandler = (script: string) => ({
     'forms/main.json': devForm('x').replace('"name": "name"', '"name": "name", "onElementDataChange": "changed"'),
     'forms/main.js': `function greet() {}\nfunction changed(before, after) { ${script} }`,
@@ -104,7 +104,7 @@ test('dev: the handler of an input runs again in the new version, and can refuse
   page.close()
 })
 
-test('dev: a table keeps order, page and selection, and tabs the open one, as far as the new form has them', async () => {
+test('dev: tables keep their order, page and selection, and tabs stay open, if the new form still has them', async () => {
   const form = (label: string, more: object = {}) =>
     devForm(
       label,
@@ -139,7 +139,7 @@ test('dev: a table keeps order, page and selection, and tabs the open one, as fa
   page.close()
 })
 
-test('dev: an error is shown with its line, the previous version keeps running, and the next save fixes it', async () => {
+test('dev: an error is shown with its line, the previous version keeps running, and saving a fix activates the new version', async () => {
   const dev = await devWith(devSolution('one'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   dev.mark()
@@ -161,18 +161,18 @@ test('dev: an error is shown with its line, the previous version keeps running, 
   page.close()
 })
 
-test('dev: a page whose version cannot open waits, and continues with the next version', async () => {
+test('dev: if a version cannot open, the page waits for the next version', async () => {
   using dev = await startDev(devSolution('one'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   await page.enter('main', 'name', 'typed')
   dev.mark()
   dev.save('globals.js', "function onSolutionOpen() { throw new Error('not like this') }\n")
   await dev.printed(/error globals\.js:1:35.*not like this/)
-  // Meanwhile another visitor opens the page for the first time.
+  // Another visitor opens the page while the version has an error.
   const late = await openClientPage(dev.url, 'shop', createVisitor(dev.url))
   late.hello()
   await late.frame('message')
-  // Input entered meanwhile is applied to the next version.
+  // Input that is entered now is applied to the next version.
   await page.enter('main', 'name', 'typed on')
   dev.save('globals.js', '')
   dev.save('forms/main.json', devForm('two'))
@@ -183,7 +183,7 @@ test('dev: a page whose version cannot open waits, and continues with the next v
   late.close()
 })
 
-test('dev: new, removed, replaced and many simultaneous files: each burst is one version', async () => {
+test('dev: adding, removing or replacing many files together creates only one version', async () => {
   const dev = await devWith(devSolution('one'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   const saved = async (save: () => void) => {
@@ -194,7 +194,7 @@ test('dev: new, removed, replaced and many simultaneous files: each burst is one
   expect(await saved(() => dev.save('scopes/rates.js', 'const rates = 1\n'))).toBe('scopes/rates.js (new)')
   expect(await saved(() => rmSync(join(dev.folder, 'scopes'), { recursive: true }))).toBe('scopes/rates.js (removed)')
   const replaced = await saved(() => {
-    // vim and other editors that keep a backup copy do this.
+    // Saves like vim and other editors that keep a backup copy.
     writeFileSync(join(dev.folder, 'forms/main.json~'), 'a copy')
     writeFileSync(join(dev.folder, 'forms/.main.json.swp'), 'half of it')
     writeFileSync(join(dev.folder, 'forms/.new'), devForm('replaced'))
@@ -209,7 +209,7 @@ test('dev: new, removed, replaced and many simultaneous files: each burst is one
   expect(burst).toMatch(/^forms\/main\.json, media\/a\.txt \(new\), media\/b\.txt \(new\) and 2 more$/)
   await shows(page, 'burst 40')
   expect(page.frames.filter((frame) => frame.kind === 'form' && /burst (?!40)/.test(frame.html))).toEqual([])
-  // A file that is not part of the solution changes nothing.
+  // Files that are not part of the solution do not create a new version.
   const count = () => dev.out().split('active after').length
   const before = count()
   mkdirSync(join(dev.folder, 'node_modules/x'), { recursive: true })
@@ -220,7 +220,7 @@ test('dev: new, removed, replaced and many simultaneous files: each burst is one
   page.close()
 })
 
-test('dev: a login form keeps its input, and signs in with the last saved script', async () => {
+test('dev: a login form keeps its input, and signs in with the latest script', async () => {
   const manifest = { name: 'shop', version: '1.0.0', authenticator: 'DEFAULT', loginForm: 'main', firstForm: 'main' }
   const login = (uid: string) =>
     `function greet() { if (forms.main.elements.name.value === 'ada') security.login('ada', '${uid}', ['all']) }`
@@ -245,7 +245,7 @@ test('dev: a login form keeps its input, and signs in with the last saved script
   page.close()
 })
 
-test('a host that is not in dev mode: an open page keeps its version, and error pages do not reload', async () => {
+test('without dev mode, an open page keeps its version, and error pages do not reload', async () => {
   const host = await sharedHost()
   const upload = async (label: string) => {
     const files = { 'forms/main.json': devForm(label), 'forms/main.js': devSolution('')['forms/main.js'] as string }
@@ -257,7 +257,7 @@ test('a host that is not in dev mode: an open page keeps its version, and error 
   const visitor = createVisitor(host.url)
   const page = await openClient(host.url, 'not-live', visitor)
   await upload('two')
-  // A page opened now gets the new version; the other one responds as before.
+  // A page opened now gets the new version; the page that is already open keeps the old one.
   const other = await openClient(host.url, 'not-live', visitor)
   expect(other.text('main', 'heading')).toBe('two')
   await page.press('main', 'greet')
@@ -269,7 +269,7 @@ test('a host that is not in dev mode: an open page keeps its version, and error 
   other.close()
 })
 
-test('dev: output of scripts is shown as they write it, with its position, and so are errors', async () => {
+test('dev: script output and errors are shown immediately, with their positions', async () => {
   const script = "function greet() {\n  console.log('greeted', forms.main.elements.name.value)\n  nothing.at.all\n}\n"
   const dev = await devWith({ ...devSolution('x'), 'forms/main.js': script })
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
@@ -281,7 +281,7 @@ test('dev: output of scripts is shown as they write it, with its position, and s
   page.close()
 })
 
-test('dev: the port of --port must be free, otherwise the next free one is used and shown; plugins are never loaded', async () => {
+test('dev: a port set with --port must be free; otherwise the next free port is used and shown. Plugins are never loaded', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -319,24 +319,24 @@ export default () => ({ name: 'evil', guest: new URL('./guest.ts', import.meta.u
   server.close()
 })
 
-test('dev: if the first version has errors, its page reloads until they are fixed; a new name has a new URL', async () => {
+test('dev: if the first version has errors, its page reloads until they are fixed; a renamed solution has a new URL', async () => {
   using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
   const visitor = createVisitor(dev.url)
   const missing = await visitor.get('/solution/shop/index.html')
   expect([missing.status, missing.headers.refresh]).toEqual([404, '1'])
   dev.save('globals.js', '')
-  await dev.printed(/^shop 1\.0\.0 runs at (\S+)\n/m)
-  expect(dev.out()).toContain(`shop 1.0.0 runs at ${dev.url}/solution/shop/\n`)
+  await dev.printed(/^shop 1\.0\.0 is running at (\S+)\n/m)
+  expect(dev.out()).toContain(`shop 1.0.0 is running at ${dev.url}/solution/shop/\n`)
   const found = await visitor.get('/solution/shop/index.html')
   expect([found.status, found.headers.refresh]).toEqual([200, undefined])
   const manifest = { name: 'store', version: '1.1.0', authenticator: 'NONE', firstForm: 'main' }
   dev.save('solution.json', JSON.stringify(manifest))
-  await dev.printed(/^store 1\.1\.0 runs at \S+\n/m)
+  await dev.printed(/^store 1\.1\.0 is running at \S+\n/m)
   expect((await visitor.get('/solution/shop/index.html')).status).toBe(404)
   expect((await visitor.get('/solution/store/index.html')).status).toBe(200)
 })
 
-test('dev: the test user gets a separate password, which is kept at the next start; removing the folder ends dev with an error', async () => {
+test('dev: the test user gets its own password, which stays the same at the next start; removing the folder ends dev with an error', async () => {
   const manifest = { name: 'shop', version: '1.0.0', permissions: ['buyers'], firstForm: 'main' }
   using dev = await startDev({ ...devSolution('x'), 'solution.json': JSON.stringify(manifest) })
   const [, password = ''] = await dev.printed(/^Sign in as +dev, password (\S+)\n/m)
@@ -344,7 +344,7 @@ test('dev: the test user gets a separate password, which is kept at the next sta
   await visitor.get('/solution/shop/index.html')
   expect((await visitor.post('/solution/shop/index.html', { username: 'dev', password })).status).toBe(303)
   const page = await openClient(dev.url, 'shop', visitor)
-  // The sign-in requirement changed: the page reloads and gets the current version.
+  // The sign-in requirement changed, so the page reloads and gets the current version.
   dev.save('solution.json', JSON.stringify({ ...manifest, authenticator: 'NONE' }))
   expect((await page.frame('go')).href).toBe('/solution/shop/index.html')
   page.close()
@@ -363,7 +363,7 @@ test('dev: the test user gets a separate password, which is kept at the next sta
   expect(again.err()).toBe('The folder "." was removed, so dev stops.\n')
 })
 
-test('dev: after many saves there are no more processes, open files and stored versions than after a few', async () => {
+test('dev: the number of processes, open files and stored versions does not grow with the number of saves', async () => {
   const dev = await devWith(devSolution('save 0'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   const save = async (number: number) => {
@@ -376,7 +376,7 @@ test('dev: after many saves there are no more processes, open files and stored v
   const processes = childrenOf(dev.pid).length
   for (let number = 11; number <= 25; number++) await save(number)
   await shows(page, 'save 25')
-  // The previous version ends after its last client has left.
+  // The process of the previous version ends after its last client has closed.
   await waitUntil(
     () => {
       expect(childrenOf(dev.pid).length).toBeLessThanOrEqual(processes + 1)
@@ -389,13 +389,13 @@ test('dev: after many saves there are no more processes, open files and stored v
   page.close()
 })
 
-test('dev: without --inspect no debugger is mentioned, and none exists', () => {
+test('dev: without --inspect there is no debugger, and the output does not mention one', () => {
   expect(shared.out()).toContain('Press Ctrl-C to stop')
   expect(shared.out()).not.toContain('Debugger')
   expect(shared.out()).not.toContain('devtools:')
 })
 
-test('dev: Ctrl-C terminates it with all its processes', async () => {
+test('dev: Ctrl-C terminates it and all its processes', async () => {
   const dev = await devWith(devSolution('x'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   const children = childrenOf(dev.pid)

@@ -10,7 +10,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// The command line against a real host.
+// Tests the command line with a real host.
 
 const ADMIN = { SOLHOST_PASSWORD: 'test admin password' }
 
@@ -29,7 +29,7 @@ async function createToken(...scopes: string[]): Promise<string> {
   return ((await answer.json()) as { token: string }).token
 }
 
-/** A folder that contains the solution of that name, as `init` creates it. */
+/** A folder with a new solution of that name, created by `solhost init`. */
 async function newSolution(name: string) {
   const folder = temporaryFolder()
   expect((await runCli(['init', name], { cwd: folder.path })).code).toBe(0)
@@ -38,7 +38,7 @@ async function newSolution(name: string) {
 
 const until = (what: () => boolean) => waitUntil(() => expect(what()).toBe(true), { interval: 50 })
 
-test('from init to a working page: check, pack, deploy with a token for only this solution, and its log', async () => {
+test('init, check, pack, deploy and logs work with a token for a single solution', async () => {
   using folder = await newSolution('shop')
   const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:write') } }
   expect((await runCli(['check', 'shop'], options)).code).toBe(0)
@@ -86,7 +86,7 @@ Next: open the address. To follow the log of the scripts, run:
   })
 })
 
-test('deploy: refusals of a host are explained, with what to do and a separate exit code', async () => {
+test('deploy: each host error is explained, with what to do and its own exit code', async () => {
   using folder = await newSolution('crm')
   const deploy = (env: Record<string, string>, ...words: string[]) =>
     runCli(['deploy', 'crm', host.url, ...words], { cwd: folder.path, env })
@@ -104,7 +104,7 @@ Next: ask the operator for a valid one.
 Next: ask the operator for a token with the scope solutions:crm:write.
 `,
   })
-  // Errors that the local check misses, such as exceeding a limit of that host: all of them are listed with their
+  // Errors that the local check can't find, such as exceeding one of the host's limits, are all listed with their
   // lines.
   writeFiles(folder.path, { 'crm/globals.js': 'function a() {\n  return }\n}\n' })
   const refused = await deploy(ADMIN, '--user', 'admin')
@@ -122,7 +122,7 @@ Next: ask the operator for a token with the scope solutions:crm:write.
   })
 })
 
-/** A server that sends the same response to every request. */
+/** Starts a server that sends the same response to every request. */
 async function withServer<T>(answer: RequestListener, use: (url: string) => Promise<T>): Promise<T> {
   const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -147,7 +147,7 @@ const problem =
     response.end(JSON.stringify({ code, status, detail, correlationId: 'REF-1\u001b[2J' }))
   }
 
-test('deploy: other refusals, other servers and a missing server get different messages', async () => {
+test('deploy: other host errors, other kinds of servers and a missing server get different messages', async () => {
   using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0" }' })
   const env = { SOLHOST_TOKEN: 'sol_x' }
   const deployTo = (url: string) => runCli(['deploy', '.', url, '--no-check'], { cwd: folder.path, env })
@@ -192,7 +192,7 @@ test('deploy: other refusals, other servers and a missing server get different m
   })
 })
 
-test('deploy: if solutions have their own host names, the URL of the solution is shown', async () => {
+test('deploy: if solutions have their own host names, the solution’s URL is shown', async () => {
   const own = await startTestHost({ SOLUTION_ORIGIN: 'http://{name}.localhost' })
   try {
     using folder = await newSolution('shop')
@@ -207,13 +207,13 @@ test('deploy: if solutions have their own host names, the URL of the solution is
 
 const TALKS = 'function onSolutionOpen(arg, { say }) {\n  console.log(say)\n  console.log(say)\n}\n'
 
-/** Opens the solution, which outputs a word twice. */
+/** Opens the solution, whose script logs a word twice. */
 async function say(base: string, word: string): Promise<void> {
   const page = await openClient(base, 'talks', createVisitor(base), { query: `?say=${encodeURIComponent(word)}` })
   page.close()
 }
 
-test('logs -f: it shows the newest lines, then each new line once; it survives a host restart; Ctrl-C ends it', async () => {
+test('logs -f: shows the newest lines, then each new line once; survives a host restart; Ctrl-C ends it', async () => {
   using folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const first = await startTestHost({}, { home })
@@ -255,7 +255,7 @@ test('logs -f: it shows the newest lines, then each new line once; it survives a
   await second.stop()
 })
 
-test('logs: it shows the requested number of lines, and one JSON object for each', async () => {
+test('logs: shows the requested number of lines, with --json as one JSON object per line', async () => {
   using folder = temporaryFolder()
   const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:read') } }
   const { out, err } = await runCli(['logs', 'shop', host.url, '-n', '1', '--json'], options)
@@ -267,7 +267,7 @@ test('logs: it shows the requested number of lines, and one JSON object for each
   )
 })
 
-/** The living descendants of a process. */
+/** The descendants of a process that are still running. */
 function descendants(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
@@ -277,26 +277,29 @@ function descendants(pid: number): number[] {
   }
 }
 
-/** The launcher's child and its sandbox processes, once there is at least one. */
+/** Waits for the first sandbox process. @returns the launcher's child process and its sandbox processes */
 async function runningBelow(launcher: number): Promise<number[]> {
   await until(() => descendants(launcher).length >= 2)
   return descendants(launcher)
 }
 
-test.each(['SIGINT', 'SIGTERM'] as const)('check: %s while scripts run leaves no process behind', async (signal) => {
-  using folder = temporaryFolder({
-    'solution.json': '{ "name": "crm", "version": "1.0.0" }',
-    'globals.js': 'while (true) {}\n',
-  })
-  const started = startCli(['check'], { cwd: folder.path })
-  const pid = started.child.pid as number
-  const living = await runningBelow(pid)
-  process.kill(-pid, signal)
-  expect([await started.ended, started.child.signalCode]).toEqual([null, signal])
-  await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
-})
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'check: %s while scripts are running leaves no process behind',
+  async (signal) => {
+    using folder = temporaryFolder({
+      'solution.json': '{ "name": "crm", "version": "1.0.0" }',
+      'globals.js': 'while (true) {}\n',
+    })
+    const started = startCli(['check'], { cwd: folder.path })
+    const pid = started.child.pid as number
+    const living = await runningBelow(pid)
+    process.kill(-pid, signal)
+    expect([await started.ended, started.child.signalCode]).toEqual([null, signal])
+    await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
+  },
+)
 
-test('check: the death of the launcher also ends it', async () => {
+test('check: it ends when its launcher is killed', async () => {
   using folder = temporaryFolder({
     'solution.json': '{ "name": "crm", "version": "1.0.0" }',
     'globals.js': 'while (true) {}\n',
@@ -307,7 +310,7 @@ test('check: the death of the launcher also ends it', async () => {
   await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
 })
 
-/** A run in a separate terminal, created by `script`. */
+/** Runs a command in a separate terminal, created by `script`. */
 function onTerminal(words: readonly string[], cwd: string) {
   const line = [process.execPath, LAUNCHER, ...words].map((word) => `'${word}'`).join(' ')
   const env = { PATH: process.env.PATH ?? '', TERM: 'xterm', SHELL: '/bin/sh' }
@@ -318,7 +321,7 @@ function onTerminal(words: readonly string[], cwd: string) {
   return { type: (text: string) => void child.stdin.write(text), shown: () => shown, ended }
 }
 
-test('deploy on a terminal: it asks for the token without showing it, shows progress, and uses colors', async () => {
+test('deploy on a terminal: asks for the token without showing it, shows progress, and uses colors', async () => {
   using folder = await newSolution('asked')
   const token = await createToken('solutions:asked:write')
   const terminal = onTerminal(['deploy', 'asked', host.url], folder.path)
@@ -340,7 +343,7 @@ test('deploy on a terminal: Ctrl-C at the prompt exits with 130, and nothing is 
   expect(terminal.shown()).not.toContain('secr')
 })
 
-test('doctor: every line is ok if a host can start; otherwise it says what to do', async () => {
+test('doctor: if a host can start, every line is ok; otherwise doctor says what to do', async () => {
   using folder = temporaryFolder({ file: '' })
   const doctor = (env: Record<string, string>, ...words: string[]) =>
     runCli(['doctor', ...words], { cwd: folder.path, env })
@@ -437,7 +440,7 @@ test('doctor: every line is ok if a host can start; otherwise it says what to do
   ])
 })
 
-test('doctor: it finds a damaged database and secrets that others can read, and changes nothing', async () => {
+test('doctor: finds a damaged database and secrets that others can read, and changes nothing', async () => {
   using folder = temporaryFolder({
     'data/platform.sqlite': 'this is no database, whatever it is called',
     'data/platform-key': 'x',

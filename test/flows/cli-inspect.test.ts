@@ -5,7 +5,7 @@ import { devSolution, startDev } from '../support/dev-process.ts'
 import { openDevTools } from '../support/devtools.ts'
 import { createVisitor } from '../support/http.ts'
 
-test('dev --inspect: a debugger reaches the scripts at the printed address, also after a save', async () => {
+test('dev --inspect: a debugger can attach to the scripts at the printed address, also after a save', async () => {
   using dev = await startDev(devSolution('Before'), { words: ['--inspect-port', '0'] })
   const [, socket] = await dev.printed(
     /^ {2}main +devtools:\/\/devtools\/bundled\/js_app\.html\?\S+&ws=(127\.0\.0\.1:\d+\/\S+)$/m,
@@ -27,7 +27,7 @@ test('dev --inspect: a debugger reaches the scripts at the printed address, also
   expect(await dev.stop()).toBe(0)
 })
 
-test('dev --inspect-node: a Node.js version in which scripts cannot be debugged is refused before anything starts', async () => {
+test('dev --inspect-node: fails before anything starts if the Node.js version does not support debugging scripts', async () => {
   using folder = temporaryFolder(devSolution('Refused'))
   const words = ['dev', '.', '--inspect-node', process.execPath]
   const started = startCli(words, { cwd: folder.path, env: { PORT: '0', ADMIN_PORT: '0' } })

@@ -5,17 +5,17 @@ import { childrenOf } from '../long/processes.ts'
 import { type CliRun, runCli, runCliProcess, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// `solhost test`, with real sandboxes and databases.
+// Runs `solhost test` with real sandboxes and databases.
 
 const MANIFEST = '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }\n'
 
-/** Runs the tests of a solution of these files. */
+/** Runs the tests of a solution that consists of these files. */
 async function testOf(files: Record<string, string>, ...words: string[]) {
   using folder = temporaryFolder({ 'solution.json': MANIFEST, ...files })
   return await runCli(['test', ...words], { cwd: folder.path })
 }
 
-/** The same for an example solution, with these test files added to its own. */
+/** Runs the tests of an example solution, with these test files added. */
 async function testOfExample(name: string, files: Record<string, string>) {
   using folder = temporaryFolder()
   cpSync(exampleFolder(name), folder.path, { recursive: true })
@@ -25,7 +25,7 @@ async function testOfExample(name: string, files: Record<string, string>) {
 
 const withoutTimes = (text: string) => text.replace(/ {2}\d+ ms$/gm, '  … ms').replace(/in [\d.]+ s\./, 'in … s.')
 
-/** Test names with the messages of failed tests, from all test files or from those that match `some`. */
+/** Maps test names to failure messages, for all test files or for those that match `some`. */
 function resultsOf(out: string, some = /^/) {
   const { files } = JSON.parse(out) as {
     files: { file: string; failure: unknown; tests: { name: string; failure: { message: string } | null }[] }[]
@@ -37,7 +37,7 @@ function resultsOf(out: string, some = /^/) {
   ])
 }
 
-test('test: a new solution from init has a first test, which passes', async () => {
+test('test: a solution created by init has a first test, which passes', async () => {
   using folder = temporaryFolder()
   expect((await runCli(['init', 'shop'], { cwd: folder.path })).code).toBe(0)
   const { code, out, err } = await runCliProcess(['test', 'shop'], { cwd: folder.path })
@@ -53,7 +53,7 @@ Next: solhost deploy shop <url>
   ])
 })
 
-test('test: a failed assertion, a failing script and an endless one are shown at their lines and those of the tests', async () => {
+test('test: for a failed assertion, a script error and an endless loop, the output shows the lines of the script and the test', async () => {
   const { code, out } = await testOf({
     'adds.test.js': `test('adds', () => {
   assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
@@ -110,7 +110,7 @@ Next: fix the problems above, then run solhost test .
   ])
 })
 
-test('test: a hanging test is ended by its limit and reported at its loop; the others still run', async () => {
+test('test: a hanging test is stopped at its time limit and reported at its loop; the other tests still run', async () => {
   const files = {
     'globals.test.js':
       "test('hangs', () => {\n  for (;;);\n})\ntest('waits', () => new Promise(() => {}))\ntest('is well', () => {})\n",
@@ -132,7 +132,7 @@ Next: fix the problems above, then run solhost test .
   ])
 })
 
-test('test: --filter selects by name or file; --json prints one object', async () => {
+test('test: --filter selects tests by name or file; --json prints one object', async () => {
   const files = {
     'globals.test.js': "test('one', () => {})\ntest('two', () => { console.warn('!'); assert(false, 'not yet') })\n",
     'scopes/rates.test.js': "test('three', () => {})\n",
@@ -166,7 +166,7 @@ test('test: --filter selects by name or file; --json prints one object', async (
   })
 })
 
-test('test: without tests it says how to write one; errors of a solution are shown as by check', async () => {
+test('test: if there are no tests, the output says how to write one; solution errors are shown as in check', async () => {
   const none = await testOf({})
   expect([none.code, none.out]).toEqual([2, ''])
   expect(none.err).toMatch(
@@ -184,7 +184,7 @@ test('test: without tests it says how to write one; errors of a solution are sho
   })
 })
 
-/** One solution with the test files of several tests; it is run once. */
+/** One solution with the files of several test cases below. It runs only once, to save time. */
 const MANY = {
   'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "http": ["api.example.org"] }',
   'globals.js': `async function rate(currency) {
@@ -202,7 +202,7 @@ function elsewhere() { return plugins.http.fetch('https://other.example.org/') }
     { "type": "label", "name": "answer", "label": "-" }
   ] }] }] }`,
   'forms/main.js': "function go() {}\nfunction greet() { forms.main.elements.answer.label = 'first' }\n",
-  // Files that cannot be loaded.
+  // Test files that cannot be loaded.
   'a.test.js': 'test("one", () => {\n',
   'b.test.js': 'missing()\n',
   'c.test.js': 'const nothing = 1\n',
@@ -282,7 +282,7 @@ describe('test: many files', () => {
     ])
   })
 
-  test('missing awaits and impossible actions are reported; simultaneous actions run in order', () => {
+  test('a missing await and an impossible action are reported; simultaneous actions run in order', () => {
     expect(resultsOf(run.out, /^forms\/main\.test\.js$/)).toEqual([
       ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
       ['disabled', 'Error: no user can do that to "go" now: it or its container is hidden or disabled'],
@@ -290,12 +290,12 @@ describe('test: many files', () => {
       ['wrong value', 'Error: form "main": "count" does not accept onElementDataChange with the value "two"'],
       ['wrong call', expect.stringMatching(/^Error: solution\.open does not accept this call \(argument 1: .*users/)],
       ['a value that a rule refuses is shown, as to a user', null],
-      ['over', 'Error: this client has ended: nothing more can be done in it'],
+      ['over', 'Error: this client has ended; open another one with solution.open()'],
       ['at once', null],
     ])
   })
 
-  test('http requests get the declared responses and never leave the machine', () => {
+  test('HTTP requests get the declared responses and never leave the machine', () => {
     expect(resultsOf(run.out, /^http\.test\.js$/)).toEqual([
       ['the answer', null],
       [
@@ -306,12 +306,12 @@ describe('test: many files', () => {
     ])
   })
 
-  test('tests have no Node.js, no files and no network', () => {
+  test('tests have no access to Node.js, files and the network', () => {
     expect(resultsOf(run.out, /^node\.test\.js$/)).toEqual([['alone', null]])
   })
 })
 
-test('test: an authenticator gets the fields of a login page, and returns login, tenant, locale, result and commands', async () => {
+test('test: an authenticator gets the login page’s fields, and the test gets login, tenant, locale, result and commands', async () => {
   const { code, out } = await testOfExample('tenant-login', {
     'commands.test.js': `
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
@@ -335,15 +335,15 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
         'no OAuth',
         expect.stringContaining('the host would not call getOAuthConfig ("authenticator": "AUTHENTICATOR")'),
       ],
-      // Tests of the example itself.
-      ['anna of acme is signed in, with her tenant and its language', null],
-      ['a wrong password, tenant or user is refused with the same text', null],
-      ['a remembered login is valid for seven days, and for the same user', null],
+      // Tests included in the example.
+      ['anna from acme is signed in with her tenant and its language', null],
+      ['a wrong password, tenant or user is rejected with the same text', null],
+      ['a remembered login is valid for seven days and only for the same user', null],
     ],
   ])
 })
 
-test('test: forms work as for a user, with a database that is empty at the start of each test', async () => {
+test('test: forms work as they do for a user, and each test starts with an empty database', async () => {
   const { code, out } = await testOfExample('orders', {
     'forms/orders.test.js': `
 const boss = { username: 'mo', permissions: ['Orders', 'Edit', 'Approve'] }
@@ -395,7 +395,7 @@ test('without permissions the list is not shown', async () => {
   ])
 })
 
-test('test: a login form signs in a user that the test added to the users table', async () => {
+test('test: with a login form, a user whom the test added to the users table can sign in', async () => {
   const { code, out } = await testOfExample('orders-login-form', {
     'forms/sign_in.test.js': `
 const enter = async (client, username, password) => {
@@ -496,7 +496,7 @@ test('test: Ctrl-C ends it with all its processes and databases, and leaves noth
   }
 })
 
-/** A solution whose authenticator returns its input, with these tests. */
+/** Runs these tests in a solution whose authenticator returns its input. */
 const echoing = (authenticator: string, script: string, tests: string) => ({
   'solution.json': JSON.stringify({
     name: 'crm',
@@ -516,7 +516,7 @@ async function onSolutionOpen(arg, q) {
   'modules/auth/globals.test.js': tests,
 })
 
-test('test: scripts check hashes and require a second factor; at a remembered return the authenticator gets the same data as from a host', async () => {
+test('test: scripts can check password hashes and require a second factor; for a remembered login the authenticator gets the same data as on a host', async () => {
   const { code, out } = await testOf(
     echoing(
       'AUTHENTICATOR',
@@ -564,7 +564,7 @@ test('needs a uid', async () => {
   ])
 })
 
-test('test: an OAuth authenticator gets claims as from a host; getOAuthConfig is called, and its errors are reported', async () => {
+test('test: an OAuth authenticator gets the same claims as on a host; getOAuthConfig is called, and its errors are reported', async () => {
   const { code, out } = await testOf(
     echoing(
       'OAUTH_AUTHENTICATOR',

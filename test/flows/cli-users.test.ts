@@ -6,7 +6,7 @@ import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// `solhost users …` against a real host.
+// Tests `solhost users …` against a real host.
 
 let host: TestHost
 beforeAll(async () => {
@@ -28,7 +28,7 @@ async function userNamed(username: string): Promise<Record<string, unknown> | un
   return (items as Record<string, unknown>[]).find((user) => user.username === username)
 }
 
-test('users add: a user with permissions signs in with the password that is shown, and must change it', async () => {
+test('users add: the new user has the permissions, can sign in with the printed password, and must change it', async () => {
   await addDefaultSolution(host, 'crm')
   const words = ['add', 'anna', host.url, '--permissions', 'Users, Sales@crm', '--email', 'a@example.org']
   const added = await users(words, {}, runCliProcess)
@@ -55,7 +55,7 @@ Next: send the user the name and the password. The first sign-in asks for a new 
   expect([answer.status, answer.text.includes('Choose a new password')]).toEqual([200, true])
 })
 
-test('users add: a duplicate name and a weak password are reported with the message of the host', async () => {
+test('users add: a duplicate name and a weak password are reported with the host’s message', async () => {
   await addUser(host, 'bram')
   expect(await users(['add', 'BRAM', host.url])).toEqual({
     code: 1,
@@ -68,7 +68,7 @@ test('users add: a duplicate name and a weak password are reported with the mess
   expect(await userNamed('carla')).toBeUndefined()
 })
 
-test('users list: it prints a table by name, and supports --search and --json', async () => {
+test('users list: prints a table sorted by name, and supports --search and --json', async () => {
   await addUser(host, 'dora', { permissions: ['Users'], email: 'd@example.org' })
   await addUser(host, 'dorian', { permissions: [], enabled: false })
   const uids = [(await userNamed('dora'))?.uid, (await userNamed('dorian'))?.uid] as [string, string]
@@ -128,7 +128,7 @@ test('users set: no change, conflicting options and an unknown user are reported
   })
 })
 
-test('users remove: it deletes the user; --erase also removes the name from the audit log', async () => {
+test('users remove: deletes the user; --erase also removes the name from the audit log', async () => {
   await addUser(host, 'fay')
   await addUser(host, 'fayette')
   const { code, out } = await users(['remove', 'fay', host.url])
@@ -138,7 +138,7 @@ test('users remove: it deletes the user; --erase also removes the name from the 
   expect(erased).toEqual({ ok: true, uid: expect.any(String), username: 'fayette', erased: true })
 })
 
-test('users import and export: all lines or none are imported, and invalid lines are reported', async () => {
+test('users import and export: either all lines are imported, or none and the invalid lines are reported', async () => {
   const good = 'username,permissions,password\ngusta,Users;Sales@crm,seven green tractors\nhugo,,\n'
   writeFiles(folder.path, { 'good.csv': good, 'bad.csv': 'username,email\nines,ines\n,x@example.org\n' })
   const dry = await users(['import', 'good.csv', host.url, '--dry-run'])
@@ -168,7 +168,7 @@ test('users import and export: all lines or none are imported, and invalid lines
   expect([over.code, over.err]).toEqual([1, expect.stringMatching(/^Cannot create all\.csv: EEXIST/)])
 })
 
-test('users: a token without the scope is refused, and the message names the scope', async () => {
+test('users: a token without the scope is rejected, and the message says which scope is required', async () => {
   const { token } = (await askAdmin(host, 'POST', 'tokens', { name: 'reader', scopes: ['users:read'] })) as {
     token: string
   }
@@ -181,7 +181,7 @@ test('users: a token without the scope is refused, and the message names the sco
   )
 })
 
-test('users: without a subcommand, or with an unknown one, it lists those that exist', async () => {
+test('users: without a subcommand, or with an unknown one, the output lists the subcommands', async () => {
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   expect(await run('users')).toEqual({
     code: 2,

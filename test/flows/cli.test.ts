@@ -33,7 +33,7 @@ Next: fix the problems above, then run solhost check .
   })
 })
 
-test('check: an error that a script throws while loading is shown at its line, whichever file called it', async () => {
+test('check: an error that a script throws while it is loading is shown at its own line, whichever file called it', async () => {
   const files = {
     'globals.js': "const rates = readRates('EUR')\n",
     'scopes/rates.js': "function readRates(currency) {\n\tif (currency === 'EUR') throw new Error('no rates')\n}\n",
@@ -58,7 +58,7 @@ Next: fix the problems above, then run solhost check .
 `)
 })
 
-test('check: an endless script is ended, and shown at its loop with the limit that it exceeded', async () => {
+test('check: an endless script is stopped, and reported at its loop with the limit that it exceeded', async () => {
   const { code, out } = await check({ 'globals.js': 'let count = 0\nwhile (true) count++\n' })
   expect(code).toBe(3)
   expect(out).toBe(`globals.js:2:1  error script_timeout  the top-level code of the scripts ran longer than 1000 ms
@@ -71,7 +71,7 @@ Next: fix the problems above, then run solhost check .
 `)
 })
 
-test('check: a script that cannot be interrupted, or needs too much memory, is reported with its file', async () => {
+test('check: a script that cannot be interrupted, or uses too much memory, is reported with its file', async () => {
   const native = 'Array.prototype.indexOf.call(new Proxy({ length: Number.MAX_SAFE_INTEGER }, {}), 1)\n'
   const auth = { 'modules/auth/solution.json': '{ "name": "auth", "version": "1.0.0", "type": "authenticator" }' }
   const manifest = '{ "name": "crm", "version": "1.0.0", "authenticator": "AUTHENTICATOR", "modules": ["auth"] }'
@@ -134,7 +134,7 @@ const LOGIN_PAGE = `<!doctype html>
 </form>
 `
 
-test('check: a login page without a password field is a warning at its form, and an error with --strict', async () => {
+test('check: a login page without a password field causes a warning at its form, and an error with --strict', async () => {
   const files = { 'media/login.html': LOGIN_PAGE }
   const warned = await check(files)
   expect(warned).toEqual({
@@ -161,7 +161,7 @@ Next: solhost deploy . <url>
   ])
 })
 
-test('check: each missing input of a login page is reported at the form that should have it', async () => {
+test('check: each input that is missing on a login page is reported at the form that should have it', async () => {
   const page = LOGIN_PAGE.replace(' onfocus="go()"', '').replace(
     '<input type="checkbox" name="remember"><input type="hidden" name="id_token">',
     '<input type="password" name="password">',
@@ -193,7 +193,7 @@ test('check: scripts can use a host’s bindings, including databases and HTTP',
   )
 })
 
-test('check --json: it prints the errors as the API returns them, and nothing else', async () => {
+test('check --json: prints the errors in the API’s format, and nothing else', async () => {
   const { code, out, err } = await check({ 'globals.js': 'return }' }, '--json')
   expect([code, err]).toEqual([3, ''])
   expect(JSON.parse(out)).toEqual({
@@ -209,7 +209,7 @@ test('check --json: it prints the errors as the API returns them, and nothing el
   })
 })
 
-test('colors are for terminals: NO_COLOR and a pipe have none, FORCE_COLOR enables them', async () => {
+test('colors are only used on a terminal: NO_COLOR and a pipe disable them, FORCE_COLOR enables them', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST })
   const run = (env: Record<string, string>) => runCliProcess(['check'], { cwd: folder.path, env })
   expect((await run({})).out).not.toContain('\u001b')
@@ -217,7 +217,7 @@ test('colors are for terminals: NO_COLOR and a pipe have none, FORCE_COLOR enabl
   expect((await run({ FORCE_COLOR: '1' })).out).toContain('\u001b[32m0 errors, 0 warnings\u001b[39m')
 })
 
-test('init: it creates a solution without errors or warnings; an invalid name, a full folder and a file are refused', async () => {
+test('init: creates a solution without errors or warnings; rejects an invalid name, a non-empty folder and a file', async () => {
   using folder = temporaryFolder({ 'full/notes.txt': 'mine', file: 'mine' })
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   const made = await run('init', 'my-shop')
@@ -265,7 +265,7 @@ Next:
   expect(readFileSync(join(folder.path, 'file'), 'utf8')).toBe('mine')
 })
 
-test('pack: the same files result in the same bundle, without files that are only for the author', async () => {
+test('pack: the same files always produce the same bundle, without files that are only for the author', async () => {
   using folder = temporaryFolder()
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   await run('init', 'shop')
@@ -302,7 +302,7 @@ Next: upload it. "solhost deploy" packs and uploads in one step.
   expect((await run('pack', 'shop', '-o', 'none/x.zip')).err).toMatch(/^Cannot write none\/x\.zip: ENOENT/)
 })
 
-test('pack: a solution with errors is not packed', async () => {
+test('pack: fails for a solution with errors', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST, 'globals.js': 'let a\nlet a\n' })
   const { code, out, err } = await runCli(['pack', '-o', 'x.zip'], { cwd: folder.path })
   expect([code, out]).toEqual([3, ''])
@@ -311,7 +311,7 @@ test('pack: a solution with errors is not packed', async () => {
   expect(() => readFileSync(join(folder.path, 'x.zip'))).toThrow('ENOENT')
 })
 
-test('login-template: it writes a complete default page; an existing one is kept unless --force is set', async () => {
+test('login-template: writes a complete default page; an existing page is kept unless --force is set', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST })
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   expect(await run('login-template')).toEqual({
@@ -334,12 +334,12 @@ test('login-template: it writes a complete default page; an existing one is kept
   expect(readFileSync(file, 'utf8')).toBe(page)
 })
 
-test('login-template: it says that a solution open to everyone shows no login page', async () => {
+test('login-template: says that a solution open to everyone has no login page', async () => {
   using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }' })
   expect((await runCli(['login-template'], { cwd: folder.path })).out).toContain('Set "authenticator"')
 })
 
-test('a mistyped command is reported with the closest command, and exit code 2', async () => {
+test('a mistyped command exits with code 2 and suggests the closest command', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST, 'inner/solution.json': MANIFEST })
   using empty = temporaryFolder({ 'crm/solution.json': MANIFEST })
   const run = async (words: string[], cwd = folder.path) => {

@@ -5,10 +5,10 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Scripts that kill the process or the isolate of their client: no user is left with a dead page.
+// Scripts that kill their client's process or isolate. No user is left with a dead page.
 
 let host: TestHost
-/** Here scripts run out of memory before they run out of time. */
+/** The memory limit is so low that scripts reach it before their time limit. */
 let small: TestHost
 beforeAll(async () => {
   host = await startTestHost({ CALL_TIME: '2s' })
@@ -40,7 +40,7 @@ const open = (name: string, argument = 'x', at = host) =>
 
 const reopenings = (page: ClientPage) => page.frames.filter(({ kind }) => kind === 'reopened').length
 
-/** Waits until the client was reopened `times` times and shows its form again. */
+/** Waits until the client has been reopened `times` times and shows its form again. */
 async function untilReopened(page: ClientPage, times = 1): Promise<void> {
   await page.until(`${times} reopenings`, () => reopenings(page) === times)
   await page.until('its form', () => {
@@ -49,14 +49,14 @@ async function untilReopened(page: ClientPage, times = 1): Promise<void> {
   })
 }
 
-test('a handler that kills its process: its client and the others in the process are reopened, with a notice', async () => {
+test('if a handler kills its process, all clients in the process are reopened, with a notice', async () => {
   await addFragile('hangs')
   const [culprit, other, away] = [await open('hangs', 'one'), await open('hangs', 'two'), await open('hangs', 'three')]
   for (const page of [other, away]) await page.press('main', 'up')
   const { client } = await away.frame('hello')
   away.drop()
   culprit.fire('main', 'hang', 'onAction')
-  // Events queued behind it are not run in the client that replaces it.
+  // Events queued behind the crash are dropped; the replacement client doesn't run them.
   for (let press = 0; press < 5; press++) culprit.fire('main', 'up', 'onAction')
   await culprit.until('answer to the last', () => culprit.frames.some((one) => one.kind === 'idle' && one.seq === 6))
   await Promise.all([untilReopened(culprit), untilReopened(other)])
@@ -68,7 +68,7 @@ test('a handler that kills its process: its client and the others in the process
   const opened = ['one', 'two', 'three'].map((name) => `opened ${name}`)
   expect((await outputOf(host, 'hangs')).toSorted()).toEqual([...opened, 'opened one', 'opened two'].toSorted())
 
-  // The client whose browser was disconnected is reopened when that browser comes back.
+  // The client whose browser was disconnected is reopened when that browser reconnects.
   const visitor = createVisitor(host.url)
   const again = await openClientPage(host.url, 'hangs', visitor, { client, page: away.page, seq: away.seq() })
   again.hello()
@@ -81,7 +81,7 @@ test('a handler that kills its process: its client and the others in the process
   }
 })
 
-test('a handler that runs out of memory: all clients of the isolate are reopened; no press runs twice, and its user sees a message', async () => {
+test('if a handler runs out of memory, all clients in the isolate are reopened; no press runs twice, and its user sees a message', async () => {
   await addClientSolution(small, 'eats', {
     elements: [label('count'), ...['up', 'eat', 'wait', 'write'].map(button)],
     script: `${SCRIPT}
@@ -97,7 +97,7 @@ test('a handler that runs out of memory: all clients of the isolate are reopened
   waiting.fire('main', 'wait', 'onAction')
   writing.fire('main', 'write', 'onAction')
   await waitUntil(async () => expect(await outputOf(small, 'eats')).toEqual(['waits', 'waits']))
-  // Queued behind the running event, and lost with it.
+  // This press is queued behind the running event and lost with it.
   waiting.fire('main', 'up', 'onAction')
   culprit.fire('main', 'eat', 'onAction')
   await Promise.all([culprit, idle, waiting, writing].map((page) => untilReopened(page)))
@@ -124,7 +124,7 @@ test('a handler that runs out of memory: all clients of the isolate are reopened
   }
 })
 
-test('a client whose scripts crash it more than three times within a minute is closed with a reason', async () => {
+test('a client is closed with a reason if its scripts crash it more than three times within a minute', async () => {
   await addFragile('again', small)
   const page = await open('again', 'x', small)
   for (let time = 1; time <= 3; time++) {
@@ -136,7 +136,7 @@ test('a client whose scripts crash it more than three times within a minute is c
   expect(reopenings(page)).toBe(3)
 })
 
-test('a solution whose processes were killed three times is paused: its clients close without asking users to retry soon', async () => {
+test('a solution whose processes were killed three times is paused, and its clients close without suggesting to retry soon', async () => {
   await addFragile('pauses')
   const page = await open('pauses')
   for (let time = 1; time <= 2; time++) {

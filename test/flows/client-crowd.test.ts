@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// Many clients whose connections drop at the same moment, with presses in transit.
+// Many clients lose their connections at the same moment, while button presses are in transit.
 
 const COUNT = 50
 const PRESSES = 5
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-test('clients: fifty that lose their connection during presses all reconnect, and nothing is lost or done twice', async () => {
+test('clients: 50 clients that lose their connections during presses all reconnect, and no press is lost or runs twice', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get('/solution/crowd/index.html')
   const opened = await Promise.all(Array.from({ length: COUNT }, () => openClient(host.url, 'crowd', visitor)))
@@ -35,7 +35,7 @@ test('clients: fifty that lose their connection during presses all reconnect, an
   expect(new Set(ids).size).toBe(COUNT)
   opened.forEach((page, index) => {
     for (let press = 0; press < PRESSES; press++) page.fire('main', 'up', 'onAction')
-    // Some drop later, so that some of their presses were handled, and some of those acknowledged.
+    // Some connections drop later, when the host has handled some presses and acknowledged some of those.
     if (index % 2 === 0) page.drop()
     else setTimeout(page.drop, index)
   })
@@ -45,8 +45,8 @@ test('clients: fifty that lose their connection during presses all reconnect, an
 })
 
 /**
- * Reconnects as the browser's script does: events that the host has not handled are sent again. @returns the label's
- * final text
+ * Reconnects as the browser's script does, and sends the events again that the host has not handled.
+ * @returns the label's final text
  */
 async function reconnect({ page }: ClientPage, client: string, visitor: Visitor): Promise<string> {
   const again = await openClientPage(host.url, 'crowd', visitor, { client, page })

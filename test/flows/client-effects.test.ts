@@ -8,8 +8,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// Effects of a client's scripts outside its forms: on the session and on browser navigation. Also how the end of the
-// session affects the client.
+// How a client's scripts affect the session and browser navigation, and how the end of the session affects the client.
 
 let host: TestHost
 beforeAll(async () => {
@@ -89,7 +88,7 @@ test('onSolutionOpen: setLocale applies to the first form, the page around it an
   expect((await browser.open()).text).toContain('<html lang="nl-BE"')
 })
 
-test('onSolutionOpen: setTenantValue applies to the session, and keeps an array', async () => {
+test('onSolutionOpen: setTenantValue applies to the session, and arrays stay arrays', async () => {
   const browser = await signedIn()
   expect((await browser.session()).json()).toMatchObject({ tenant: null })
   await opened(browser, 'tenant')
@@ -110,7 +109,7 @@ test('onSolutionOpen: security.logout ends the session through a token that the 
   expect((await browser.session()).status).toBe(401)
 })
 
-test('onSolutionOpen: if it fails, the client ends with a reference, and none of its effects apply', async () => {
+test('onSolutionOpen: if it fails, the client closes with a reference, and none of its effects apply', async () => {
   const browser = await signedIn()
   const page = await opened(browser, 'fail')
   const { text } = await page.frame('message')
@@ -126,7 +125,7 @@ test('onSolutionOpen: if it fails, the client ends with a reference, and none of
 
 // --- handlers -----------------------------------------------------------------------------------------------------------
 
-test('setLocale and setTenantValue in a handler apply to the session and to what opens later', async () => {
+test('setLocale and setTenantValue in a handler apply to the session and to clients opened later', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   await page.press('main', 'dutch')
@@ -145,7 +144,7 @@ test.each([
   expect(await page.frame('go')).toEqual(frame)
 })
 
-test('a failing handler has no effects', async () => {
+test('a handler that fails has no effects', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   await page.press('main', 'fail')
@@ -193,7 +192,7 @@ test('security.logout with showURL: the user is signed out and sent to that URL'
   expect((await browser.session()).status).toBe(401)
 })
 
-test('security.logout: if the page never posts, the user is still signed out', async () => {
+test('security.logout: if the page never posts the token, the user is still signed out', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
   const before = performance.now()
@@ -204,7 +203,7 @@ test('security.logout: if the page never posts, the user is still signed out', a
   expect(await page.closed()).toBe(1000)
 })
 
-test('security.logout: a host that stops before the page has posted signs the user out first', async () => {
+test('security.logout: a host that stops before the page has posted the token signs the user out first', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const own = await startTestHost({}, { home })
   await addUser(own, 'anna')
@@ -245,7 +244,7 @@ test('security.logout without a session: the browser goes to the other solution'
 test.each([
   ['by the API', (browser: Browser) => endByApi(browser)],
   ['by the page', (browser: Browser) => browser.logOut().then(({ status }) => expect(status).toBe(303))],
-])('a session that ends %s ends its clients with 4401; clients of others keep running', async (_case, end) => {
+])('a session that ends %s closes its clients with 4401; other users’ clients keep running', async (_case, end) => {
   const [anna, bert] = [await signedIn('anna'), await signedIn('bert')]
   const pages = [await clientOf(anna), await clientOf(anna)]
   const other = await clientOf(bert)
@@ -257,7 +256,7 @@ test.each([
   }
   expect(performance.now() - before).toBeLessThan(3000)
   await expect.poll(async () => (await outputOf(host, 'effects')).slice(closes)).toEqual(['closed', 'closed'])
-  // A page that did not receive the reason connects again.
+  // A page that did not receive the reason would connect again.
   const late = await openClientPage(host.url, 'effects', anna)
   expect([await late.closed(), late.frames]).toEqual([4401, [{ kind: 'closed', why: 'signed-out' }]])
   await other.press('main', 'hello')
@@ -273,7 +272,7 @@ async function endByApi(browser: Browser): Promise<void> {
   await askAdmin(host, 'DELETE', `sessions/${one?.id}`, undefined, 204)
 }
 
-test('events count as use of the session: an active user stays signed in, an idle one is signed out', async () => {
+test('events count as session activity: an active user stays signed in, an idle user is signed out', async () => {
   const own = await startTestHost({ SESSION_IDLE: '8s' })
   await addClientSolution(own, 'idle', {
     elements: [label('text'), button('up')],

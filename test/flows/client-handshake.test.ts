@@ -4,7 +4,7 @@ import { addClientSolution, label } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Ask, ask } from '../support/http.ts'
 
-// An upgrade request is answered like any other request unless it is a valid WebSocket handshake of a client.
+// The host handles an upgrade request like any other request, unless it is a client's valid WebSocket handshake.
 
 let host: TestHost
 beforeAll(async () => {
@@ -37,22 +37,25 @@ test.each([
   ['from a null origin', { origin: 'null' }],
   ['from another port of the host', { origin: 'http://127.0.0.1:1' }],
   ['with neither Origin nor Sec-Fetch-Site', {}],
-  ['from another site by Fetch Metadata, whatever its origin', { 'sec-fetch-site': 'cross-site', origin: 'own' }],
+  [
+    'from another site according to Fetch Metadata, whatever its origin',
+    { 'sec-fetch-site': 'cross-site', origin: 'own' },
+  ],
   ['from the address bar', { 'sec-fetch-site': 'none' }],
-])('handshake %s: 403', async (_case, headers: Record<string, string>) => {
+])('a handshake %s gets 403', async (_case, headers: Record<string, string>) => {
   const origin = headers.origin === 'own' ? own() : {}
   const answer = await problem(CLIENT, { headers: handshake({ ...headers, ...origin }) })
   expect([answer.status, answer.code]).toEqual([403, 'ERR_FOREIGN_ORIGIN'])
 })
 
-test('handshake: a plain GET of the URL is 426 with the required protocol, from any source', async () => {
+test('handshake: a plain GET request gets 426 with the required protocol, from any source', async () => {
   for (const headers of [{}, own(), { 'sec-fetch-site': 'cross-site' }]) {
     const answer = await problem(CLIENT, { headers })
     expect([answer.status, answer.code, answer.headers.upgrade]).toEqual([426, 'ERR_UPGRADE_REQUIRED', 'websocket'])
   }
 })
 
-test('handshake: another method is 405', async () => {
+test('handshake: another method gets 405', async () => {
   const answer = await problem(CLIENT, { method: 'POST', headers: own() })
   expect([answer.status, answer.headers.allow]).toEqual([405, 'HEAD, GET'])
   const upgraded = await problem(CLIENT, { method: 'POST', headers: handshake(own()) })
@@ -63,13 +66,13 @@ test.each([
   ['no key', 'sec-websocket-key', null, 400],
   ['an invalid key', 'sec-websocket-key', 'short', 400],
   ['no version', 'sec-websocket-version', null, 400],
-])('handshake with %s: refused, and nothing hangs', async (_case, name, value, status) => {
+])('a handshake with %s is rejected, and nothing hangs', async (_case, name, value, status) => {
   const headers = handshake(own())
   const sent = value === null ? without(name, headers) : { ...headers, [name]: value }
   expect((await ask(`${host.url}${CLIENT}`, { headers: sent })).status).toBe(status)
 })
 
-test('handshake at the URL of an unknown solution: 404', async () => {
+test('a handshake at the URL of an unknown solution gets 404', async () => {
   expect((await problem('/solution/nobody/client', { headers: handshake(own()) })).status).toBe(404)
 })
 
@@ -77,7 +80,7 @@ test.each([
   ['h2c', { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }],
   ['websocket', handshake()],
   ['an unknown protocol', { connection: 'Upgrade', upgrade: 'nonsense/1.0' }],
-])('a page whose request asks for an upgrade to %s is answered as usual', async (_case, headers) => {
+])('a page request that asks for an upgrade to %s gets the page as usual', async (_case, headers) => {
   const answer = await ask(`${host.url}${PAGE}`, { headers: { accept: 'text/html', ...headers } })
   expect([answer.status, answer.text.includes('id="client-form"')]).toEqual([200, true])
 })

@@ -10,7 +10,7 @@ import { createVisitor, type Visitor } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A browser that sends frames no page would send. The host, the solution and its other users keep running.
+// A browser sends frames that no page would send. The host, the solution and other users must not be affected.
 
 const SHOP = formWith(
   { type: 'label', name: 'done', label: 'nothing' },
@@ -67,19 +67,19 @@ const FILES = {
   'forms/never.js': "function go() { forms.main.elements.done.label = 'never' } function onResize() { go() }",
 }
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString']
-/** Any operator that compares it with a number throws. */
+/** Comparing it with a number throws a TypeError. */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 
 let host: TestHost
-/** Most tests share this solution, which is open to all. */
+/** Most tests share this solution, which has no sign-in. */
 let shop: string
-/** The same for users of the users table. */
+/** Like `shop`, but requires a sign-in from the users table. */
 let office: string
 let solutions = 0
-/** The network of this test's browsers: refusals are logged once a minute per network. */
+/** Each test has its own client network, because rejections are logged only once a minute per network. */
 let network: Record<string, string>
 let networks = 0
-/** Number of lines about refused frames that other tests left in the shop's log. */
+/** The number of lines about rejected frames that previous tests left in the shop's log. */
 let before: number
 
 beforeAll(async () => {
@@ -101,7 +101,7 @@ async function addShop(manifest: Record<string, unknown> = {}, at = host): Promi
   return name
 }
 
-/** A browser with the page's cookies. */
+/** A simulated browser with the page's cookies. */
 async function browse(name: string, at = host, headers = network) {
   const visitor = createVisitor(at.url, headers)
   expect((await visitor.get(`/solution/${name}/index.html`)).status).toBe(200)
@@ -110,7 +110,7 @@ async function browse(name: string, at = host, headers = network) {
 
 const open = async (name = shop) => openClient(host.url, name, await browse(name))
 
-/** Reloads a page that knows the id of a client. */
+/** Opens the page again for an existing client, as a reload does. */
 async function rejoin(name: string, visitor: Visitor, client: string): Promise<ClientPage> {
   const page = await openClientPage(host.url, name, visitor, { client })
   page.hello()
@@ -118,18 +118,18 @@ async function rejoin(name: string, visitor: Visitor, client: string): Promise<C
   return page
 }
 
-/** @returns log lines about refused frames */
+/** @returns log lines about rejected frames */
 async function allRefusals(name: string): Promise<string[]> {
   const { items } = await askAdmin(host, 'GET', `solutions/${name}/log?limit=1000`)
   const messages = (items as { message: string }[]).map(({ message }) => message)
   return messages.filter((message) => message.startsWith('a browser sent'))
 }
 
-/** Only the lines of this test. */
+/** Skips the lines of previous tests. */
 const refusals = async (name = shop) => (await allRefusals(name)).slice(name === shop ? before : 0)
 
 const line = (frames: number) =>
-  `a browser sent ${frames} frames that no page of the solution sends; the host refused them and disconnects browsers that continue`
+  `a browser sent ${frames} frames that no page of the solution would send; the host rejected them and disconnects browsers that send more`
 
 async function audited(name = shop): Promise<unknown[]> {
   const { items } = await askAdmin(host, 'GET', `audit?limit=1000&action=client&solution=${name}`)
@@ -152,7 +152,7 @@ const sort = (column: string) => ({ column, direction: 'ascending' })
  */
 async function forge(page: ClientPage, seq: number, frame: object): Promise<void> {
   page.send({ ...frame, seq })
-  // Waits for the answer to the next frame, because an invalid frame gets none.
+  // Waits for the response to the following frame, because an invalid frame gets none.
   page.send({ ...event('note', 'onElementFocusGained'), seq: seq + 1 })
   await page.until('answer', () => page.frames.some((one) => one.kind === 'idle' && one.seq === seq + 1))
 }
@@ -208,20 +208,23 @@ describe('forged frames', () => {
     ]),
   }
 
-  test.each(Object.entries(FORGED))('%s: it is refused and counted, and has no effect', async (_what, frames) => {
-    const page = await open()
-    let seq = 1
-    for (const frame of frames) {
-      await forge(page, seq, frame)
-      seq += 2
-    }
-    expect(page.text('main', 'done')).toBe('nothing')
-    page.close()
-    await waitUntil(async () => expect(await refusals()).toEqual([line(frames.length)]))
-    await waitUntil(async () => expect(await audited()).toEqual(['user: refused']))
-  })
+  test.each(Object.entries(FORGED))(
+    'invalid frames are rejected and counted, and have no effect: %s',
+    async (_what, frames) => {
+      const page = await open()
+      let seq = 1
+      for (const frame of frames) {
+        await forge(page, seq, frame)
+        seq += 2
+      }
+      expect(page.text('main', 'done')).toBe('nothing')
+      page.close()
+      await waitUntil(async () => expect(await refusals()).toEqual([line(frames.length)]))
+      await waitUntil(async () => expect(await audited()).toEqual(['user: refused']))
+    },
+  )
 
-  test('events that were valid a moment ago, or break a rule of the form, have no effect and are not counted', async () => {
+  test('events that were valid a moment ago, or violate a rule of the form, have no effect and are not counted', async () => {
     const page = await open()
     const late = [
       event('off', 'onAction'),
@@ -250,7 +253,7 @@ describe('forged frames', () => {
     expect(await refusals()).toEqual([])
   })
 
-  test('a browser that keeps sending forged frames is disconnected, and finds its client unchanged', async () => {
+  test('a browser that keeps sending forged frames is disconnected, and its client does not change', async () => {
     const visitor = await browse(shop)
     const page = await openClient(host.url, shop, visitor)
     const { client } = await page.frame('hello')
@@ -263,7 +266,7 @@ describe('forged frames', () => {
     expect(again.text('main', 'done')).toBe('nothing')
   })
 
-  test('duplicate, decreasing or skipped numbers: each event counts once, and none with an earlier number', async () => {
+  test('sequence numbers: an event with a duplicate or earlier number is ignored; skipped numbers are allowed', async () => {
     const page = await open()
     const press = (seq: number) => page.send({ ...event('ok', 'onAction'), seq })
     for (const seq of [1, 1, 3, 2, 3, 10, 9]) press(seq)
@@ -277,7 +280,7 @@ describe('forged frames', () => {
     expect(page.text('main', 'done')).toBe('pressed ok 5')
   })
 
-  test('a second hello, with the id of the same or another client, changes nothing', async () => {
+  test('a second hello frame, with the id of the same or another client, has no effect', async () => {
     const [page, other] = [await open(), await open()]
     const { client } = await other.frame('hello')
     page.hello()
@@ -291,7 +294,7 @@ describe('forged frames', () => {
     await waitUntil(async () => expect(await refusals()).toEqual([line(3)]))
   })
 
-  test('frames before the hello, binary frames and invalid JSON are refused; then the client still opens', async () => {
+  test('frames before hello, binary frames and invalid JSON are rejected; afterwards the client still opens', async () => {
     const page = await openClientPage(host.url, shop, await browse(shop))
     page.fire('main', 'ok', 'onAction')
     page.socket.send(Buffer.from(JSON.stringify(event('ok', 'onAction'))))
@@ -307,7 +310,7 @@ describe('forged frames', () => {
 })
 
 describe('floods', () => {
-  /** Opens connections repeatedly while `during` runs; so `during` cannot wait for the end of the flood. */
+  /** Opens connections repeatedly until `during` ends, so `during` must not wait for the flood to end. */
   async function whileFlooded(name: string, flood: (page: ClientPage) => void, during: () => Promise<void>) {
     let isOver = false
     const codes: number[] = []
@@ -365,16 +368,16 @@ describe('floods', () => {
       },
     ],
     [
-      'a message in endless parts',
+      'a message with endless fragments',
       [1008, 1006],
       (page) => {
         for (let sent = 0; sent < 1000; sent++) page.socket.send('{', { fin: false })
       },
     ],
   ])(
-    '%s: the connections end, and meanwhile another user of the solution is served',
+    '%s: the connections are closed, and meanwhile other users of the solution are served',
     async (_what, codes, flood, isAlone = false) => {
-      // If each connection opens a client, there are too many for the shop's only isolate.
+      // Floods that open a client per connection get a separate shop, because the shared shop has only one isolate.
       const name = isAlone ? await addShop() : shop
       const neighbour = await open(name)
       const ended = await whileFlooded(name, flood, async () => {
@@ -383,7 +386,7 @@ describe('floods', () => {
       expect(neighbour.text('main', 'done')).toBe('pressed ok 20')
       expect(ended.length).toBeGreaterThanOrEqual(4)
       expect(ended.filter((code) => !codes.includes(code))).toEqual([])
-      // However many were refused: one line per network and minute.
+      // Any number of rejections results in one line per network and minute.
       await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
       expect(await audited(name)).toContain('user: refused')
     },
@@ -398,7 +401,7 @@ describe('floods', () => {
     page.socket.once('close', () => {
       isOver = true
     })
-    // 90 kB each, as fast as the host reads them.
+    // Requests 90 kB each time, as fast as the host reads them.
     const asking = (async () => {
       while (!isOver) {
         page.fire('main', 'large', 'onAction')
@@ -411,7 +414,7 @@ describe('floods', () => {
     expect((await again.frame('hello')).client).toBe(client)
   })
 
-  test('200 silent connections, and one that sends nonsense, block neither users nor the stop of the host', async () => {
+  test('200 silent connections, and one that sends invalid data, block neither users nor the shutdown of the host', async () => {
     const other = await startTestHost()
     const name = await addShop({}, other)
     const visitor = await browse(name, other)
@@ -424,7 +427,7 @@ describe('floods', () => {
     expect(new Set(await Promise.all(silent.map((page) => page.closed())))).toEqual(new Set([1001]))
   })
 
-  test('a refused handshake closes its connection, even if the browser keeps its side open', async () => {
+  test('a rejected handshake closes its connection, even if the browser keeps its side open', async () => {
     const { port, host: authority } = new URL(host.url)
     const socket = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => {})
@@ -437,7 +440,7 @@ describe('floods', () => {
     socket.resume()
     await once(socket, 'end')
     const closed = new Promise((resolve) => socket.once('close', resolve))
-    // A write fails only once the connection is closed.
+    // Keeps writing, because a closed connection is only noticed when a write fails.
     const writing = setInterval(() => socket.write('more'), 5)
     await closed
     clearInterval(writing)
@@ -447,9 +450,9 @@ describe('floods', () => {
 
 describe('many clients', () => {
   const FEW = { TRUSTED_PROXIES: '127.0.0.1', CLIENTS_ADDRESS: '3', CLIENTS_SESSION: '2' }
-  /** Here a client without a page ends soon. */
+  /** Closes a disconnected client soon. */
   let small: TestHost
-  /** Here a client without a page lives on. */
+  /** Keeps a disconnected client for a long time. */
   let patient: TestHost
   let smallShop: string
   beforeAll(async () => {
@@ -471,7 +474,7 @@ describe('many clients', () => {
   }
   const ending = (page: ClientPage) =>
     page.until('form or end', () => page.frames.find(({ kind }) => kind === 'form' || kind === 'closed')?.kind)
-  /** Opens three pages from one network and drops their connections without closing them. */
+  /** Opens three pages from one network and cuts their connections without a closing handshake. */
   async function vanishThree(name: string, at: TestHost): Promise<void> {
     for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
       const page = await arrive(name, address, at)
@@ -479,7 +482,7 @@ describe('many clients', () => {
       page.drop()
     }
   }
-  /** Waits until three clients can be opened. */
+  /** Waits until the network can open three clients. */
   const untilThreeOpen = (openOne: (number: number) => Promise<ClientPage>) =>
     waitUntil(
       async () => {
@@ -489,14 +492,14 @@ describe('many clients', () => {
         } finally {
           for (const page of pages) page.drop()
         }
-        // The clients of one attempt end before the next attempt.
+        // The clients from one attempt must close before the next attempt.
       },
       { interval: 1000 },
     )
   const refused = async (page: ClientPage) => [await page.closed(), page.frames]
   const REFUSED = [1013, [{ kind: 'closed', why: 'failed' }]]
 
-  test('a network that repeatedly opens clients and disappears gets no more of them than its limit', async () => {
+  test('a network that repeatedly opens clients and disconnects cannot exceed its limit', async () => {
     const name = await addShop({}, patient)
     await vanishThree(name, patient)
     for (let tries = 0; tries < 5; tries++) {
@@ -510,14 +513,14 @@ describe('many clients', () => {
     expect((items as { code?: string }[]).filter(({ code }) => code === 'sandbox_busy')).toHaveLength(1)
   })
 
-  test('after the grace period of disconnected clients their network has room again', async () => {
+  test('when the grace period of disconnected clients ends, their network can open clients again', async () => {
     await vanishThree(smallShop, small)
     await untilThreeOpen((number) => arrive(smallShop, `2001:db8::${number}`, small))
   })
 
-  test('a browser that disappears while its client is being looked up leaves none behind', async () => {
+  test('a browser that disconnects while its client is being looked up leaves no client behind', async () => {
     const visitor = await browse(smallShop, small)
-    // The tab that owns the client does not respond: the host waits 1 s for it.
+    // The tab that owns the client does not respond; the host waits 1 s for it.
     const frozen = await openClient(small.url, smallShop, visitor, { answersPings: false })
     const { client } = await frozen.frame('hello')
     for (let count = 0; count < 3; count++) {
@@ -527,7 +530,7 @@ describe('many clients', () => {
       page.drop()
     }
     expect(await frozen.closed()).toBe(4409)
-    // Each client left behind would occupy a place forever.
+    // Each client left behind would count towards the limit forever.
     await untilThreeOpen(async () => {
       const page = await openClientPage(small.url, smallShop, visitor)
       page.hello()
@@ -535,7 +538,7 @@ describe('many clients', () => {
     })
   })
 
-  test('a session can have a limited number of clients; those of others are not counted', async () => {
+  test('a session can have a limited number of clients; other sessions’ clients are not counted', async () => {
     const name = await addShop({ authenticator: 'DEFAULT' }, patient)
     const [anna, bert] = [await visit(patient, name), await visit(patient, name)]
     await anna.signIn('anna')
@@ -551,14 +554,14 @@ describe('many clients', () => {
   })
 })
 
-describe('clients of others', () => {
-  /** Another solution for the same users. */
+describe('clients of other users', () => {
+  /** Another solution for the same users of the users table. */
   let branch: string
   beforeAll(async () => {
     branch = await addShop({ authenticator: 'DEFAULT' })
   })
 
-  test('an id taken from another user, session or browser opens a new client, and the owner keeps theirs', async () => {
+  test('a client id stolen from another user, session or browser opens a new client, and the owner keeps theirs', async () => {
     const [anna, bert, elsewhere] = [await visit(host, office), await visit(host, office), await visit(host, office)]
     await anna.signIn('anna')
     await bert.signIn('bert')
@@ -583,7 +586,7 @@ describe('clients of others', () => {
     expect((await (await rejoin(shop, visitor, own)).frame('hello')).client).toBe(own)
   })
 
-  test('an id of another solution, with a session there, has no effect', async () => {
+  test('a client id from another solution, even with a session there, has no effect', async () => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     const { client } = await (await openClient(host.url, office, anna)).frame('hello')
@@ -592,7 +595,7 @@ describe('clients of others', () => {
     expect((await (await rejoin(branch, there, client)).frame('hello')).isNew).toBe(true)
   })
 
-  test('without a session, or with that of another solution, the connection reports it and ends', async () => {
+  test('without a session, or with a session of another solution, the connection reports the problem and closes', async () => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     const stolen = anna.cookie('session') ?? ''
@@ -609,14 +612,14 @@ describe('clients of others', () => {
   test.each([
     ['another site', { origin: 'https://example.org' }],
     ['a null origin', { origin: 'null' }],
-    ['another site by Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
-  ])('a handshake from %s is refused', async (_what, headers) => {
+    ['another site according to Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
+  ])('a handshake from %s is rejected', async (_what, headers) => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     await expect(openClientPage(host.url, office, anna, { headers })).rejects.toThrow('handshake: 403')
   })
 
-  test('an event after the session ended has no effect, and the client ends', async () => {
+  test('an event after the session has ended has no effect, and the client closes', async () => {
     const anna = await visit(host, office)
     await anna.signIn('anna')
     const page = await openClient(host.url, office, anna)

@@ -8,8 +8,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// How long a client lives, who owns it, and what happens when its browser disconnects, its version changes or its host
-// stops.
+// Client lifetime and ownership: what happens when the browser disconnects, the version changes or the host stops.
 
 let host: TestHost
 /** A host that allows few clients and closes clients soon after their browser disconnects. */
@@ -25,7 +24,7 @@ afterAll(async () => {
   await hasty.stop()
 })
 
-/** Every output line of a client begins with the name it was opened with, so that its test can find it. */
+/** Every line that a client logs begins with the name that the test opened it with, so that the test can find it. */
 const GLOBALS = `
   let name
   function tell(what) { application.output(name + ' ' + what) }
@@ -65,18 +64,18 @@ function addCounter(at: TestHost, name: string, manifest: Record<string, unknown
   return addClientSolution(at, name, { elements: ELEMENTS, script: SCRIPT, globals: GLOBALS, manifest })
 }
 
-/** A browser with the counter's page open. */
+/** A simulated browser with the counter's page open. */
 async function browse(at = host): Promise<Visitor> {
   const visitor = createVisitor(at.url)
   await visitor.get('/solution/counter/index.html')
   return visitor
 }
 
-/** @param name of the client, which prefixes its output */
+/** @param name the client's name, which prefixes its output */
 const open = (name: string, visitor: Visitor, options: ClientPageOptions = {}, at = host) =>
   openClient(at.url, 'counter', visitor, { query: `?argument=${name}`, ...options })
 
-/** The output of the clients with this name. */
+/** Lines logged by the clients with this name. */
 async function outputOfClient(name: string, at = host): Promise<readonly string[]> {
   const lines = await outputOf(at, 'counter')
   return lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
@@ -84,7 +83,7 @@ async function outputOfClient(name: string, at = host): Promise<readonly string[
 
 const idOf = async (page: ClientPage) => (await page.frame('hello')).client
 
-/** Opens a page that names an existing client. @returns the page, once it shows a form */
+/** Opens a page that asks to resume an existing client. @returns the page, once it shows a form */
 async function reopen(at: TestHost, name: string, visitor: Visitor, client: string, options: ClientPageOptions = {}) {
   const again = await openClientPage(at.url, name, visitor, { client, ...options })
   again.hello()
@@ -92,7 +91,7 @@ async function reopen(at: TestHost, name: string, visitor: Visitor, client: stri
   return again
 }
 
-test('client: a reload gets the same client unchanged, and its numbers start at 1 again', async () => {
+test('client: a reload gets the same client unchanged, and its sequence numbers start at 1 again', async () => {
   const visitor = await browse()
   const first = await open('reload', visitor)
   await first.press('main', 'up')
@@ -107,7 +106,7 @@ test('client: a reload gets the same client unchanged, and its numbers start at 
   expect(await outputOfClient('reload')).toEqual(['opened'])
 })
 
-test('client: a press whose response was lost with the connection is done once, even if the page sends it again', async () => {
+test('client: a press whose response was lost with the connection runs once, even if the page sends it again', async () => {
   const visitor = await browse()
   const first = await open('lost', visitor)
   const seq = first.fire('main', 'slow', 'onAction')
@@ -120,7 +119,7 @@ test('client: a press whose response was lost with the connection is done once, 
   expect(await outputOfClient('lost')).toEqual(['opened', 'pressed'])
 })
 
-test('client: after its grace period its forms are unloaded, then it is closed, and its id opens a new one', async () => {
+test('client: after the grace period its forms are unloaded, it is closed, and its id opens a new client', async () => {
   const visitor = await browse(hasty)
   const page = await open('grace', visitor, {}, hasty)
   await page.press('main', 'up')
@@ -146,7 +145,7 @@ test('client: a copied tab gets a separate client, and the original one continue
   expect([first.text('main', 'count'), copy.text('main', 'count')]).toEqual(['2', '1'])
 })
 
-test('client: a reload takes over the client from a connection that looks open but does not answer', async () => {
+test('client: a reload takes over the client from a connection that looks open but does not respond', async () => {
   const visitor = await browse()
   const first = await open('silent', visitor, { answersPings: false })
   await first.press('main', 'up')
@@ -162,7 +161,7 @@ test('client: an unknown id opens a new client', async () => {
   expect([hello.isNew, hello.client === 'A'.repeat(43)]).toEqual([true, false])
 })
 
-test('client: two hundred events sent together are handled in order, and another user is served meanwhile', async () => {
+test('client: 200 events sent together are handled in order, and other users are served in the meantime', async () => {
   const visitor = await browse()
   const busy = await open('many', visitor)
   const other = await open('other', createVisitor(host.url))
@@ -175,7 +174,7 @@ test('client: two hundred events sent together are handled in order, and another
   expect(busy.text('main', 'count')).toBe(values.join())
 })
 
-test('executeLater: its changes are sent automatically, also to a page that was disconnected meanwhile', async () => {
+test('executeLater: changes are pushed to the page, even if it was disconnected in the meantime', async () => {
   const visitor = await browse()
   const page = await open('later', visitor)
   await page.press('main', 'later')
@@ -197,13 +196,13 @@ test('executeLater: a cancelled function does not run', async () => {
   const visitor = await browse()
   const page = await open('cancelled', visitor)
   await page.press('main', 'cancelled')
-  // Both were scheduled for the same time.
+  // Both functions were scheduled for the same time, so the cancelled one would have run by now.
   await page.until('other one', () => page.text('main', 'count') === 'ran')
   await page.press('main', 'up')
   expect(await outputOfClient('cancelled')).toEqual(['opened', 'ran'])
 })
 
-test('executeLater: a function of a closed client does not run', async () => {
+test('executeLater: a closed client’s function does not run', async () => {
   const visitor = await browse(hasty)
   const first = await open('over', visitor, {}, hasty)
   await first.press('main', 'later')
@@ -212,7 +211,7 @@ test('executeLater: a function of a closed client does not run', async () => {
   const second = await open('over', visitor, {}, hasty)
   await second.press('main', 'later')
   await second.until('its own', () => second.text('main', 'count') === 'ran')
-  // If the first client's function had run, its output would appear earlier.
+  // If the first client's function had run, its output would appear before this.
   expect(await outputOfClient('over', hasty)).toEqual(['opened', 'unloaded', 'closed', 'opened', 'ran'])
 })
 
@@ -221,7 +220,7 @@ test.each([
   ['CLIENTS_SESSION', 2, { authenticator: 'DEFAULT' }, ['anna', 'anna', 'anna']],
   ['CLIENTS_ADDRESS', 2, {}, ['nobody', 'nobody', 'nobody']],
 ])(
-  '%s=%i: the client over the limit is refused with a reason, and the solution log names the limit',
+  '%s=%i: a client over the limit is rejected with a reason, and the solution log says which limit',
   async (limit, count, manifest, users) => {
     const name = limit.toLowerCase().replace('_', '-')
     await addCounter(hasty, name, manifest)
@@ -251,7 +250,7 @@ test.each([
   },
 )
 
-test('client: a stopping host ends connections with 1001 within 4 s, and closes clients that finish in time', async () => {
+test('client: when the host stops, it closes connections with 1001 within 4 s, and closes clients that finish in time', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const own = await startTestHost({ CALL_TIME: '30s' }, { home })
   const visitor = createVisitor(own.url)
@@ -276,7 +275,7 @@ test('client: a stopping host ends connections with 1001 within 4 s, and closes 
   rmSync(home, { recursive: true, force: true })
 })
 
-test('client: a missing message key is logged once, however many clients look it up, and how often', async () => {
+test('client: a missing message key is logged only once, however often clients look it up', async () => {
   await addClientSolution(host, 'keys', {
     elements: [label('text', 'i18n:nowhere'), button('look')],
     script: `function look() { forms.main.elements.text.label = i18n.getI18NMessage('nowhere') + i18n.getI18NMessage('gone') }`,
@@ -294,7 +293,7 @@ test('client: a missing message key is logged once, however many clients look it
   ])
 })
 
-test('client: an open one keeps its version; a new one, and one reopened after a crash, get the new version', async () => {
+test('client: an open client keeps its version; a new client, and one reopened after a crash, get the new version', async () => {
   const upload = (version: string) =>
     addClientSolution(host, 'versions', {
       elements: [label('count'), button('tell')],
@@ -321,7 +320,7 @@ test('client: an open one keeps its version; a new one, and one reopened after a
   await reloaded.until('new version', () => reloaded.text('main', 'count') === '2.0.0')
 })
 
-test('client: during maintenance those of signed-in users keep running, and they can open more', async () => {
+test('client: during maintenance, signed-in users’ clients keep running, and they can open more', async () => {
   await addCounter(host, 'kept', { authenticator: 'DEFAULT' })
   const anna = await visit(host, 'kept')
   await anna.signIn('anna')

@@ -6,7 +6,7 @@ import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution, askAdmin } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A login form's client before anybody is signed in, and input in password elements.
+// Attacks on a login form's client before anyone has signed in, and input in password elements.
 
 const LOGIN = formWith(
   { type: 'label', name: 'said', label: 'nothing' },
@@ -93,7 +93,7 @@ const signsIn = (page: ClientPage) => page.frames.some(({ kind }) => kind === 's
 const REFUSED = expect.stringMatching(/^security\.login returned false/)
 
 describe('before a sign-in', () => {
-  test('security.login works only in a button press: not during load, focus, input, resize or delayed calls', async () => {
+  test('security.login works only when a button is pressed, not during load, focus, input, resize or delayed calls', async () => {
     const before = (await logOf(office)).length
     const { page, session } = await open()
     await page.event('login', 'user', 'onElementFocusGained')
@@ -111,30 +111,33 @@ describe('before a sign-in', () => {
     expect(refused.map(({ message }) => message)).toEqual(Array(7).fill(REFUSED))
   })
 
-  // Concurrently, since the host waits for each page before it closes the connection.
-  test.concurrent.each(['enter', 'slowly'])('a press of "%s" signs in, and the client is closed', async (button) => {
-    const { page, post, session, visitor } = await open()
-    const seq = page.fire('login', button, 'onAction')
-    page.fire('login', 'idle', 'onAction')
-    const { token } = await page.frame('sign-in')
-    page.fire('login', 'idle', 'onAction')
-    expect((await post(token)).status).toBe(303)
-    expect(await session()).toBe(200)
-    expect(await page.closed()).toBe(1000)
-    expect(page.frames.filter((one) => one.kind === 'patch' && one.seq > seq)).toEqual([])
-    expect(page.everything()).not.toContain('SECRET')
-    const next = await openClient(host.url, office, visitor)
-    expect(next.text('main', 'said')).toBe('opened for anna')
-  })
+  // Runs concurrently, because the host waits for the page before it closes the connection.
+  test.concurrent.each(['enter', 'slowly'])(
+    'pressing "%s" signs the user in, and the client is closed',
+    async (button) => {
+      const { page, post, session, visitor } = await open()
+      const seq = page.fire('login', button, 'onAction')
+      page.fire('login', 'idle', 'onAction')
+      const { token } = await page.frame('sign-in')
+      page.fire('login', 'idle', 'onAction')
+      expect((await post(token)).status).toBe(303)
+      expect(await session()).toBe(200)
+      expect(await page.closed()).toBe(1000)
+      expect(page.frames.filter((one) => one.kind === 'patch' && one.seq > seq)).toEqual([])
+      expect(page.everything()).not.toContain('SECRET')
+      const next = await openClient(host.url, office, visitor)
+      expect(next.text('main', 'said')).toBe('opened for anna')
+    },
+  )
 
-  test('a press that fails after security.login signs nobody in', async () => {
+  test('a press that fails after security.login does not sign the user in', async () => {
     const { page, session } = await open()
     await page.press('login', 'leave')
     await page.press('login', 'idle')
     expect([page.text('login', 'said'), signsIn(page), await session()]).toEqual(['pressed 1', false, 401])
   })
 
-  test('no other form can be reached, neither by the script nor by frames', async () => {
+  test('no other form can be opened, neither by the script nor by frames', async () => {
     const { page } = await open()
     await page.press('login', 'peek')
     expect((await page.frame('message')).level).toBe('error')
@@ -152,7 +155,7 @@ describe('before a sign-in', () => {
     )
   })
 
-  test('presses over THROTTLE_NETWORK do not run, in any client, and the user gets an error message', async () => {
+  test('presses over the limit THROTTLE_NETWORK do not run in any client, and the user gets an error message', async () => {
     const strict = await startTestHost({ THROTTLE_NETWORK: '3' })
     try {
       const name = await addOffice(strict)
@@ -165,7 +168,7 @@ describe('before a sign-in', () => {
       await second.page.press('login', 'enter')
       expect((await second.page.frame('message')).level).toBe('error')
       expect([signsIn(first.page), signsIn(second.page)]).toEqual([false, false])
-      // Anything other than a sign-in attempt works as before.
+      // Events other than sign-in attempts still work.
       await first.page.enter('login', 'user', 'x')
       expect(first.page.text('login', 'said')).toBe('changed false')
     } finally {
@@ -173,7 +176,7 @@ describe('before a sign-in', () => {
     }
   })
 
-  test('the sign-in token of a client does not work in another browser or solution, or twice', async () => {
+  test('a client’s sign-in token does not work in another browser or solution, or twice', async () => {
     const other = await addOffice()
     const owner = await open()
     await owner.page.press('login', 'enter')
@@ -194,7 +197,7 @@ describe('before a sign-in', () => {
     expect(await again.session()).toBe(401)
   })
 
-  test('a stolen client id of a login form has no effect in another browser', async () => {
+  test('a client id stolen from a login form has no effect in another browser', async () => {
     const owner = await open()
     await owner.page.press('login', 'idle')
     const { client } = await owner.page.frame('hello')
@@ -241,7 +244,7 @@ describe('passwords', () => {
     `,
   }
 
-  test('typed into a password element are in no log, even if a script logs them, then or later', async () => {
+  test('typed into a password element are never logged, even if a script logs them immediately or later', async () => {
     const name = `office-${++solutions}`
     await addDefaultSolution(host, name, { authenticator: 'NONE', firstForm: 'main' }, KEEPER)
     const visitor = createVisitor(host.url)

@@ -4,8 +4,9 @@ import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, visit } from '../support/users.ts'
 
-// Two users of one solution at the same time. Everything restricted to managers contains the word SECRET, in every
-// place that could be sent: name, label, hint, value, placeholder, option, row, tab, title, text by key.
+// Two users with different permissions use one solution at the same time. Everything that only managers may see
+// contains the word SECRET, in every place that could be sent: name, label, hint, value, placeholder, option, row, tab,
+// title, translated text.
 
 const within = (...elements: unknown[]) => [{ columns: [{ elements }] }]
 const managers = { permission: 'Managers' }
@@ -146,7 +147,7 @@ async function tryAll(page: ClientPage): Promise<void> {
   await page.press('main', 'board')
 }
 
-test('two users at the same time: neither page nor frames of one contain data of the other, whatever scripts change', async () => {
+test('two users at the same time: the page and frames of one user never contain the other’s data, whatever scripts change', async () => {
   const [anna, maria] = await Promise.all([open('anna'), open('maria')])
   await Promise.all([tryAll(anna.page), tryAll(maria.page)])
 
@@ -163,7 +164,7 @@ test('two users at the same time: neither page nor frames of one contain data of
   expect(maria.page.frames.findLast(({ kind }) => kind === 'form')).toMatchObject({ title: 'SECRET new title' })
 })
 
-test('two users at the same time: events that only one can send are refused to the other, whose client stays unchanged', async () => {
+test('two users at the same time: events that only one user may send are rejected from the other, and don’t change the client', async () => {
   const [anna, maria] = await Promise.all([open('anna'), open('maria')])
   const forged: [string, string, unknown?][] = [
     ['SECRETbutton', 'onAction'],
@@ -183,11 +184,11 @@ test('two users at the same time: events that only one can send are refused to t
   expect(anna.page.text('main', 'said')).toBe('saved 1')
 
   for (const [element, type, value] of forged) await maria.page.event('main', element, type, value)
-  // Three buttons, a value and a row; each client's scripts run independently.
+  // Only this client's five events were counted (three buttons, a value, a row): clients don't share script state.
   expect(maria.page.text('main', 'said')).toBe('opened 5')
 })
 
-test('a form without its permission: showing it displays a notice, and no event can be sent to it', async () => {
+test('a user without a form’s permission gets a notice instead of the form, and cannot send events to it', async () => {
   const { page } = await open('anna')
   await page.press('main', 'board')
   expect(await page.frame('form')).toMatchObject({ title: 'board' })

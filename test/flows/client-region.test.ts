@@ -25,7 +25,7 @@ test.each([
   ['de-CH', 'de', '24.12.2026', '1&#39;234.50'],
   ['de', 'de', '24.12.2026', '1.234,50'],
 ])(
-  'a browser that requests %s gets texts in %s, and dates and numbers of its region',
+  'a browser that requests %s gets text in %s, with its region’s date and number formats',
   async (asked, language, ...shown) => {
     const headers = { 'accept-language': asked }
     const page = await openClient(host.url, 'region', createVisitor(host.url), { headers })

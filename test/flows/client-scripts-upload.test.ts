@@ -3,7 +3,7 @@ import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
 
-// The upload runs main's scripts as a client does: with the forms and the forms' own scripts.
+// During an upload, the host runs main's scripts as it does in a client: with all forms and form scripts.
 
 let host: TestHost
 beforeAll(async () => {
@@ -27,7 +27,7 @@ async function upload(name: string, files: Files): Promise<{ status: number; fau
 
 const FORM = { 'forms/orders.json': JSON.stringify(formWith({ type: 'text', name: 'company' })) }
 
-test('top-level code of main can use its forms', async () => {
+test('main’s top-level code can use the forms', async () => {
   const files = {
     ...FORM,
     'globals.js':
@@ -36,7 +36,7 @@ test('top-level code of main can use its forms', async () => {
   expect(await upload('uses-forms', files)).toEqual({ status: 201, faults: [] })
 })
 
-test('an error in top-level code of main is reported with its position', async () => {
+test('an error in main’s top-level code is reported with its position', async () => {
   const { status, faults } = await upload('throws', { ...FORM, 'globals.js': 'let a = 1\n  forms.nothing' })
   expect([status, faults]).toEqual([
     422,
@@ -54,7 +54,7 @@ test('an error in top-level code of main is reported with its position', async (
   ])
 })
 
-test('a form script that throws or does not end while loading is reported with its position', async () => {
+test('a form script that throws or never finishes loading is reported with its position', async () => {
   const thrown = await upload('form-throws', { ...FORM, 'forms/orders.js': 'let a = 1\nmissing()' })
   expect([thrown.status, thrown.faults]).toEqual([
     422,
@@ -77,7 +77,7 @@ test('a form script that throws or does not end while loading is reported with i
   ])
 })
 
-test('scripts that need too much memory are reported, and the next upload works as usual', async () => {
+test('scripts that use too much memory are reported, and the next upload works as usual', async () => {
   const { status, faults } = await upload('hungry', {
     ...FORM,
     'forms/orders.js': 'const all = []; for (;;) all.push(new Array(1000).fill(all.length))',

@@ -47,12 +47,12 @@ async function openCounter() {
   return { page: await openClient(host.url, 'counter', visitor, { query: '?argument=5&a=b' }) }
 }
 
-test('client: onSolutionOpen gets the argument and query parameters, then the first form is shown', async () => {
+test('client: onSolutionOpen gets the argument and query parameters before the first form is shown', async () => {
   const { page } = await openCounter()
   expect(page.text('main', 'count')).toBe('5{"argument":"5","a":"b"} true')
 })
 
-test('client: changes by a handler are sent as a patch, and script state lasts between calls', async () => {
+test('client: a handler’s changes are sent as a patch, and script state persists between calls', async () => {
   const { page } = await openCounter()
   await page.press('main', 'up')
   await page.press('main', 'up')
@@ -60,7 +60,7 @@ test('client: changes by a handler are sent as a patch, and script state lasts b
   expect(page.frames.filter(({ kind }) => kind === 'form')).toHaveLength(1)
 })
 
-test('client: a value that a handler refuses is reverted, with its message at the input', async () => {
+test('client: a value that a handler rejects is reverted, and the message is shown at the input', async () => {
   const { page } = await openCounter()
   await page.enter('main', 'name', 'good')
   expect(page.element('main', 'name')).toContain('value="good"')
@@ -69,7 +69,7 @@ test('client: a value that a handler refuses is reverted, with its message at th
   expect(page.text('main', 'name')).toContain('Not that one')
 })
 
-test('client: a number out of range is refused by the host, and a primary button requires the required fields', async () => {
+test('client: the host rejects a number out of range, and a primary button requires the required fields', async () => {
   const { page } = await openCounter()
   await page.press('main', 'save')
   expect(page.text('main', 'amount')).toContain('Please fill this in.')
@@ -82,7 +82,7 @@ test('client: a number out of range is refused by the host, and a primary button
   expect(page.text('main', 'count')).toBe('saved')
 })
 
-test('client: a failing handler is reported with a reference, and its earlier changes are shown', async () => {
+test('client: an error in a handler is reported with a reference, and the handler’s changes before the error are shown', async () => {
   const { page } = await openCounter()
   await page.press('main', 'fail')
   expect(page.text('main', 'count')).toBe('before it failed')
@@ -90,7 +90,7 @@ test('client: a failing handler is reported with a reference, and its earlier ch
   expect(text).toMatch(/reference [0-9A-Z-]+/)
 })
 
-test('client: setLocale immediately shows the form and the page in the other language', async () => {
+test('client: setLocale immediately changes the language of the form and the page', async () => {
   const { page } = await openCounter()
   await page.press('main', 'dutch')
   expect(page.text('main', 'dutch')).toBe('In het Nederlands')

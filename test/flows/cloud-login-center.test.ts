@@ -42,7 +42,7 @@ const change = async (body: object) =>
   expect((await center.api('PATCH', `${SOLUTION}/users/${uid}`, body)).status).toBe(200)
 const heading = async () => /<h1[^>]*>([^<]*)/.exec((await (await visit(host, 'harbour')).open()).text)?.[1]
 
-test('PLATFORM_CLOUD: a user of the control center signs in at the Satellite with roles, permissions and tenant values', async () => {
+test('PLATFORM_CLOUD: a control center user signs in at the Satellite with roles, permissions and tenant values', async () => {
   const browser = await visit(host, 'harbour')
   expect((await browser.signIn('anna', 'not this one')).status).toBe(401)
   expect((await browser.signIn('anna', CLOUD_PASSWORD)).status).toBe(303)
@@ -51,7 +51,7 @@ test('PLATFORM_CLOUD: a user of the control center signs in at the Satellite wit
   expect(session.permissions.toSorted()).toEqual(['Pilots', 'Users'])
 })
 
-test('PLATFORM_CLOUD: a page published there is shown at the Satellite within a minute', async () => {
+test('PLATFORM_CLOUD: a login page published in the control center is shown at the Satellite within a minute', async () => {
   const before = await heading()
   const texts = { ...FIRST_DESIGN.texts, default: { ...FIRST_DESIGN.texts.default, title: 'Port of Acme' } }
   const design = { ...FIRST_DESIGN, texts: { ...texts, en: { title: 'Port of Acme' } } }
@@ -63,7 +63,7 @@ test('PLATFORM_CLOUD: a page published there is shown at the Satellite within a 
   expect(items).toEqual([])
 })
 
-test('PLATFORM_CLOUD: a remembered sign-in survives a control center outage, applies changes, and ends with the user', async () => {
+test('PLATFORM_CLOUD: a remembered login survives a control center outage, applies changes, and ends when the user is disabled', async () => {
   const browser = await visit(host, 'harbour')
   expect((await browser.signIn('anna', CLOUD_PASSWORD, { remember: 'on' })).status).toBe(303)
   browser.close()

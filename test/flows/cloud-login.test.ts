@@ -49,11 +49,11 @@ async function laterByAMinute(): Promise<void> {
   clock += 61_000
   await host.setClock(clock)
 }
-/** Other tests run in parallel, and a sandbox process compiles the page. */
+/** Allows for tests that run in parallel, and for the sandbox process that compiles the page. */
 const SLOW = { timeout: 20_000 }
 const healthOf = async (on = host) => (await askAdmin(on, 'GET', 'health')).cloudLogins
 
-test('the page designed in the control center is shown, in languages that only it has', async () => {
+test('the page designed in the control center is shown, also in languages that only this page has', async () => {
   const page = async (language: string) => {
     return (await (await visit(host, 'harbour')).open({ 'accept-language': language })).text
   }
@@ -65,7 +65,7 @@ test('the page designed in the control center is shown, in languages that only i
   expect(german).not.toContain('diese nicht')
 })
 
-test('uid, username, listed permissions and tenant values of the response become a session', async () => {
+test('the uid, username, listed permissions and tenant values in the response become a session', async () => {
   cloud.answer(() => ({ ...ANNA, permissions: ['Users', 'Elsewhere', 'Users', 'Pilots'] }))
   const { browser, answer } = await signIn({ custom_branch: 'north' })
   expect([answer.status, answer.headers.location]).toEqual([303, '/solution/harbour/index.html'])
@@ -83,7 +83,7 @@ test('uid, username, listed permissions and tenant values of the response become
   })
 })
 
-test('a user without any permission of the solution is refused, as is a wrong password', async () => {
+test('a user without any of the solution’s permissions is rejected, and so is a wrong password', async () => {
   cloud.answer(() => ({ ...ANNA, permissions: ['Elsewhere'] }))
   const { answer } = await signIn()
   expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'FormBased realm="harbour"'])
@@ -96,7 +96,7 @@ test('a user without any permission of the solution is refused, as is a wrong pa
   expect((await browser.session()).status).toBe(401)
 })
 
-test('an unconfirmed address has a separate message', async () => {
+test('an unconfirmed email address has its own message', async () => {
   cloud.answer(() => ({ outcome: 'refused', reason: 'verify' }))
   const { answer } = await signIn({}, { 'accept-language': 'nl' })
   expect(answer.status).toBe(401)
@@ -104,7 +104,7 @@ test('an unconfirmed address has a separate message', async () => {
   expect(answer.text).not.toContain('#errorlabel{display:block')
 })
 
-test('429 from the control center shows the throttled page, with its wait', async () => {
+test('429 from the control center shows the throttled page, with the time to wait', async () => {
   cloud.misbehave((_, response) => response.writeHead(429, { 'retry-after': '77' }).end())
   const { answer } = await signIn()
   expect([answer.status, answer.headers['retry-after']]).toEqual([429, '77'])
@@ -112,7 +112,7 @@ test('429 from the control center shows the throttled page, with its wait', asyn
   expect(answer.text).toContain('value="anna"')
 })
 
-test('while the control center is down, signed-in users continue, others get a message in their language, and nothing is lost', async () => {
+test('while the control center is down, signed-in users are not affected, others get a message in their language, and no data is lost', async () => {
   const { browser } = await signIn({ remember: 'on' })
   const cookie = browser.cookie('remember')
   await cloud.goAway()
@@ -150,7 +150,7 @@ const AWAY = {
   es: 'En este momento no se puede acceder al servicio',
 }
 
-test('a remembered sign-in is checked with the time of the last password, applies current permissions, and ends when refused', async () => {
+test('a remembered login is checked with the time of the last password change, applies current permissions, and ends when it is rejected', async () => {
   const before = Date.now()
   const { browser } = await signIn({ remember: 'on' })
   browser.close()
@@ -166,7 +166,7 @@ test('a remembered sign-in is checked with the time of the last password, applie
   expect(browser.cookie('remember')).toBeUndefined()
 })
 
-test('a remembered browser that is checked too often waits as the control center says, and stays remembered', async () => {
+test('a remembered browser that is checked too often waits as long as the control center requires, and stays remembered', async () => {
   const { browser } = await signIn({ remember: 'on' })
   const cookie = browser.cookie('remember')
   browser.close()
@@ -183,7 +183,7 @@ const HOSTILE: [string, AuthenticateAnswer | object | string][] = [
   ['a name with control characters', { ...ANNA, username: 'an\u202ena' }],
   ['10 MB', 'x'.repeat(10_000_000)],
 ]
-test.each(HOSTILE)('a hostile response shows an error page, and the cookie stays: %s', async (what, body) => {
+test.each(HOSTILE)('a malicious response causes an error page, and the cookie stays: %s', async (what, body) => {
   const { browser } = await signIn({ remember: 'on' })
   const cookie = browser.cookie('remember')
   browser.close()
@@ -202,7 +202,7 @@ test.each(HOSTILE)('a hostile response shows an error page, and the cookie stays
   expect(await healthOf()).toEqual([{ solution: 'harbour', problem: 'answer' }])
 })
 
-test('attempts that could not be checked lock nobody out; wrong passwords do, with a throttle of this host', async () => {
+test('attempts that could not be checked do not count towards the host’s throttle; wrong passwords do', async () => {
   const strict = await startSatellite(cloud, { THROTTLE_ACCOUNT_NETWORK: '2' })
   await addCloudSolution(strict)
   const browser = await visit(strict, 'harbour')
@@ -215,7 +215,7 @@ test('attempts that could not be checked lock nobody out; wrong passwords do, wi
   await strict.stop()
 })
 
-test('a changed page is shown after at most a minute, and not requested more often', async () => {
+test('a changed page is shown within a minute, and requested at most once a minute', async () => {
   expect(await title()).toBe('Harbour sign-in')
   const asked = cloud.asked('login-page').length
   cloud.design({ ...DESIGNED, texts: { default: { 'design.title': 'New sign-in', 'design.branch': 'B' } } })
@@ -227,7 +227,7 @@ test('a changed page is shown after at most a minute, and not requested more oft
   expect(cloud.asked('login-page').at(-1)?.tag).toMatch(/^"\d+"$/)
 })
 
-test('an invalid page is not used: the previous one stays, and the operator gets a warning', async () => {
+test('an invalid page is not used: the previous page stays, and the operator gets a warning', async () => {
   await laterByAMinute()
   await expect.poll(() => title(), SLOW).toBe('Harbour sign-in')
   const faultsAndTitle = async () => [await title(), await healthOf()]
@@ -262,7 +262,7 @@ const HOSTILE_PAGES: [string, LoginPageAnswer | string, string][] = [
   ['more than the protocol allows', { template: 'x'.repeat(300_000), texts: {} }, 'Harbour sign-in'],
   ['HTML', '<html></html>', 'Harbour sign-in'],
 ]
-test.each(HOSTILE_PAGES)('a hostile page does no harm: %s', async (_, design, expected) => {
+test.each(HOSTILE_PAGES)('a malicious page does no harm: %s', async (_, design, expected) => {
   await laterByAMinute()
   await expect.poll(() => title(), SLOW).toBe('Harbour sign-in')
   const asked = cloud.asked('login-page').length
@@ -277,7 +277,7 @@ test.each(HOSTILE_PAGES)('a hostile page does no harm: %s', async (_, design, ex
   expect((await signIn()).answer.status).toBe(typeof design === 'string' ? 503 : 303)
 })
 
-test('a restart while the control center is down shows the page as before', async () => {
+test('after a restart while the control center is down, the page is shown as before', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-cloud-'))
   const before = await startSatellite(cloud, {}, { home })
   await addCloudSolution(before)
@@ -294,7 +294,7 @@ test('a restart while the control center is down shows the page as before', asyn
   rmSync(home, { recursive: true })
 })
 
-test('a solution that the environment does not have: the operator gets a warning, users a 503 with the default page', async () => {
+test('if the environment does not have the solution, the operator gets a warning, and users get 503 with the default page', async () => {
   await addCloudSolution(host, 'lost')
   const browser = await visit(host, 'lost')
   const answer = await browser.signIn('anna', CLOUD_PASSWORD)
@@ -308,7 +308,7 @@ test('a solution that the environment does not have: the operator gets a warning
   expect(await healthOf()).not.toContainEqual({ solution: 'lost', problem: 'unknown' })
 })
 
-test('a revoked token: the operator sees which property to set', async () => {
+test('if the token is revoked, the operator sees which property to set', async () => {
   const revoked = await startSatellite(cloud, { REMOTE_ENVIRONMENT_TOKEN: 'revoked' })
   await addCloudSolution(revoked)
   const browser = await visit(revoked, 'harbour')
@@ -318,7 +318,7 @@ test('a revoked token: the operator sees which property to set', async () => {
   await revoked.stop()
 })
 
-test('a login token of this platform signs in without the control center', async () => {
+test('a login token from this platform works without the control center', async () => {
   const { token } = await askAdmin(host, 'POST', 'solutions/harbour/login-tokens', {
     username: 'carl',
     uid: 'x-1',
@@ -331,7 +331,7 @@ test('a login token of this platform signs in without the control center', async
   expect(cloud.asked('authenticate').length).toBe(asked)
 })
 
-test('without a control center a solution with PLATFORM_CLOUD shows a 503 page with what the operator must do', async () => {
+test('without a control center, a PLATFORM_CLOUD solution shows a 503 page that says what the operator must do', async () => {
   const alone = await startTestHost()
   await alone.upload('harbour', await bundleOf({ name: 'harbour', authenticator: 'PLATFORM_CLOUD' }))
   const page = await (await visit(alone, 'harbour')).open()
@@ -340,7 +340,7 @@ test('without a control center a solution with PLATFORM_CLOUD shows a 503 page w
   await alone.stop()
 })
 
-test('audit and metrics contain the mode; no log, audit or error contains the password or the token', async () => {
+test('the audit log and metrics contain the mode; no log, audit log or error contains the password or the token', async () => {
   const wrong = 'a wrong but secret password'
   await (await visit(host, 'harbour')).signIn('anna', wrong, { custom_branch: 'secret branch' })
   cloud.misbehave((request, response) => send(response, 500, { echo: request.headers.authorization }))

@@ -68,7 +68,7 @@ function grant(solution: string, databases: object) {
   })
 }
 
-test('a solution keeps its data in its embedded database across versions, separate from others', async () => {
+test('a solution’s embedded database keeps its data across versions, separate from other solutions', async () => {
   await upload('one')
   await upload('two')
   await query('one', 'own', 'CREATE TABLE note (text TEXT)')
@@ -99,7 +99,7 @@ test('a database on a server cannot be used without a grant', async () => {
 })
 
 test.skipIf(postgresPath === undefined)(
-  'a granted database answers, and is closed again when the grant is removed',
+  'a granted database can be queried, and its connection is closed when the grant is removed',
   async () => {
     await upload('open')
     expect((await grant('open', { crm: { server: 'alpha', database: 'postgres' } })).status).toBe(200)
@@ -109,47 +109,44 @@ test.skipIf(postgresPath === undefined)(
   },
 )
 
-test.skipIf(postgresPath === undefined)(
-  'the tenant value of the session is available to the database, in main',
-  async () => {
-    const databases = { crm: { server: 'alpha', database: 'postgres' } }
-    const bundle = await bundleOf(
-      { name: 'tenants', authenticator: 'AUTHENTICATOR', modules: ['auth'], databases },
-      {
-        ...moduleFile('auth', { type: 'authenticator' }),
-        'modules/auth/globals.js': `async function onSolutionOpen(arg, q) {
+test.skipIf(postgresPath === undefined)('in main, queries can use the session’s tenant value', async () => {
+  const databases = { crm: { server: 'alpha', database: 'postgres' } }
+  const bundle = await bundleOf(
+    { name: 'tenants', authenticator: 'AUTHENTICATOR', modules: ['auth'], databases },
+    {
+      ...moduleFile('auth', { type: 'authenticator' }),
+      'modules/auth/globals.js': `async function onSolutionOpen(arg, q) {
         const [row] = await plugins.database.query('crm', "SELECT current_setting('platform.tenant', true) AS tenant")
         application.output('login ' + JSON.stringify(row))
         security.setTenantValue([q.username, 7])
         security.login(q.username, 'u', ['Users'])
       }`,
-        'globals.js': `async function onSolutionOpen() {
+      'globals.js': `async function onSolutionOpen() {
         const [row] = await plugins.database.query('crm', "SELECT current_setting('platform.tenant', true) AS tenant")
         application.output('main ' + JSON.stringify(row))
       }`,
-      },
-    )
-    expect((await host.upload('tenants', bundle)).status).toBe(201)
-    await grant('tenants', databases)
-    const page = '/solution/tenants/index.html'
-    for (const username of ['north', 'south']) {
-      const visitor = createVisitor(host.url)
-      await visitor.get(page)
-      expect((await visitor.post(page, { username, password: 'x' })).status).toBe(303)
-      expect(await lastLine('tenants')).toBe('login {"tenant":""}')
-      await openOnce(host.url, 'tenants', visitor)
-      expect(await lastLine('tenants')).toBe(`main ${JSON.stringify({ tenant: JSON.stringify([username, 7]) })}`)
-    }
-  },
-)
+    },
+  )
+  expect((await host.upload('tenants', bundle)).status).toBe(201)
+  await grant('tenants', databases)
+  const page = '/solution/tenants/index.html'
+  for (const username of ['north', 'south']) {
+    const visitor = createVisitor(host.url)
+    await visitor.get(page)
+    expect((await visitor.post(page, { username, password: 'x' })).status).toBe(303)
+    expect(await lastLine('tenants')).toBe('login {"tenant":""}')
+    await openOnce(host.url, 'tenants', visitor)
+    expect(await lastLine('tenants')).toBe(`main ${JSON.stringify({ tenant: JSON.stringify([username, 7]) })}`)
+  }
+})
 
-test('server errors are in the log of the platform, without the parameters of the query', async () => {
+test('server errors are in the platform’s log, without the query’s parameters', async () => {
   await upload('wrong')
   await grant('wrong', {
     crm: { server: 'alpha', database: 'postgres', username: 'nobody', password: 'wrong password' },
   })
   expect(await query('wrong', 'crm', 'SELECT ?', 'a secret value')).toContain('cannot be reached')
-  expect(host.logged()).toContain('of a solution cannot be used')
+  expect(host.logged()).toContain('cannot be used: its server')
   expect(host.logged()).not.toContain('a secret value')
   expect(host.logged()).not.toContain('wrong password')
 })

@@ -19,15 +19,15 @@ function onSolutionOpen(arg, queryParams) {
 }
 `
 const FILE = 'modules/auth/globals.js'
-/** The zero-based line of `const uid`, as the protocol counts lines. */
+/** The line number of `const uid`, zero-based as in the debugger protocol. */
 const LINE = 3
 /** Time limit of a call, in ms. */
 const TIME = 1000
-/** Longer than all limits of a call together, including the host's own timeout. */
+/** Longer than all time limits of a call combined, including the host's own timeout. */
 const HELD = 4000
 
 let host: TestHost
-/** A host that allows long calls but little memory, so that scripts run out of memory first. */
+/** A host that allows long calls but little memory, so that scripts reach the memory limit first. */
 let slowHost: TestHost
 const opened: DevTools[] = []
 beforeAll(async () => {
@@ -89,7 +89,10 @@ type Paused = {
   }[]
 }
 
-/** The next stop: its position, and a way to evaluate expressions in its innermost frame. */
+/**
+ * Waits until the debugger pauses.
+ * @returns the position, and a function that evaluates expressions in the top frame
+ */
 async function nextStop(tools: DevTools) {
   const { callFrames, reason } = (await tools.event('Debugger.paused')) as unknown as Paused
   const [frame] = callFrames
@@ -116,7 +119,7 @@ async function holdFor(milliseconds: number, stop: Awaited<ReturnType<typeof nex
   })
 }
 
-test('debugger: a breakpoint in an authenticator can hold a real sign-in past its time limit, then it completes', async () => {
+test('debugger: a breakpoint in an authenticator can pause a sign-in past its time limit, and the sign-in still completes', async () => {
   await add('stopping')
   const tools = await attach('solhost://stopping/authenticator')
   await tools.ask('Debugger.setBreakpointByUrl', { url: FILE, lineNumber: LINE })
@@ -136,7 +139,7 @@ test('debugger: a breakpoint in an authenticator can hold a real sign-in past it
   expect((await login).status).toBe(303)
 })
 
-test('debugger: each sign-in stops, though each has a separate context, and others wait behind a stopped one', async () => {
+test('debugger: each sign-in pauses at a breakpoint, although each has its own context, and others wait until it resumes', async () => {
   await add('again')
   const tools = await attach('solhost://again/authenticator')
   await tools.ask('Debugger.setBreakpointByUrl', { url: FILE, lineNumber: LINE })
@@ -163,7 +166,7 @@ test('debugger: when a debugger disconnects, the sign-in continues', async () =>
   expect((await login).status).toBe(303)
 })
 
-test('debugger: a breakpoint in a form function holds the event of a user past its time limit', async () => {
+test('debugger: a breakpoint in a form function can pause a user’s event past its time limit', async () => {
   await addClientSolution(host, 'form', {
     elements: [label('count'), button('up')],
     script: "let count = 0\nfunction up() {\n  count++\n  forms.main.elements.count.label = 'now ' + count\n}\n",
@@ -181,7 +184,7 @@ test('debugger: a breakpoint in a form function holds the event of a user past i
   expect(page.text('main', 'count')).toBe('now 1')
 })
 
-test('debugger: a script that is not stopped keeps its time limits', async () => {
+test('debugger: the time limits apply to a script that is not paused', async () => {
   await add('looping')
   await attach('solhost://looping/authenticator')
   expect((await logIn('looping', 'looping')).status).toBe(401)
@@ -190,7 +193,7 @@ test('debugger: a script that is not stopped keeps its time limits', async () =>
   expect((await logIn('looping', 'anna')).status).toBe(303)
 })
 
-test('debugger: a growing authenticator is stopped before its memory is used up; resuming terminates it and the session', async () => {
+test('debugger: an authenticator is paused before it runs out of memory; resuming terminates it and the debugging session', async () => {
   await add('growing', { on: slowHost })
   const tools = await attach('solhost://growing/authenticator', slowHost)
   const login = logIn('growing', 'growing', slowHost)
@@ -202,7 +205,7 @@ test('debugger: a growing authenticator is stopped before its memory is used up;
   expect((await logIn('growing', 'anna', slowHost)).status).toBe(303)
 })
 
-test('debugger: a growing client is stopped before its memory is used up; resuming terminates it and the session', async () => {
+test('debugger: a client is paused before it runs out of memory; resuming terminates it and the debugging session', async () => {
   await addClientSolution(slowHost, 'filling', {
     elements: [label('count'), button('grow'), button('look')],
     script:
@@ -216,7 +219,7 @@ test('debugger: a growing client is stopped before its memory is used up; resumi
   expect(await tools.closed).toBe(1001)
   await pressed
 
-  // The page's client is reopened in the isolate that the next session attaches to.
+  // The host reopens the page's client in the isolate that the next debugging session attaches to.
   const again = await attach('solhost://filling/main', slowHost)
   await again.ask('Debugger.setBreakpointByUrl', { url: 'forms/main.js', lineNumber: 1 })
   const second = await openClient(slowHost.url, 'filling', createVisitor(slowHost.url))
@@ -224,12 +227,12 @@ test('debugger: a growing client is stopped before its memory is used up; resumi
   await nextStop(again)
   await again.ask('Debugger.resume')
   await looked
-  // The process that ran out of memory is listed until the kernel has removed it.
+  // The process that ran out of memory stays in the list until the kernel has removed it.
   const processes = () => slowHost.processes().filter(({ key }) => key?.startsWith('filling@'))
   await expect.poll(() => processes().length).toBe(1)
 })
 
-test('debugger: a new version ends the session, and is available at the same address', async () => {
+test('debugger: a new version ends the debugging session, and is available at the same address', async () => {
   await add('changing')
   const before = await targetOf('solhost://changing/authenticator')
   const tools = await attach('solhost://changing/authenticator')
@@ -239,7 +242,7 @@ test('debugger: a new version ends the session, and is available at the same add
   expect(after).toEqual({ ...before, title: 'changing 1.0.1: signing in (authenticator)' })
 })
 
-test('debugger: the list has the data that Chrome needs, and hides everything else', async () => {
+test('debugger: the target list contains only the data that Chrome needs', async () => {
   await add('listed')
   const { id, ...target } = await targetOf('solhost://listed/authenticator')
   const address = host.debugger?.address
@@ -263,7 +266,7 @@ test.each([
   ['the origin of a web page', { origin: 'https://example.org' }, 403],
   ['the origin of a page on this machine', { origin: 'http://127.0.0.1:8080' }, 403],
   ['the origin of an opaque page', { origin: 'null' }, 403],
-])('debugger: %s is refused, for the list and for a session', async (_what, headers, status) => {
+])('debugger: %s is rejected, for the list and for a session', async (_what, headers, status) => {
   await add('refused')
   const { webSocketDebuggerUrl } = await targetOf('solhost://refused/authenticator')
   expect((await ask(debuggerUrl('/json/list'), { headers })).status).toBe(status)
@@ -279,18 +282,18 @@ test('debugger: the origin of Chrome DevTools and the name localhost are accepte
   expect(await tools.ask('Debugger.enable')).toEqual({ debuggerId: expect.any(String) })
 })
 
-test('debugger: an unknown id is not found', async () => {
+test('debugger: an unknown id gets 404', async () => {
   const url = `ws://${host.debugger?.address}/00000000-0000-4000-8000-000000000000`
   await expect(openDevTools(url)).rejects.toThrow('refused with 404')
 })
 
-test('debugger: it listens only on 127.0.0.1', async () => {
+test('debugger: listens only on 127.0.0.1', async () => {
   const port = Number(host.debugger?.address.split(':')[1])
   expect(await connects('127.0.0.1', port)).toBe('connected')
   expect(await connects('127.0.0.2', port)).toBe('ECONNREFUSED')
 })
 
-test('debugger: it is off by default', async () => {
+test('debugger: is off by default', async () => {
   const plain = await startTestHost({ NODE_OPTIONS: '--inspect', INSPECT: '0', DEBUG: '*' })
   expect(plain.debugger).toBeNull()
   await plain.stop()

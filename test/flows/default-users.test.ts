@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const WRONG = 'Sign-in failed. Check'
 
-test('a user of the users table signs in, with any case of the name, with the permissions for the solution', async () => {
+test('a user of the users table signs in with their permissions for the solution; the case of the name does not matter', async () => {
   const permissions = ['Users', { name: 'Editors', solution: 'crm' }, { name: 'Hidden', solution: 'other' }]
   const uid = await addUser(host, 'Anna', { permissions })
   const browser = await visit(host, 'crm')
@@ -47,7 +47,7 @@ test.each([
   expect((await browser.session()).status).toBe(401)
 })
 
-test('a user who must change the password does so before anything else, and signs in with it', async () => {
+test('a user who must change their password has to do so before anything else, and is then signed in', async () => {
   const uid = await addUser(host, 'fred', { mustChangePassword: true })
   const browser = await visit(host, 'crm')
   const demanded = await browser.signIn('fred')
@@ -69,7 +69,7 @@ test('a user who must change the password does so before anything else, and sign
   expect((await browser.signIn('fred')).status).toBe(401)
   expect((await browser.signIn('fred', 'one blue boat sails')).status).toBe(303)
   expect(await askAdmin(host, 'GET', `users/${uid}`)).toMatchObject({ mustChangePassword: false })
-  // The ticket was issued for the previous password.
+  // The ticket is no longer valid, because it was issued for the previous password.
   await browser.open()
   const again = await browser.post('/solution/crm/password', {
     ticket,
@@ -80,7 +80,7 @@ test('a user who must change the password does so before anything else, and sign
   expect((await browser.session()).status).toBe(200)
 })
 
-test('a ticket of another solution or user, or without the form token, changes nothing', async () => {
+test('a ticket for another solution or user, or a request without the form token, changes nothing', async () => {
   await addUser(host, 'gina', { mustChangePassword: true })
   await addUser(host, 'hans', { mustChangePassword: true })
   const browser = await visit(host, 'crm')
@@ -99,7 +99,7 @@ test('a ticket of another solution or user, or without the form token, changes n
   expect((await browser.signIn('hans')).text).toContain('Choose a new password')
 })
 
-test('changing your own password ends all your sessions and remembered sign-ins', async () => {
+test('changing your own password ends all your sessions and remembered logins', async () => {
   await addUser(host, 'ines')
   const elsewhere = await visit(host, 'open')
   await elsewhere.signIn('ines', PASSWORD, { remember: 'on' })
@@ -135,7 +135,7 @@ test.each([
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('mustAuthenticate means DEFAULT, and loginSolution signs in with onSolutionOpen of its module', async () => {
+test('mustAuthenticate means DEFAULT, and loginSolution signs users in with its module’s onSolutionOpen', async () => {
   await addUser(host, 'kim')
   const old = await bundleOf({ name: 'old', mustAuthenticate: true }, {})
   expect((await host.upload('old', old)).status).toBe(201)
@@ -156,7 +156,7 @@ test('mustAuthenticate means DEFAULT, and loginSolution signs in with onSolution
   expect((await door.session()).json()).toMatchObject({ username: 'kim', uid: 'd-1' })
 })
 
-test('sign-ins, refusals and password changes are in the audit, and no password is', async () => {
+test('sign-ins, rejections and password changes are in the audit log, without passwords', async () => {
   await addUser(host, 'lea')
   const browser = await visit(host, 'crm')
   await browser.signIn('lea\r\nadmin', 'a wrong one that is secret')

@@ -28,13 +28,13 @@ function statusFrom(url: string, localAddress: string): Promise<number | string>
 
 async function openIdle(url: string): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  // The host refuses some of these connections.
+  // The host rejects some of these connections.
   socket.on('error', () => {}).resume()
   await once(socket, 'connect')
   return socket
 }
 
-test('400 idle connections of one address with 256 descriptors: others are served, and so is the address once they close', async () => {
+test('400 idle connections from one address do not use up 256 file descriptors: others are served, and so is that address once they close', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-descriptors-'))
   const before = ['/bin/sh', '-c', 'ulimit -n 256; exec "$@"', 'sh']
   const host = await startHostProcess(home, { SERVLET_PASSWORD: ADMIN_PASSWORD }, undefined, before)

@@ -31,7 +31,7 @@ const COUNTER = {
 
 const statusOf = async (url: string) => (await ask(url)).status
 
-test('draining: after SIGTERM a host is unready, keeps serving and closes idle connections; a second signal ends it', async () => {
+test('draining: after SIGTERM a host is unready, keeps serving and closes idle connections; a second signal stops it', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-drain-'))
   const host = await startHostProcess(home, { DRAIN_TIME: '10m', SERVLET_PASSWORD: 'given', LOG_LEVEL: 'warn' })
   const { url, child } = host
@@ -50,8 +50,8 @@ test('draining: after SIGTERM a host is unready, keeps serving and closes idle c
   expect((await anna.signIn('anna')).status).toBe(303)
   expect((await anna.session()).status).toBe(200)
 
-  // A second signal ends the drain, but only after 500 ms: until then the host takes it for the same signal, which the
-  // launcher forwards after the whole process group received it.
+  // A second signal ends draining, but only after 500 ms. Before that, the host treats it as a duplicate: the launcher
+  // forwards each signal, although the whole process group has already received it.
   const asked = () => {
     child.kill('SIGTERM')
     return statusOf(`${url}/health/live`).catch((error: NodeJS.ErrnoException) => error.code)
@@ -62,7 +62,7 @@ test('draining: after SIGTERM a host is unready, keeps serving and closes idle c
   rmSync(home, { recursive: true, force: true })
 })
 
-test('draining: a running call of a client is answered before its connection ends with 1001', async () => {
+test('draining: a client’s running call finishes before its connection is closed with 1001', async () => {
   const host = await started({ DRAIN_TIME: '200ms' })
   await addUser(host, 'anna')
   await addClientSolution(host, 'counter', COUNTER)
@@ -76,7 +76,7 @@ test('draining: a running call of a client is answered before its connection end
   expect(page.text('main', 'count')).toBe('1')
 })
 
-describe.skipIf(postgresPath === undefined)('two hosts on one database', () => {
+describe.skipIf(postgresPath === undefined)('two hosts with one database', () => {
   let server: TestServer
   let hosts: TestHost[]
 
@@ -90,7 +90,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database', () => {
     await server?.stop()
   })
 
-  test('draining: clients move to the other host with their session before theirs stops accepting requests', async () => {
+  test('draining: clients move to the other host with their session before their host stops accepting requests', async () => {
     const [one, other] = hosts.map((host) => ({ ...host, admin: ADMIN }))
     if (one === undefined || other === undefined) throw new TypeError('there are two hosts')
     await addUser(one, 'anna')
@@ -100,14 +100,14 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database', () => {
     const pages = await Promise.all(Array.from({ length: 5 }, () => openClient(one.url, 'counter', anna)))
     await pages[0]?.press('main', 'up')
     expect(pages[0]?.text('main', 'count')).toBe('1')
-    // Each client leaves at a random time in the second half of the drain time. Here it leaves at the start of that
-    // half, so that the requests after it are not too late.
+    // The host disconnects each client at a random time in the second half of the drain time. The test makes that the
+    // start of the second half, so that the later requests still arrive in time.
     const { random } = Math
     vi.spyOn(Math, 'random').mockImplementation(() => random() / 100)
     const stopped = one.stop()
     expect(await statusOf(`${one.url}/health/ready`)).toBe(503)
 
-    // Requests that still arrive here are served: the page of a new client, and existing sessions.
+    // The draining host still serves requests, for new clients and for existing sessions.
     const late = await openClient(one.url, 'counter', anna)
     const moved = await Promise.all(
       pages.map(async (page) => {
@@ -149,7 +149,7 @@ function uploadTo({ url }: TestHost): TestHost['upload'] {
     })
 }
 
-/** @returns the response's status and `Connection` header, for a browser that asks for keep-alive */
+/** Sends a request with keep-alive. @returns the response's status and `Connection` header */
 function connectionOf(url: string): Promise<[number | undefined, string | undefined]> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { headers: { connection: 'keep-alive' }, agent: false }, (answer) => {

@@ -9,7 +9,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-// Forms from a bundle, through the upload's sandbox process, into the platform's database.
+// Tests how forms get from a bundle, through the upload's sandbox process, to the platform's database.
 
 let host: TestHost
 beforeAll(async () => {
@@ -32,7 +32,7 @@ async function send(name: string, packed: Uint8Array): Promise<{ status: number;
   return { status: answer.status, answer: (await answer.json()) as Answer }
 }
 
-/** Reads or writes the row of a version directly in the database, while the host runs. */
+/** Accesses the platform's database directly while the host runs, to read or change a version's row. */
 function withRow<T>(work: (database: DatabaseSync) => T): T {
   const file = (readdirSync(host.home, { recursive: true }) as string[]).find((name) => name.endsWith('.sqlite'))
   const database = new DatabaseSync(join(host.home, file as string), { timeout: 5000 })
@@ -69,7 +69,7 @@ const FILES: Files = {
 }
 const MANIFEST = { firstForm: 'orders', modules: ['base'] }
 
-test('forms are stored as definitions, their scripts with their functions, and valid ones cause no warning', async () => {
+test('forms are stored as definitions, scripts with their functions, and valid forms cause no warnings', async () => {
   const { status, answer } = await upload('orders', MANIFEST, FILES)
   expect([status, answer.faults, answer.warnings]).toEqual([201, undefined, []])
   const { forms, formScripts } = storedOf(answer.sha256)
@@ -102,7 +102,7 @@ test('forms are stored as definitions, their scripts with their functions, and v
   expect((await ask(`${host.url}/solution/orders/index.html`)).status).toBe(200)
 })
 
-test('the list of entry functions in main is stored, including the one for the end of a client', async () => {
+test('the list of entry functions in main is stored, including onSolutionClose', async () => {
   const both = 'function onSolutionOpen() {}; const onSolutionClose = async () => {}'
   const { answer } = await upload(
     'closes',
@@ -114,7 +114,7 @@ test('the list of entry functions in main is stored, including the one for the e
   expect(storedOf(neither.answer.sha256).entries).toEqual({ main: [] })
 })
 
-test('errors and warnings of forms are reported with file and position; a refused bundle changes nothing', async () => {
+test('form errors and warnings are reported with file and position; a rejected bundle changes nothing', async () => {
   const { status, answer } = await upload(
     'faulty',
     {},
@@ -139,7 +139,7 @@ test('errors and warnings of forms are reported with file and position; a refuse
   expect(answer.warnings.map(({ file, code }) => `${code} ${file}`)).toEqual(['form_text_missing forms/c.json'])
 })
 
-test('warnings of forms are repeated when the same bundle is uploaded again', async () => {
+test('form warnings are repeated when the same bundle is uploaded again', async () => {
   const form = JSON.stringify({ title: 'i18n:nowhere', permission: 'Nobody' })
   const manifest = { name: 'warned', authenticator: 'NONE', permissions: ['Users'] }
   const packed = await bundleOf(manifest, { 'forms/a.json': form })
@@ -150,7 +150,7 @@ test('warnings of forms are repeated when the same bundle is uploaded again', as
   }
 })
 
-test('a version prepared by an older host has empty forms, and is prepared again when its bundle is uploaded again', async () => {
+test('forms that an older host stored in another format are empty until the same bundle is uploaded again', async () => {
   const packed = await bundleOf({ name: 'older', authenticator: 'NONE', ...MANIFEST }, FILES)
   const { answer } = await send('older', packed)
   const now = storedOf(answer.sha256)
@@ -175,12 +175,12 @@ const LABEL = (index: number) => ({ type: 'label', name: `l${index}` })
 
 test.each<[string, Files, readonly string[]]>([
   [
-    'forms of 30,000 elements',
+    'forms with 30,000 elements',
     { 'forms/a.json': JSON.stringify(formWith(...Array.from({ length: 30_000 }, (_, index) => LABEL(index)))) },
     ['form_invalid'],
   ],
   [
-    'a form of 300,000 empty options',
+    'a form with 300,000 empty options',
     {
       'forms/a.json': JSON.stringify(
         formWith(
@@ -191,22 +191,26 @@ test.each<[string, Files, readonly string[]]>([
     ['form_invalid'],
   ],
   [
-    'a form script that is nested too deep to read its functions',
+    'a form script that is nested too deeply to find its functions',
     {
       'forms/a.json': '{"onShow":"show"}',
       'forms/a.js': `function show() {}\n${'('.repeat(3000)}1${')'.repeat(3000)}`,
     },
     ['script_syntax'],
   ],
-  ['a form with half a character', { 'forms/a.json': '{"title":"\\ud800"}' }, ['form_invalid']],
-  ['a form with an endless number', { 'forms/a.json': '{"title":1e999}' }, ['json_invalid']],
-  ['a form that nests 70 lists', { 'forms/a.json': `{"layout":${'['.repeat(70)}${']'.repeat(70)}}` }, ['json_invalid']],
-])('a bundle with %s is answered in time', async (_what, files, codes) => {
+  ['a form with half of a surrogate pair', { 'forms/a.json': '{"title":"\\ud800"}' }, ['form_invalid']],
+  ['a form with an infinite number', { 'forms/a.json': '{"title":1e999}' }, ['json_invalid']],
+  [
+    'a form with 70 nested lists',
+    { 'forms/a.json': `{"layout":${'['.repeat(70)}${']'.repeat(70)}}` },
+    ['json_invalid'],
+  ],
+])('the host responds in time to a bundle with %s', async (_what, files, codes) => {
   const { status, answer } = await upload('hostile', {}, files)
   expect([status, answer.faults?.map(({ code }) => code)]).toEqual([422, codes])
 })
 
-test('forty forms of 1,000 elements each are accepted', async () => {
+test('40 forms with 1,000 elements each are accepted', async () => {
   const elements = Array.from({ length: 1000 }, (_, index) => ({
     type: 'text',
     name: `t${index}`,

@@ -28,10 +28,10 @@ afterAll(() => {
   disk[Symbol.dispose]()
 })
 
-describe.skipIf(!mounted)('on a disk that can be filled', () => {
+describe.skipIf(!mounted)('with a disk that can be filled', () => {
   beforeAll(() => expect(existsSync(disk.path)).toBe(true))
 
-  test('full disk: an upload gets 507 with advice, the old version keeps running, and the upload works once there is space', async () => {
+  test('full disk: an upload gets 507 and says what to do, the old version keeps running, and uploading works once there is space', async () => {
     const home = join(disk.path, 'home')
     mkdirSync(home)
     const host = await startTestHost({}, { home })
@@ -55,7 +55,7 @@ describe.skipIf(!mounted)('on a disk that can be filled', () => {
     }
   })
 
-  test('full disk: a start reports it in one line', async () => {
+  test('full disk: the host does not start, and reports the reason in one line', async () => {
     fill()
     const env = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod', PLATFORM_HOME: join(disk.path, 'other') }
     using cwd = temporaryFolder()

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { fuzz } from '../support/fuzz.ts'
 import { startFuzzTargets } from '../support/fuzz-targets.ts'
 
-// The short form of `npm run long -- fuzz`. Set LONG_SEED to repeat a failed run.
+// The short version of `npm run long -- fuzz`. Set LONG_SEED to repeat a failed run.
 
 const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
 
-test(`malformed requests and frames crash or block no process (seed ${SEED})`, async () => {
+test(`malformed requests and frames do not crash or block any process (seed ${SEED})`, async () => {
   await using started = await startFuzzTargets()
   const { failures, requests, sockets, answered, upgraded } = await fuzz(started.targets, {
     seed: SEED,
@@ -15,6 +15,6 @@ test(`malformed requests and frames crash or block no process (seed ${SEED})`, a
   })
   expect(failures).toEqual([])
   expect([requests, sockets]).toEqual([1600, 120])
-  // Otherwise no request reached a server.
+  // Makes sure that requests reached the servers.
   expect([answered > 200, upgraded > 50]).toEqual([true, true])
 }, 600_000)

@@ -28,12 +28,12 @@ test('health: the host reports its version, its database and its memory', async 
   expect([version, node, quarantined]).toEqual(['test', process.version, []])
   expect(now - startedAt - uptime).toBeLessThan(1000)
   expect(database).toEqual({ kind: 'embedded', ok: true, latency: expect.any(Number) })
-  // The machine's cgroup may have a lower limit, so `host` is not compared.
+  // Doesn't compare `host`, because the machine's cgroup may have a lower limit.
   expect(memory).toMatchObject({ host: expect.any(Number), configured: 3 * 1024 ** 3, used: expect.any(Number) })
   expect(memory.processes).toBeGreaterThan(10 * 1024 ** 2)
 })
 
-test('health: the process of the solution is listed, with what it runs', async () => {
+test('health: the solution’s process is listed, with what it runs', async () => {
   const { processes } = await health()
   const ours = processes.filter(({ solution }) => solution === 'tenant-login')
   expect(ours).toEqual([
@@ -42,7 +42,7 @@ test('health: the process of the solution is listed, with what it runs', async (
   expect(ours[0]?.memory).toBeGreaterThan(5 * 1024 ** 2)
 })
 
-test('health: two sign-ins are two calls of the authenticator, in the series and by name', async () => {
+test('health: two sign-ins count as two authenticator calls, in the time series and by name', async () => {
   const { series, entries } = await health()
   expect([series.range, series.step, series.points.length]).toEqual(['recent', 10_000, 720])
   expect(series.points.reduce((sum, { calls }) => sum + calls.count, 0)).toBe(2)
@@ -60,7 +60,7 @@ test('health: two sign-ins are two calls of the authenticator, in the series and
   ])
 })
 
-test('health: sign-ins are counted by outcome, in the steps of the series', async () => {
+test('health: sign-ins are counted by outcome, in the intervals of the time series', async () => {
   const { signIns, series } = await health('?range=day')
   expect([series.step, series.points.length]).toEqual([60_000, 1440])
   const counts = Object.groupBy(signIns ?? [], ({ outcome }) => outcome)
@@ -69,6 +69,6 @@ test('health: sign-ins are counted by outcome, in the steps of the series', asyn
   expect(series.points.map(({ at }) => at)).toContain(signIns?.[0]?.at)
 })
 
-test.each(['?range=year', '?hours=0', '?hours=25', '?color=red'])('health: %s is refused', async (query) => {
+test.each(['?range=year', '?hours=0', '?hours=25', '?color=red'])('health: %s is rejected', async (query) => {
   expect(codeOf(await send('GET', `/health${query}`))).toEqual([422, 'ERR_REQUEST_INVALID'])
 })

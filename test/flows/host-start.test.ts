@@ -5,7 +5,7 @@ import { startCli, temporaryFolder } from '../support/cli.ts'
 
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod' }
 
-test('start: while a restore changes the folder, a host exits with one sentence', async () => {
+test('start: while a restore is changing the folder, a host exits with an error message of one sentence', async () => {
   using folder = temporaryFolder()
   const restore = takeHome(folder.path)
   const { ended, err } = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: folder.path } })
@@ -16,15 +16,15 @@ test('start: while a restore changes the folder, a host exits with one sentence'
   )
 })
 
-test('start: a signal that a sandbox process could send opens no debugger, neither in the host nor its launcher', async () => {
+test('start: a signal that a sandbox process could send does not open a debugger in the host or its launcher', async () => {
   using folder = temporaryFolder()
   const host = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: `${folder.path}/home` } })
-  await expect.poll(host.out).toContain('Solhost runs at')
-  // The child of the launcher is the host.
+  await expect.poll(host.out).toContain('Solhost is running at')
+  // The host is the launcher's child process.
   const children = readFileSync(`/proc/${host.child.pid}/task/${host.child.pid}/children`, 'utf8')
   process.kill(Number(children.split(' ')[0]), 'SIGUSR1')
   host.child.kill('SIGUSR1')
-  // After these requests both processes have handled the signal.
+  // Makes some requests, so that both processes have time to handle the signal.
   const url = /http:\/\/[^\s/]+/.exec(host.out())?.[0] as string
   for (let asked = 0; asked < 20; asked++) await (await fetch(`${url}/health/live`)).text()
   process.kill(-(host.child.pid as number), 'SIGTERM')

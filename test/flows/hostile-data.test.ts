@@ -7,11 +7,11 @@ import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-/** Must not appear in any log, audit entry or answer to a script. */
+/** Must not appear in any log, audit log entry or value returned to a script. */
 const SECRET = 'secret-of-the-operator'
 const GUESS = 'a guess of thirty letters here'
 
-/** Runs the code from the URL and logs the result, after a line that identifies the run. */
+/** A script that runs the code from the URL, and logs a line that identifies the run, followed by the result. */
 const RUNS_CODE = `async function onSolutionOpen(arg, q) {
   if (q.code === undefined) return
   application.output('run ' + q.run)
@@ -23,7 +23,7 @@ const RUNS_CODE = `async function onSolutionOpen(arg, q) {
   }
 }`
 
-/** An authenticator that signs everybody in and claims that they are administrators. */
+/** An authenticator that signs in every user as an administrator. */
 const SAYS_ADMINISTRATOR = `async function onSolutionOpen(arg, q) {
   if (!q.username) return
   security.login(q.username, q.custom_uid, ['Administrators'])
@@ -36,17 +36,17 @@ const service = createServer((request, response) => {
 })
 const received: string[] = []
 let host: TestHost
-/** The uids of a user who may manage the users table (`boss`) and of one who may not (`plain`). */
+/** The uids of a user who may manage the users table (`boss`) and of a user who may not (`plain`). */
 let boss: string
 let plain: string
-/** The address of the service, which is on the list of allowed hosts, and the host itself, which is not. */
+/** The service is on the list of allowed hosts; the port of the Solhost host itself is not. */
 let place: string
 let port: string
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   place = `127.0.0.1:${(service.address() as AddressInfo).port}`
-  // Password guesses are limited as by default.
+  // Restores the default limits on password guesses.
   host = await startTestHost({
     THROTTLE_ACCOUNT_NETWORK: '5',
     THROTTLE_ACCOUNT: '20',
@@ -55,7 +55,7 @@ beforeAll(async () => {
     // Longer than five sign-ins take on a busy machine.
     QUERY_TIME: '10s',
     CALL_TIME: '15s',
-    // One browser runs many pieces of code sequentially, each in its own client.
+    // One browser runs many snippets in sequence, each in its own client.
     CLIENTS_SESSION: '1000',
   })
   port = new URL(host.url).port
@@ -72,7 +72,7 @@ afterAll(async () => {
 type Browser = Awaited<ReturnType<typeof visit>>
 type Line = { readonly message: string; readonly correlationId?: string; readonly level: string }
 
-/** A solution that runs any code it receives, for users of the users table. */
+/** Adds a solution that runs any code it receives from a signed-in user of the users table. */
 function addRunning(name: string): Promise<void> {
   const databases = { own: { server: 'embedded' }, crm: { server: 'alpha', database: 'crm' } }
   const http = [place, `127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]
@@ -121,7 +121,7 @@ function permissionsOf(uid: string): Promise<unknown> {
 
 const textOf = (value: unknown) => JSON.stringify(value)
 
-describe('administrating the users table', () => {
+describe('administering the users table', () => {
   const ACTS = [
     ['createUser', () => `security.createUser('made', ${textOf(PASSWORD)})`],
     ['deleteUser', () => `security.deleteUser(${textOf(plain)})`],
@@ -142,19 +142,22 @@ describe('administrating the users table', () => {
     await grant('says', { users: true })
   })
 
-  test.each(ACTS)('%s by a user without the permission is refused, and is in log and audit', async (method, act) => {
-    const browser = await signedIn('granted', 'plain')
-    const lines = await linesOf('granted', browser, `return ${act()}`)
-    expect(
-      lines.filter((line) => line.includes(`security.${method} works only for signed-in users who have`)),
-    ).toHaveLength(2)
-    expect(await auditOf('granted')).toContainEqual(
-      expect.objectContaining({ actor: 'solution:granted', action: 'script-request', outcome: 'refused' }),
-    )
-    await expectUnchanged()
-  })
+  test.each(ACTS)(
+    '%s by a user without the permission is rejected, and recorded in the log and the audit log',
+    async (method, act) => {
+      const browser = await signedIn('granted', 'plain')
+      const lines = await linesOf('granted', browser, `return ${act()}`)
+      expect(
+        lines.filter((line) => line.includes(`security.${method} works only for signed-in users who have`)),
+      ).toHaveLength(2)
+      expect(await auditOf('granted')).toContainEqual(
+        expect.objectContaining({ actor: 'solution:granted', action: 'script-request', outcome: 'refused' }),
+      )
+      await expectUnchanged()
+    },
+  )
 
-  test.each(ACTS)('%s by an administrator in a solution without the grant is refused', async (method, act) => {
+  test.each(ACTS)('%s by an administrator in a solution without the grant is rejected', async (method, act) => {
     const browser = await signedIn('closed', 'boss')
     expect(await run('closed', browser, `return ${act()}`)).toContain(
       `security.${method}: the operator has not granted the users table to this solution`,
@@ -162,20 +165,15 @@ describe('administrating the users table', () => {
     await expectUnchanged()
   })
 
-  test.each(ACTS)(
-    '%s after security.login with the uid and name of an administrator is refused',
-    async (_method, act) => {
-      const browser = await visit(host, 'says')
-      expect((await browser.signIn('boss', 'any', { custom_uid: boss })).status).toBe(303)
-      expect((await browser.session()).json()).toMatchObject({ uid: boss, permissions: ['Administrators'] })
-      expect(await run('says', browser, `return ${act()}`)).toContain(
-        'who have Administrators in the permissions table',
-      )
-      await expectUnchanged()
-    },
-  )
+  test.each(ACTS)('%s after security.login with an administrator’s uid and name is rejected', async (_method, act) => {
+    const browser = await visit(host, 'says')
+    expect((await browser.signIn('boss', 'any', { custom_uid: boss })).status).toBe(303)
+    expect((await browser.session()).json()).toMatchObject({ uid: boss, permissions: ['Administrators'] })
+    expect(await run('says', browser, `return ${act()}`)).toContain('who have Administrators in the permissions table')
+    await expectUnchanged()
+  })
 
-  test('within the call that uses security.login it is refused, and that call signs nobody in', async () => {
+  test('in the same call as security.login, a change to the users table is rejected, and the call does not sign the user in', async () => {
     const browser = await visit(host, 'says')
     const answer = await browser.signIn('boss', 'any', { custom_uid: boss, custom_at_once: 'yes' })
     expect(answer.status).toBe(401)
@@ -183,7 +181,7 @@ describe('administrating the users table', () => {
     await expectUnchanged()
   })
 
-  test('a login token with the uid of an administrator does not have their rights', async () => {
+  test('a login token with an administrator’s uid does not have their permissions', async () => {
     const login = { username: 'boss', uid: boss, permissions: ['Administrators'] }
     const { token } = await askAdmin(host, 'POST', 'solutions/granted/login-tokens', login)
     const browser = await visit(host, 'granted')
@@ -193,7 +191,7 @@ describe('administrating the users table', () => {
     await expectUnchanged()
   })
 
-  test('an administrator of one solution cannot take over users with permissions elsewhere', async () => {
+  test('an administrator of one solution cannot take over users who have permissions in other solutions', async () => {
     await addUser(host, 'local', { permissions: ['Users', { name: 'Administrators', solution: 'granted' }] })
     const browser = await signedIn('granted', 'local')
     for (const target of [boss, plain]) {
@@ -211,7 +209,7 @@ describe('administrating the users table', () => {
     await expectUnchanged()
   })
 
-  test('a script of an administrator cannot create a user whose name forges a log line', async () => {
+  test('an administrator’s script cannot create a user whose name forges a log line', async () => {
     const browser = await signedIn('granted', 'boss')
     for (const name of ['made\r\nadmin', 'made\u2028admin', 'made\u202eadmin']) {
       expect(await run('granted', browser, `return security.createUser(${textOf(name)}, '${PASSWORD}')`)).toMatch(
@@ -227,7 +225,7 @@ describe('querying the users table', () => {
     ['authenticate', () => `security.authenticate('plain', '${PASSWORD}')`],
     ['checkPassword', () => `security.checkPassword('${plain}', '${PASSWORD}')`],
     ['getUser', () => `security.getUser('plain')`],
-  ])('%s without the grant is refused, and is in log and audit', async (method, ask) => {
+  ])('%s without the grant is rejected, and recorded in the log and the audit log', async (method, ask) => {
     const browser = await signedIn('closed', 'plain')
     const lines = await linesOf('closed', browser, `return ${ask()}`)
     expect(lines.filter((line) => line.includes(`security.${method}: the operator has not granted`))).toHaveLength(2)
@@ -236,7 +234,7 @@ describe('querying the users table', () => {
     )
   })
 
-  test('of 30 guesses in one call five are checked, not even the right one after them, and log and audit show it', async () => {
+  test('of 30 guesses in one call only five are checked, even if a later one is right, and the log and audit log show it', async () => {
     await addUser(host, 'guessed')
     const browser = await signedIn('granted', 'plain')
     const code = `const ends = []
@@ -251,7 +249,7 @@ describe('querying the users table', () => {
     )
   })
 
-  test('parallel guesses, guesses over many calls, with either method, and the login page share one counter', async () => {
+  test('guesses in parallel, over many calls, with either method and on the login page share one counter', async () => {
     const uid = await addUser(host, 'shared')
     const browser = await signedIn('granted', 'plain')
     expect(
@@ -272,7 +270,7 @@ describe('querying the users table', () => {
   })
 })
 
-describe('requests for things that were not granted', () => {
+describe('requests for resources that were not granted', () => {
   test('a database on a server that the manifest requests', async () => {
     const browser = await signedIn('closed', 'plain')
     expect(await run('closed', browser, `return plugins.database.query('crm', 'SELECT 1', [])`)).toBe(
@@ -280,7 +278,7 @@ describe('requests for things that were not granted', () => {
     )
   })
 
-  test('a database that the manifest does not request, including names of the prototype', async () => {
+  test('a database that the manifest does not request, including names of prototype properties', async () => {
     const browser = await signedIn('closed', 'plain')
     for (const name of ['platform', '__proto__', 'constructor', '../neighbour', '../platform']) {
       expect(await run('closed', browser, `return plugins.database.query(${textOf(name)}, 'SELECT 1', [])`)).toMatch(
@@ -289,7 +287,7 @@ describe('requests for things that were not granted', () => {
     }
   })
 
-  test('a host that the manifest requests, in log and audit', async () => {
+  test('a host that the manifest requests; the log and the audit log record it', async () => {
     const browser = await signedIn('closed', 'plain')
     const lines = await linesOf('closed', browser, `return plugins.http.fetch('http://${place}/closed')`)
     expect(lines.some((line) => line.includes('the operator has not granted'))).toBe(true)
@@ -299,7 +297,7 @@ describe('requests for things that were not granted', () => {
     )
   })
 
-  test('the own API of the host, in every spelling of its address, even if granted by mistake', async () => {
+  test('the host’s own API, in every spelling of its address, even if granted by mistake', async () => {
     await addRunning('reaches')
     await grant('reaches', { http: [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, place] })
     const browser = await signedIn('reaches', 'plain')
@@ -319,7 +317,7 @@ describe('requests for things that were not granted', () => {
     )
   })
 
-  test('a secret is not inserted into requests of scripts, and a header cannot start another', async () => {
+  test('a secret is not inserted into a script’s request, and a header value cannot start another header', async () => {
     await addRunning('sends')
     await grant('sends', { http: [place] })
     await askAdmin(host, 'PUT', 'solutions/sends/secrets/KEY', { value: SECRET, hosts: [place] }, 204)
@@ -357,46 +355,46 @@ describe('the embedded database', () => {
 
   const inFolder = (file: string) => join(folder, file).replaceAll("'", "''")
   test.each([
-    ['ATTACH of the platform database', () => `ATTACH '${inFolder('platform.sqlite')}' AS p`],
-    ['ATTACH of the file of another solution', () => `ATTACH '${inFolder('databases/neighbour.sqlite')}' AS n`],
+    ['ATTACH with the platform database', () => `ATTACH '${inFolder('platform.sqlite')}' AS p`],
+    ['ATTACH with another solution’s file', () => `ATTACH '${inFolder('databases/neighbour.sqlite')}' AS n`],
     ['ATTACH with a URI', () => `ATTACH 'file:${inFolder('databases/neighbour.sqlite')}?mode=ro' AS n`],
     ['VACUUM INTO another file', () => `VACUUM INTO '${inFolder('databases/neighbour.sqlite')}'`],
     ['PRAGMA writable_schema', () => 'PRAGMA writable_schema = ON'],
     ['PRAGMA database_list, which reveals the path of the file', () => 'PRAGMA database_list'],
-    ['the same PRAGMA as a table', () => 'SELECT * FROM pragma_database_list'],
+    ['the same PRAGMA used as a table', () => 'SELECT * FROM pragma_database_list'],
     ['PRAGMA temp_store_directory', () => `PRAGMA temp_store_directory = '/tmp'`],
     ['load_extension', () => `SELECT load_extension('/lib/x86_64-linux-gnu/libm.so.6')`],
     ['readfile', () => `SELECT readfile('/etc/passwd')`],
     ['writefile', () => `SELECT writefile('${inFolder('written')}', 'x')`],
     ['fts3_tokenizer', () => `SELECT hex(fts3_tokenizer('simple'))`],
-    ['a virtual table over files', () => `CREATE VIRTUAL TABLE f USING csv(filename='/etc/passwd')`],
+    ['a virtual table that reads files', () => `CREATE VIRTUAL TABLE f USING csv(filename='/etc/passwd')`],
     ['a query of platform tables', () => 'SELECT * FROM users'],
     ['a query of platform secrets', () => 'SELECT * FROM secrets'],
     ['a table of another solution', () => 'SELECT * FROM own'],
     ['a second statement', () => `SELECT 1; DROP TABLE mine`],
-    ['a second statement behind a comment', () => `SELECT 1 /* ; */ ; DROP TABLE mine -- `],
+    ['a second statement after a comment', () => `SELECT 1 /* ; */ ; DROP TABLE mine -- `],
     ['a transaction that stays open', () => 'BEGIN EXCLUSIVE'],
     ['a temporary table, which the next query would see', () => 'CREATE TEMP TABLE seen (text TEXT)'],
     ['a row that is too large', () => `SELECT hex(zeroblob(4000000)) AS row`],
-    ['a value of a gigabyte', () => 'SELECT length(zeroblob(999999999) || randomblob(999999999))'],
+    ['a value with a size of one gigabyte', () => 'SELECT length(zeroblob(999999999) || randomblob(999999999))'],
     [
       'too many rows',
       () => 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 20000',
     ],
-  ])('%s is refused, and the solution keeps running', async (_case, sql) => {
+  ])('%s is rejected, and the solution keeps running', async (_case, sql) => {
     expect(await query('closed', browser, sql())).toMatch(/^refused /)
     expect(await query('closed', browser, 'SELECT count(*) AS n FROM mine')).toBe('result [{"n":0}]')
     expect(await query('neighbour', neighbour, 'SELECT text FROM own')).toBe('result [{"text":"of the neighbour"}]')
   })
 
-  test('an endless query does not block the event loop, and others can sign in meanwhile', async () => {
+  test('an endless query does not block the event loop, so others can sign in', async () => {
     const others = await Promise.all(Array.from({ length: 5 }, () => visit(host, 'neighbour')))
     const endless = `try {
       await plugins.database.query('own', 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', [])
     } catch (error) { application.output('ended ' + error); throw error }`
     let isOver = false
     const opened = linesOf('closed', browser, endless).finally(() => (isOver = true))
-    // A host blocked by the query could not answer any of them until the query ends.
+    // If the query blocked the host, none of these sign-ins would finish before the query.
     for (const other of others) expect((await other.signIn('boss')).status).toBe(303)
     expect(isOver).toBe(false)
     expect((await opened).some((line) => line.startsWith('ended Error'))).toBe(true)
@@ -405,7 +403,7 @@ describe('the embedded database', () => {
 })
 
 describe('data of another solution', () => {
-  test.each(['session', 'remember', 'known'])('its cookie %s counts as absent', async (kind) => {
+  test.each(['session', 'remember', 'known'])('its cookie %s is ignored', async (kind) => {
     const browser = await visit(host, 'neighbour', { 'x-forwarded-for': `10.1.0.${kind.length}` })
     expect((await browser.signIn('plain', PASSWORD, { remember: 'on' })).status).toBe(303)
     const value = browser.cookie(kind)
@@ -414,13 +412,13 @@ describe('data of another solution', () => {
     thief.cookies.set(`${kind}-closed`, { value, path: '/solution/closed/' })
     expect((await thief.open()).text).toContain('name="login_form"')
     expect((await thief.session()).status).toBe(401)
-    // The attempt does not end the user's own series either.
+    // The attempt does not invalidate the user's own remembered login either.
     browser.close()
     await browser.open()
     expect((await browser.session()).status).toBe(200)
   })
 
-  test('a browser that is known to one solution is unknown to another', async () => {
+  test('a browser that one solution knows is unknown to another solution', async () => {
     await addUser(host, 'known')
     const known = await visit(host, 'neighbour', { 'x-forwarded-for': '10.2.0.1' })
     await known.signIn('known')
@@ -430,7 +428,7 @@ describe('data of another solution', () => {
     expect((await thief.signIn('known')).status).toBe(429)
   })
 
-  test('its login token signs nobody in here, and is not used up by the attempt', async () => {
+  test('its login token does not work here, and the attempt does not use it up', async () => {
     const login = { username: 'anna', uid: 'a-1', permissions: ['Users'] }
     const { token } = await askAdmin(host, 'POST', 'solutions/neighbour/login-tokens', login)
     const here = await visit(host, 'closed')
@@ -440,7 +438,7 @@ describe('data of another solution', () => {
   })
 })
 
-test('a username with line breaks and marks is one line in the audit, and cannot set a header', async () => {
+test('a username with line breaks and control characters is one line in the audit log, and cannot set a header', async () => {
   const browser = await visit(host, 'neighbour')
   const answer = await browser.signIn('eve\r\nSet-Cookie: session-closed=x\u202e\u2028', GUESS)
   expect(answer.status).toBe(401)
@@ -449,7 +447,7 @@ test('a username with line breaks and marks is one line in the audit, and cannot
   expect(entry?.actor).toBe('user:eve��Set-Cookie: session-closed=x��')
 })
 
-test('no guess, password or secret of these tests is in a log or in the audit', async () => {
+test('no guess, password or secret from these tests appears in a log or the audit log', async () => {
   const texts = [host.logged(), textOf((await askAdmin(host, 'GET', 'audit?limit=1000')).items)]
   for (const solution of ['granted', 'closed', 'neighbour', 'says', 'reaches', 'sends']) {
     texts.push(textOf(await logOf(solution)))

@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
-/** Checks passwords as a customer's service would. */
+/** A service that checks passwords, like a customer's own. */
 const service = createServer(async (request, response) => {
   let body = ''
   for await (const chunk of request.setEncoding('utf8')) body += chunk
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   place = `127.0.0.1:${(service.address() as AddressInfo).port}`
   host = await startTestHost({ HTTP_ALLOWED_HOSTS: place })
-  // The platform's own API: granted by mistake, but not on the list of allowed hosts.
+  // The operator granted the platform's own API by mistake, but it is not on the list of allowed hosts.
   other = new URL(host.url).host
   const manifest = { name: 'asks', authenticator: 'AUTHENTICATOR', modules: ['auth'], http: [place, other] }
   const files = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': script() }
@@ -68,7 +68,7 @@ async function lastLine(): Promise<string | undefined> {
   return (await api('GET', '/solutions/asks/log')).items.at(-1)?.message
 }
 
-test('plugins.http.fetch: an authenticator can contact another server only after the operator granted it', async () => {
+test('plugins.http.fetch: an authenticator can send requests to another server only after the operator has granted it', async () => {
   expect(await signIn({ password: 'right' })).toBe(401)
   await expect.poll(lastLine).toContain(`the operator has not granted ${place} to this solution`)
   const audited = await api('GET', '/audit?solution=asks&action=script-request')
@@ -81,7 +81,7 @@ test('plugins.http.fetch: an authenticator can contact another server only after
   expect(await signIn({ password: 'wrong' })).toBe(401)
 })
 
-test('plugins.http.fetch: the platform itself cannot be reached, even if it was granted', async () => {
+test('plugins.http.fetch: requests to the platform itself are blocked, even if they were granted', async () => {
   await api('PUT', '/solutions/asks/grants', { databases: {}, http: [place, other], users: false })
   expect(await signIn({ password: 'right', custom_to: 'platform' })).toBe(401)
   await expect
@@ -91,7 +91,7 @@ test('plugins.http.fetch: the platform itself cannot be reached, even if it was 
     )
 })
 
-test('plugins.http.fetch: the password that was sent is in no log', async () => {
+test('plugins.http.fetch: the password in the request is not logged', async () => {
   expect(await signIn({ password: 'a wrong password of 30 letters' })).toBe(401)
   expect(host.logged()).not.toContain('a wrong password of 30 letters')
 })

@@ -31,7 +31,7 @@ function killRunning(): void {
   process.kill(host.processes().find(({ calls }) => calls > 0)?.pid ?? 0, 'SIGKILL')
 }
 
-test('kill -9 of the sandbox process during a sign-in: it is retried once; killed again it fails, and the next one works', async () => {
+test('kill -9 of the sandbox process during a sign-in: the call is retried once; if it is killed again, it fails, and the next sign-in works', async () => {
   const { login, visitor } = await startSlowLogin('twice')
   const log = `${host.url}/admin/api/solutions/twice/log`
   const headers = { authorization: host.admin }
@@ -59,14 +59,14 @@ test('kill -9 of the sandbox process during a sign-in: it is retried once; kille
   expect((await visitor.post(pageOf('twice'), { username: 'anna', password: 'p' })).status).toBe(303)
 })
 
-test('kill -9 of the sandbox process during a sign-in: it is retried, and the user signs in', async () => {
+test('kill -9 of the sandbox process during a sign-in: the call is retried, and the user signs in', async () => {
   const { login } = await startSlowLogin('once')
   await untilSlowLogin(host.url, host.admin, 1, 'once')
   killRunning()
   expect((await login).status).toBe(303)
 })
 
-test('a killed spare process is replaced, and the next solution gets a process', async () => {
+test('a killed spare process is replaced, and the next solution can use the new one', async () => {
   await host.upload('spare', await slowSolution('spare'))
   const spare = host.processes().find(({ key, calls }) => key === null && calls === 0)
   process.kill(spare?.pid ?? 0, 'SIGKILL')
@@ -75,7 +75,7 @@ test('a killed spare process is replaced, and the next solution gets a process',
   expect((await visitor.post(pageOf('spare'), { username: 'a', password: 'b' })).status).toBe(303)
 })
 
-// `npm run long -- kill-uploads` does this 50 times.
-test('kill -9 of the host during an upload, 5 times: the database opens, and the old or the new version is active', async () => {
+// `npm run long -- kill-uploads` repeats this 50 times.
+test('kill -9 of the host during an upload, 5 times: the database is not damaged, and the old or the new version is active', async () => {
   expect(await killUploads(5)).toBeGreaterThan(1)
 })

@@ -14,8 +14,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-// The request that a client's page posts after a script signed a user in or out. The tokens are issued the way another
-// host with the same database would issue them.
+// Tests the request that a client's page posts after a script signs a user in or out. The test issues the tokens
+// itself, as another host with the same database would.
 
 const KEY = 'a key that this test and its host know'
 
@@ -67,7 +67,10 @@ const ANNA = {
   needsSecondFactor: false,
 }
 
-/** A browser with an open client and no user: its page has a form token, its connection sends the cookie. */
+/**
+ * A browser with an open client in which no user has signed in. Its page has a form token, and its connection sends the
+ * cookie.
+ */
 function openBrowser({ host, formTokens, signIns, targets }: Place = place, solution = 'crm') {
   const visitor = createVisitor(host.url)
   const scope = { realm: solution, secure: false, ownHost: false }
@@ -89,7 +92,7 @@ function openBrowser({ host, formTokens, signIns, targets }: Place = place, solu
     signIn: (more: object = {}) => post(PAGE, { id_token: issue(more) }),
     session: () => visitor.get(`${path}session`),
     cookie: (kind: string) => visitor.cookies.get(`${kind}-${solution}`)?.value,
-    /** Signs out through the page of a client whose script set the redirect target. */
+    /** Signs out with the request that a client's page sends after its script set the redirect target. */
     async signOut(target: SignOutTarget, headers: Record<string, string> = {}) {
       const { items } = await askAdmin(host, 'GET', `sessions?solution=${solution}`)
       const [{ id }] = items as [{ id: string }]
@@ -103,10 +106,10 @@ async function newestSignIn({ host }: Place = place): Promise<unknown> {
   return (items as unknown[])[0]
 }
 
-/** Ends the sessions of previous tests, so that `signOut` finds its own. */
+/** Ends the sessions of previous tests, so that `signOut` finds only the current one. */
 const endAll = () => createSessions(place.db, createLimits()).endAll('crm')
 
-test('login form: the sign-in of its script becomes a session with a new id, tenant and locale, at the requested page', async () => {
+test('login form: when its script signs a user in, the browser gets a session with a new id, tenant and locale, and the requested page', async () => {
   const browser = openBrowser()
   const login = browser.cookie('login')
   const page = `${PAGE}?argument=order-5&x=%20y`
@@ -125,7 +128,7 @@ test('login form: the sign-in of its script becomes a session with a new id, ten
   expect(await newestSignIn()).toMatchObject({ actor: 'user:anna', solution: 'crm', outcome: 'ok' })
 })
 
-test('login form: its page sets the cookie and token that a sign-in needs, and contains no login page', async () => {
+test('login form: its page sets the cookie and token that a sign-in needs, and does not contain the login page', async () => {
   const browser = openBrowser()
   browser.cookies.delete('login-crm')
   const page = await browser.get(PAGE)
@@ -145,7 +148,7 @@ test('login form: signing in again starts a new session and ends the previous on
   expect((await browser.session()).status).toBe(401)
 })
 
-test('login form: showURL in the script redirects the browser', async () => {
+test('login form: showURL in its script redirects the browser', async () => {
   const path = await openBrowser().signIn({ showUrl: '/solution/crm/media/hello.html' })
   expect([path.status, path.headers.location]).toEqual([303, `${place.host.url}/solution/crm/media/hello.html`])
   const elsewhere = await openBrowser().signIn({ showUrl: 'https://example.org/hello' })
@@ -153,7 +156,7 @@ test('login form: showURL in the script redirects the browser', async () => {
   expect(elsewhere.text).toContain('href="https://example.org/hello"')
 })
 
-test('login form: a login token of the platform also signs in', async () => {
+test('login form: a login token from the platform also signs a user in', async () => {
   const login = { username: 'visitor', uid: 'v-1', permissions: ['Users'] }
   const { token } = await askAdmin(place.host, 'POST', 'solutions/crm/login-tokens', login)
   const browser = openBrowser()
@@ -162,7 +165,7 @@ test('login form: a login token of the platform also signs in', async () => {
   expect((await browser.session()).json()).toMatchObject({ ...login, tenant: null, locale: 'en' })
 })
 
-test('login form: a uid of the users table that a script names does not become that account', async () => {
+test('login form: a script that signs in with a uid from the users table does not get that account', async () => {
   const uid = await addUser(place.host, 'carl', { permissions: ['Users', 'Administrators'] })
   const browser = openBrowser()
   await browser.signIn({ login: { ...ANNA.login, uid } })
@@ -183,7 +186,7 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
   ['that was modified', (browser) => ({ id_token: `${browser.issue().slice(0, -3)}xxx` })],
   ['that is invalid', () => ({ id_token: 'x'.repeat(60_000) })],
   [
-    'that was used',
+    'that was already used',
     async (browser) => {
       const id_token = browser.issue()
       const cookie = browser.cookies.get('login-crm') as { value: string; path: string }
@@ -196,7 +199,7 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
   ],
   ['that is missing, with the name and password of a user', () => ({ username: 'dora', password: PASSWORD })],
 ])(
-  'login form: a token %s signs nobody in and redirects back to the page, and is in the audit',
+  'login form: a token %s does not sign anyone in, redirects back to the page, and is recorded in the audit log',
   async (_case, fieldsOf) => {
     const browser = openBrowser()
     const fields = await fieldsOf(browser)
@@ -211,7 +214,7 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
 
 const withPermission = { login: { ...ANNA.login, permissions: ['Users', 'Administrators'] } }
 
-test('login form: a token that was tried in another browser still works in its own', async () => {
+test('login form: a token that was tried in another browser still works in the right one', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   await openBrowser().post(PAGE, { id_token })
@@ -219,7 +222,7 @@ test('login form: a token that was tried in another browser still works in its o
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: of ten simultaneous posts of one token one signs in', async () => {
+test('login form: of ten simultaneous posts of one token, only one signs in', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   const answers = await Promise.all(Array.from({ length: 10 }, () => browser.post(PAGE, { id_token })))
@@ -232,7 +235,7 @@ test.each<[string, (browser: Browser, fields: Record<string, string>) => ReturnT
   ['with another hidden token', (browser, fields) => browser.postBare(PAGE, fields, { token: 'x' })],
   ['from another site', (browser, fields) => browser.post(PAGE, fields, { 'sec-fetch-site': 'cross-site' })],
   ['from another origin', (browser, fields) => browser.post(PAGE, fields, { origin: 'https://example.org' })],
-])('login form: a post %s is refused with a page, and uses nothing up', async (_case, send) => {
+])('login form: a post %s is rejected with an error page, and does not use up the token', async (_case, send) => {
   const browser = openBrowser()
   const id_token = browser.issue()
   const answer = await send(browser, { id_token })
@@ -243,14 +246,14 @@ test.each<[string, (browser: Browser, fields: Record<string, string>) => ReturnT
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: a post that is not a page navigation is refused', async () => {
+test('login form: a post that is not a page navigation is rejected', async () => {
   const browser = openBrowser()
   const answer = await browser.post(PAGE, { id_token: browser.issue() }, { 'sec-fetch-dest': 'empty' })
   expect(answer.status).toBe(403)
   expect((await browser.session()).status).toBe(401)
 })
 
-test('login form: during maintenance nobody signs in, and the token is not used up', async () => {
+test('login form: during maintenance nobody can sign in, and the token is not used up', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   await askAdmin(place.host, 'PUT', 'maintenance', { on: true })
@@ -261,9 +264,9 @@ test('login form: during maintenance nobody signs in, and the token is not used 
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: guesses are counted per network; then a page in the language of the user says when to retry', async () => {
+test('login form: guesses are counted per network; over the limit, a page in the user’s language says when to retry', async () => {
   const own = await startPlace({ THROTTLE_NETWORK: '3' })
-  // Successful sign-ins do not count.
+  // Successful sign-ins do not count towards the throttle.
   for (let time = 0; time < 5; time++) expect((await openBrowser(own).signIn()).headers.location).toBe(PAGE)
   const browser = openBrowser(own)
   for (let guess = 0; guess < 3; guess++) expect((await browser.post(PAGE, { id_token: 'x.x' })).status).toBe(303)
@@ -276,7 +279,7 @@ test('login form: guesses are counted per network; then a page in the language o
   await stopPlace(own)
 })
 
-test('session: changes by the script of a client are visible on another host within a second', async () => {
+test('session: changes by a client’s script are visible on another host within a second', async () => {
   const browser = openBrowser()
   await browser.signIn()
   expect((await browser.session()).json()).toMatchObject({ tenant: ['acme', 7], locale: 'nl-BE' })
@@ -291,7 +294,7 @@ test('session: changes by the script of a client are visible on another host wit
 const SIGNED_OUT = `${PAGE}?signed-out`
 
 test.each<[string, SignOutTarget, (url: string) => string]>([
-  ['a path of the same server', { address: '/solution/crm/media/bye.html' }, () => '/solution/crm/media/bye.html'],
+  ['a path on the same server', { address: '/solution/crm/media/bye.html' }, () => '/solution/crm/media/bye.html'],
   [
     'another solution with an argument',
     { solution: 'other', argument: 'a b&c' },
@@ -305,7 +308,7 @@ test.each<[string, SignOutTarget, (url: string) => string]>([
   ],
   ['the signed-out page instead of a protocol-relative URL', { address: '//example.org/' }, () => SIGNED_OUT],
   ['the signed-out page instead of a missing solution', { solution: 'nobodys', argument: null }, () => SIGNED_OUT],
-])('logout: it continues to %s', async (_case, target, location) => {
+])('logout: redirects to %s', async (_case, target, location) => {
   await endAll()
   const browser = openBrowser()
   await browser.signIn()
@@ -315,7 +318,7 @@ test.each<[string, SignOutTarget, (url: string) => string]>([
   expect((await browser.session()).status).toBe(401)
 })
 
-test('logout: another origin is reached through an intermediate page, as form-action requires', async () => {
+test('logout: a redirect to another origin uses an intermediate page, because of the form-action policy', async () => {
   await endAll()
   const browser = openBrowser()
   await browser.signIn()
@@ -325,7 +328,7 @@ test('logout: another origin is reached through an intermediate page, as form-ac
   expect((await browser.session()).status).toBe(401)
 })
 
-test('logout: a target of another session, or a forged one, is an ordinary logout', async () => {
+test('logout: a redirect target that is forged, or belongs to another session, is ignored', async () => {
   const address = { address: 'https://example.org/' }
   for (const after of [place.targets.issue('crm', 'another session', address), 'x.x', '']) {
     const browser = openBrowser()
@@ -336,7 +339,7 @@ test('logout: a target of another session, or a forged one, is an ordinary logou
   }
 })
 
-test('logout: if the browser says that the page is ours, hidden token and form fields can be missing', async () => {
+test('logout: if the browser reports our origin, the hidden token and form fields may be missing', async () => {
   const headers = { 'sec-fetch-site': 'same-origin' }
   const browser = openBrowser()
   await browser.signIn()
@@ -348,7 +351,7 @@ test('logout: if the browser says that the page is ours, hidden token and form f
   expect((await browser.session()).status).toBe(401)
 })
 
-test('logout: from another site, or without the hidden token if the browser sends no source, nobody is signed out', async () => {
+test('logout: a request from another site, or without a source and a hidden token, does not sign the user out', async () => {
   await endAll()
   const browser = openBrowser()
   await browser.signIn()
@@ -358,7 +361,7 @@ test('logout: from another site, or without the hidden token if the browser send
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: a browser remembered before the solution had one must sign in there', async () => {
+test('login form: a browser that was remembered before the solution had a login form must sign in with the form', async () => {
   await addUser(place.host, 'emma')
   await addDefaultSolution(place.host, 'shop')
   const remembered = await visit(place.host, 'shop')

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const STATES = ['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired']
 
-test('login page: without a template the default one is shown, in the locales of the solution and the platform', async () => {
+test('login page: without a template the default page is shown, in the locales of the solution and the platform', async () => {
   expect(await get('/solutions/designed/login-page')).toEqual({
     hasTemplate: false,
     isUsed: false,
@@ -44,13 +44,13 @@ test('login page: warnings about a template include the line and what to change'
   })
 })
 
-test('login page: the template to start with is returned as a file', async () => {
+test('login page: the starter template is returned as a file', async () => {
   const answer = await send('GET', '/solutions/designed/login-page/template')
   expect([answer.status, answer.headers['content-disposition']]).toEqual([200, 'attachment; filename="login.html"'])
   expect(answer.text).toBe(defaultLoginTemplate())
 })
 
-test('login page: generating it creates a new active version that keeps all other files', async () => {
+test('login page: generating a page creates a new active version that keeps all other files', async () => {
   const before = await get('/solutions/designed')
   const made = await send('POST', '/solutions/designed/login-page/generate')
   const { sha256, ...rest } = made.json() as Record<string, unknown>
@@ -63,7 +63,7 @@ test('login page: generating it creates a new active version that keeps all othe
   expect(await get('/solutions/designed/login-page')).toMatchObject({ hasTemplate: true, isUsed: true, warnings: [] })
 })
 
-test('login page: an existing one is replaced only on request', async () => {
+test('login page: an existing page is replaced only on request', async () => {
   expect(codeOf(await send('POST', '/solutions/odd/login-page/generate', {}))).toEqual([409, 'ERR_FILE_EXISTS'])
   const replaced = await send('POST', '/solutions/odd/login-page/generate', { replace: true })
   expect([replaced.status, (replaced.json() as { warnings: unknown }).warnings]).toEqual([201, []])
@@ -73,12 +73,12 @@ test('login page: an existing one is replaced only on request', async () => {
   expect(noted.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ERR_FILE_EXISTS'])
 })
 
-test('login page: an unknown solution has none', async () => {
+test('login page: an unknown solution returns 404', async () => {
   expect(codeOf(await send('POST', '/solutions/none/login-page/generate'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
   expect(codeOf(await send('GET', '/solutions/none/login-page'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
 })
 
-test('login preview: it is the page that a browser gets, except for token, nonce, reference and the script of the host', async () => {
+test('login preview: is the page that a browser gets, except for the token, nonce, reference and the host’s script', async () => {
   await host.upload('plain', await bundleOf({ name: 'plain', authenticator: 'DEFAULT' }, I18N))
   const visitor = createVisitor(host.url, { 'accept-language': 'nl-BE' })
   const path = '/solution/plain/index.html'
@@ -95,7 +95,7 @@ test('login preview: it is the page that a browser gets, except for token, nonce
   expect(previews.map(bare)).toEqual(shown.map(bare))
 })
 
-/** The page without the parts that differ in each response. */
+/** Removes the parts of the page that differ in each response. */
 function bare(html: string): string {
   return html
     .replace(

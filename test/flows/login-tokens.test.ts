@@ -14,7 +14,7 @@ async function makeToken(solution = 'token-crm', permissions = ['Users']): Promi
   return (await askAdmin(host, 'POST', `solutions/${solution}/login-tokens`, login)).token as string
 }
 
-test('a login token in the field id_token signs its user in, once', async () => {
+test('a login token in the field id_token signs its user in only once', async () => {
   const id_token = await makeToken()
   const browser = await visit(host, 'token-crm')
   const answer = await browser.post(browser.page, { id_token, username: '', password: '', remember: 'on' })
@@ -25,7 +25,7 @@ test('a login token in the field id_token signs its user in, once', async () => 
   expect((await again.post(again.page, { id_token })).status).toBe(401)
 })
 
-test('of ten browsers with one token at the same time, one is signed in', async () => {
+test('of ten browsers that use one token at the same time, only one is signed in', async () => {
   const id_token = await makeToken()
   const browsers = await Promise.all(Array.from({ length: 10 }, () => visit(host, 'token-crm')))
   const answers = await Promise.all(browsers.map((browser) => browser.post(browser.page, { id_token })))
@@ -36,7 +36,7 @@ test.each([
   ['for another solution', () => makeToken('token-other')],
   ['that was modified', async () => `${(await makeToken()).slice(0, -2)}xx`],
   ['that is invalid', async () => 'x'.repeat(5000)],
-])('a token %s is refused, is in the audit, and no script sees it', async (_case, make) => {
+])('a token %s is rejected, is recorded in the audit log, and is not passed to a script', async (_case, make) => {
   const browser = await visit(host, 'token-crm')
   const id_token = await make()
   const answer = await browser.post(browser.page, { id_token })

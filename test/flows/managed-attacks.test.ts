@@ -35,7 +35,7 @@ async function restart(properties: Record<string, string> = {}, token = TOKEN): 
   satellite = await startSatellite(center, token, properties, { home })
 }
 
-/** Restarts the Satellite to skip the pause after a refusal; then it must run the same version as before. */
+/** Restarts the Satellite to skip the delay after a rejection, and checks that it still runs the same version. */
 async function expectRefused(statement: string, why: RegExp): Promise<void> {
   const before = await activeOf(satellite)
   center.says(statement)
@@ -47,50 +47,50 @@ async function expectRefused(statement: string, why: RegExp): Promise<void> {
   expect(satellite.logged()).toContain('a statement from the control center was rejected')
 }
 
-test('managed: a statement signed with the key of the first contact is accepted', async () => {
+test('managed: a statement signed with the key from the first contact is accepted', async () => {
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(10, wanted(v1))))
   await expect.poll(() => activeOf(satellite), OFTEN).toBe('1.0.0')
   await expect.poll(async () => (await cloudOf(satellite)).number, OFTEN).toBe(10)
 })
 
-test('managed: a statement signed with another key is refused', async () => {
+test('managed: a statement signed with another key is rejected', async () => {
   const { sign } = await signingKey()
   await expectRefused(await sign(stateOf(11, wanted(v2))), /signature/)
 })
 
-test('managed: a statement changed after signing is refused', async () => {
+test('managed: a statement changed after signing is rejected', async () => {
   const [header, , signature] = (await center.key.sign(stateOf(10, wanted(v1)))).split('.')
   const payload = Buffer.from(JSON.stringify(stateOf(11, wanted(v2)))).toString('base64url')
   await expectRefused(`${header}.${payload}.${signature}`, /signature/)
 })
 
-test('managed: a statement without a signature is refused', async () => {
+test('managed: a statement without a signature is rejected', async () => {
   const header = Buffer.from('{"alg":"none","typ":"solhost-desired+jws"}').toString('base64url')
   const payload = Buffer.from(JSON.stringify(stateOf(11, wanted(v2)))).toString('base64url')
   await expectRefused(`${header}.${payload}.`, /signature/)
 })
 
-test('managed: a text of another type signed with the right key is refused', async () => {
+test('managed: another type of document signed with the right key is rejected', async () => {
   await expectRefused(await center.key.sign(stateOf(11, wanted(v2)), { typ: 'JWT' }), /type/)
 })
 
-test('managed: an older statement is refused, even with a valid signature', async () => {
+test('managed: an older statement is rejected, even with a valid signature', async () => {
   await expectRefused(await center.key.sign(stateOf(9, wanted(v1))), /lower than 10/)
 })
 
-test('managed: a different statement with a used number is refused', async () => {
+test('managed: a different statement with the same sequence number is rejected', async () => {
   await expectRefused(
     await center.key.sign(stateOf(10, wanted(v2))),
     /differs from the accepted statement with the number 10/,
   )
 })
 
-test('managed: a statement for another environment is refused', async () => {
+test('managed: a statement for another environment is rejected', async () => {
   await expectRefused(await center.key.sign(stateOf(11, { environment: randomUUID() })), /is for the environment/)
 })
 
-test('managed: a statement that sets more than a control center may set is refused as a whole', async () => {
+test('managed: a statement with a setting that the control center may not change is rejected completely', async () => {
   for (const more of [
     { grants: { crm: {} } },
     { settings: { adminPassword: 'x' } },
@@ -101,12 +101,12 @@ test('managed: a statement that sets more than a control center may set is refus
   }
 })
 
-test('managed: an overlong statement is refused before it is parsed', async () => {
+test('managed: an overlong statement is rejected before it is parsed', async () => {
   await expectRefused('a'.repeat(LONGEST_STATEMENT + 1), /statement/)
   await expectRefused('a'.repeat(2 * LONGEST_STATEMENT), /too large/)
 })
 
-test('managed: a bundle with another SHA-256 than the signed one is refused, and the previous version keeps running', async () => {
+test('managed: a bundle whose SHA-256 differs from the signed one is rejected, and the previous version keeps running', async () => {
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(12, wanted(v2))))
   await restart()
@@ -118,7 +118,7 @@ test('managed: a bundle with another SHA-256 than the signed one is refused, and
   await expect.poll(() => center.reports.at(-1)?.results[0]?.code, OFTEN).toBe('ERR_BUNDLE_ALTERED')
 })
 
-test('managed: a key pinned by the operator takes precedence over that of the first contact', async () => {
+test('managed: a key pinned by the operator takes precedence over the key from the first contact', async () => {
   const pinned = await signingKey()
   center.gives(v2.bundle)
   center.says(await center.key.sign(stateOf(13, wanted(v2))))
@@ -129,7 +129,7 @@ test('managed: a key pinned by the operator takes precedence over that of the fi
   await expect.poll(() => activeOf(satellite), OFTEN).toBe('2.0.0')
 })
 
-test('managed: with a new token a Satellite moves to another environment, which has separate numbers', async () => {
+test('managed: with a new token a Satellite moves to another environment, which has its own sequence numbers', async () => {
   const environment = randomUUID()
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(1, { ...wanted(v1), environment })))

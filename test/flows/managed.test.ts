@@ -18,7 +18,7 @@ beforeAll(async () => {
   center = await startTestCenter()
   v1 = await versionOf('1.0.0')
   v2 = await versionOf('2.0.0')
-  // The Satellites of these tests accept bundles of at most two files.
+  // The Satellites in these tests accept bundles with at most two files.
   tooLarge = await versionOf('3.0.0', { 'globals.js': '', 'scopes/more.js': '' })
   for (const version of [v1, v2, tooLarge]) await addPackage(center, version)
 })
@@ -93,7 +93,7 @@ test('managed: a desired version and settings are applied, reported, and kept af
   }
 })
 
-test('managed: OAuth settings of the control center apply, and are shown as its own, until the operator sets some', async () => {
+test('managed: OAuth settings from the control center apply, and are shown as such, until the operator sets some on the Satellite', async () => {
   const satellite = await satelliteOf('oauth', { BUNDLE_FILES: '100' })
   const oauth = { api: 'Google', clientId: 'of the manifest', apiSecret: '%%GOOGLE%%' }
   const bundle = await bundleOf(
@@ -118,7 +118,7 @@ test('managed: OAuth settings of the control center apply, and are shown as its 
   expect(await page()).not.toContain('of-the-center')
 })
 
-test('managed: OAuth settings with a URL, or with an unknown setting, are refused', async () => {
+test('managed: OAuth settings that contain a URL or an unknown setting are rejected', async () => {
   await center.environment('addresses')
   for (const more of [
     { issuer: 'https://evil.example' },
@@ -142,7 +142,7 @@ test('managed: OAuth settings with a URL, or with an unknown setting, are refuse
   }
 })
 
-test('managed: a rollout continues from one environment to the next, halts at one that refuses, and can be rolled back', async () => {
+test('managed: a rollout proceeds from one environment to the next, stops at one that rejects the version, and can be rolled back', async () => {
   const [north, south, west] = [
     await satelliteOf('north', { BUNDLE_FILES: '100' }),
     await satelliteOf('south'),
@@ -189,7 +189,7 @@ test('managed: a rollout continues from one environment to the next, halts at on
   expect((await move(second, 'continue')).body.code).toBe('ERR_CHANGED_MEANWHILE')
 })
 
-test('managed: a revoked token is reported once and shown on the health page, and running solutions continue', async () => {
+test('managed: a revoked token is reported once and shown on the health page, and solutions keep running', async () => {
   const { id, token } = await center.environment('revoked')
   const satellite = await startSatellite(center, token)
   satellites.push(satellite)
@@ -197,7 +197,7 @@ test('managed: a revoked token is reported once and shown on the health page, an
   await expect.poll(() => activeOf(satellite), OFTEN).toBe('1.0.0')
   const { environmentTokens } = center.parts
   for (const one of await environmentTokens.list(id)) await environmentTokens.remove(id, one.id)
-  // Completes the pending long poll, which was sent with a token that was still valid.
+  // Completes the pending long poll, which was sent while the token was still valid.
   await desire('revoked', { solutions: { crm: { sha256: v2.sha256 } } })
   await expect.poll(async () => (await cloudOf(satellite)).state, OFTEN).toBe('barred')
   expect(await activeOf(satellite)).toBe('1.0.0')
@@ -209,7 +209,7 @@ test('managed: a revoked token is reported once and shown on the health page, an
   expect(page.status).toBe(200)
 })
 
-test('managed: a killed control center resumes its rollouts, and Satellites catch up automatically', async () => {
+test('managed: after the control center is killed and restarted, it resumes its rollouts, and Satellites catch up automatically', async () => {
   const home = mkdtempSync(join(tmpdir(), 'center-again-'))
   let one = await startTestCenter({}, { home })
   const port = new URL(one.url).port

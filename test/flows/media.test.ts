@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-test('media: a large file, a small one and an empty one arrive complete, with their length', async () => {
+test('media: large, small and empty files arrive complete, with Content-Length', async () => {
   const answer = await fetch(film)
   expect(answer.headers.get('content-length')).toBe(String(FILM.length))
   expect(Buffer.compare(Buffer.from(await answer.arrayBuffer()), FILM)).toBe(0)
@@ -28,14 +28,14 @@ test('media: a large file, a small one and an empty one arrive complete, with th
   expect([empty.status, empty.text, empty.headers['content-length']]).toEqual([200, '', '0'])
 })
 
-test('media: HEAD returns the length and the etag, and that etag gets 304', async () => {
+test('media: HEAD returns the length and the ETag, and a request with that ETag gets 304', async () => {
   const { status, headers } = await ask(film, { method: 'HEAD' })
   expect([status, headers['content-length']]).toEqual([200, String(FILM.length)])
   const fresh = await ask(film, { headers: { 'if-none-match': headers.etag ?? '' } })
   expect([fresh.status, fresh.text, fresh.headers.etag]).toEqual([304, '', headers.etag])
 })
 
-test('media: 300 requests for a large file on a connection that reads nothing use little memory and block nobody', async () => {
+test('media: 300 requests for a large file on a connection that never reads use little memory and do not block others', async () => {
   const { port } = new URL(host.url)
   const held = () => process.memoryUsage().arrayBuffers / MB
   const before = held()
@@ -43,7 +43,7 @@ test('media: 300 requests for a large file on a connection that reads nothing us
   socket.on('error', () => {})
   const request = `GET ${new URL(film).pathname} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`
   await new Promise<void>((resolve) => socket.write(request.repeat(300), () => resolve()))
-  // Once the socket has data to read, the host has sent two chunks of the file.
+  // By the time the socket has data to read, the host has sent two chunks of the file.
   await new Promise((resolve) => socket.once('readable', resolve))
   for (let times = 0; times < 5; times++) expect((await ask(film, { method: 'HEAD' })).status).toBe(200)
   expect(held() - before).toBeLessThan(100)

@@ -11,10 +11,10 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 let host: TestHost
-/** Simulates the memory that a busy host uses; the test runs in the host's process. */
+/** Simulates a busy host's memory use. This works because the host runs in the test's process. */
 let ballast: Uint8Array | null = null
 beforeAll(async () => {
-  // Includes the child processes that hosts and servers of other test files have in this process.
+  // Includes child processes of the hosts and servers that other test files started in this process.
   const bound = createMemoryBound({ configured: Number.POSITIVE_INFINITY })
   const { used } = bound.measure({ known: [], begun: [], leaving: [] })
   host = await startTestHost({ RUNTIME_XMX: `${Math.ceil(used / MEGABYTE) + 300}m` })
@@ -37,7 +37,7 @@ async function memory() {
   return ((await answer.json()) as { memory: { used: number; maximum: number } }).memory
 }
 
-test('memory: a host over its limit refuses uploads and sign-ins with 503 and Retry-After, stays alive, and recovers', async () => {
+test('memory: a host over its limit rejects uploads and sign-ins with 503 and Retry-After, stays alive, and recovers', async () => {
   const person = createVisitor(host.url)
   await person.get('/solution/shop/index.html')
   ballast = new Uint8Array(600 * MEGABYTE).fill(1)
@@ -59,7 +59,7 @@ test('memory: a host over its limit refuses uploads and sign-ins with 503 and Re
   expect((await host.upload('shop', await bundle('2.0.0'))).status).toBe(201)
 })
 
-/** Polls; the host measures its memory four times per second. */
+/** Polls, because the host measures its memory only four times per second. */
 async function untilAnswered<A extends { readonly status: number }>(status: number, ask: () => Promise<A>): Promise<A> {
   for (;;) {
     const answer = await ask()

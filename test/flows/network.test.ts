@@ -11,8 +11,7 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 
-// Attacks by someone on the network path who is neither browser nor solution: a neighbour in the network, a proxy, a
-// slow client.
+// Attacks from the network: by a machine in the same network, a proxy or a slow client.
 
 const PAGE = '/solution/tenant-login/index.html'
 
@@ -31,11 +30,11 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([open.stop(), proxied.stop()]))
 
-/** Sends bytes as they are. @returns everything received until the host closed the connection */
+/** Sends raw bytes. @returns everything received until the host closes the connection */
 async function raw(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(bytes)
-  // If the host stops reading, the connection is reset, possibly before the end of the answer.
+  // If the host stops reading, the connection is reset, possibly before the response is complete.
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   await new Promise((resolve) => socket.on('error', resolve).on('end', resolve).on('close', resolve))
@@ -43,7 +42,7 @@ async function raw(url: string, bytes: string): Promise<string> {
   return String(Buffer.concat(chunks))
 }
 
-/** The status codes of all responses in the text. */
+/** The status codes of all responses in the raw text. */
 const statuses = (text: string) => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]))
 
 async function guess(host: TestHost, forwardedFor: string): Promise<number> {
@@ -54,7 +53,7 @@ async function guess(host: TestHost, forwardedFor: string): Promise<number> {
 
 // --- forwarding headers and host names -----------------------------------------------------------------------------------
 
-test('X-Forwarded-* of an untrusted sender is ignored: neither host name, https nor address changes', async () => {
+test('X-Forwarded-* headers from an untrusted sender are ignored: the host name, scheme and address stay the same', async () => {
   const lies = {
     'x-forwarded-host': 'localhost',
     'x-forwarded-proto': 'https',
@@ -71,24 +70,24 @@ test('X-Forwarded-* of an untrusted sender is ignored: neither host name, https 
   expect(answers).toEqual([401, 401, 401, 429])
 })
 
-test('behind a trusted proxy the address that the proxy saw counts, whatever the browser sent before it', async () => {
+test('behind a trusted proxy the host uses the address that the proxy saw, whatever the browser sent', async () => {
   const answers: number[] = []
   for (let tried = 1; tried <= 4; tried++) answers.push(await guess(proxied, `198.51.100.${tried}, 203.0.113.7`))
   expect(answers).toEqual([401, 401, 401, 429])
   expect(await guess(proxied, '203.0.113.8')).toBe(401)
 })
 
-test('the host name of a trusted proxy is used, but if PUBLIC_URL is https, cookies are always Secure', async () => {
+test('the host name from a trusted proxy is used, but if PUBLIC_URL is https, cookies are always Secure', async () => {
   const said = { host: 'evil.example', 'x-forwarded-host': 'apps.example.org', 'x-forwarded-proto': 'http' }
   const { status, headers } = await ask(`${proxied.url}${PAGE}`, { headers: said })
   expect(status).toBe(200)
   expect(headers['set-cookie']?.[0]).toMatch(/^__Secure-login-tenant-login=[^;]+; .*; secure; httponly$/i)
-  // The first of several values counts: a proxy has to replace the browser's value, not append its own.
+  // The host uses the first of several values, so a proxy must replace the browser's value, not append its own.
   const added = { ...said, 'x-forwarded-host': 'evil.example, apps.example.org' }
   expect((await ask(`${proxied.url}${PAGE}`, { headers: added })).status).toBe(421)
 })
 
-test('a page that points its host name to the admin port reaches neither pages nor API, even with credentials', async () => {
+test('a page that points its host name to the admin port (DNS rebinding) cannot access the pages or the API, even with credentials', async () => {
   for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example', 'evil.example:8081']) {
     const headers = { host, authorization: open.admin }
     for (const path of ['/admin/', '/admin/api/solutions']) {
@@ -97,7 +96,7 @@ test('a page that points its host name to the admin port reaches neither pages n
   }
 })
 
-test('such a page cannot get there through a trusted proxy by forwarding another name', async () => {
+test('DNS rebinding through a trusted proxy with a forwarded host name is also blocked', async () => {
   for (const name of ['localhost', '127.0.0.1', 'apps.example.org']) {
     const headers = { host: 'evil.example:8081', 'x-forwarded-host': name, authorization: proxied.admin }
     for (const path of ['/admin/', '/admin/api/solutions']) {
@@ -109,7 +108,7 @@ test('such a page cannot get there through a trusted proxy by forwarding another
   ).toBe(200)
 })
 
-test('requests without a host name, or with two, are refused', async () => {
+test('requests without a host name, or with two, are rejected', async () => {
   expect(statuses(await raw(open.url, 'GET / HTTP/1.0\r\n\r\n'))).toEqual([421])
   expect(statuses(await raw(open.url, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'))).toEqual([400])
   const unreadable = await raw(open.url, 'GET http://[x/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
@@ -124,13 +123,13 @@ test('requests without a host name, or with two, are refused', async () => {
 const HIDDEN = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
 test.each([
-  ['Content-Length and chunks', 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${HIDDEN}`],
+  ['Content-Length and chunked encoding', 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${HIDDEN}`],
   ['two Content-Length headers', `Content-Length: 0\r\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
   ['an invalid Content-Length', 'Content-Length: +0\r\n', HIDDEN],
   ['an unknown encoding', 'Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${HIDDEN}`],
-  ['chunked as a non-final encoding', 'Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${HIDDEN}`],
+  ['chunked that is not the final encoding', 'Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${HIDDEN}`],
   ['a space before the colon', `Content-Length : ${HIDDEN.length}\r\n`, HIDDEN],
-  ['a line that ends in only LF', `X: y\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
+  ['a line that ends with only LF', `X: y\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
 ])('an ambiguous request is rejected, and the smuggled request gets no response: %s', async (_case, headers, body) => {
   for (const url of [open.url, open.adminUrl]) {
     const text = await raw(url, `POST / HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n${body}`)
@@ -142,7 +141,7 @@ test.each([
   ['one header of 20 kB', `X-Long: ${'x'.repeat(20_000)}\r\n`, '/'],
   ['2,000 headers of 20 bytes', 'X-Many: 0123456789\r\n'.repeat(2000), '/'],
   ['a URL of 20 kB', '', `/${'x'.repeat(20_000)}`],
-])('%s: 431, with the standard headers, on both ports', async (_case, headers, path) => {
+])('%s gets 431 with the standard headers, on both ports', async (_case, headers, path) => {
   for (const url of [open.url, open.adminUrl]) {
     const text = await raw(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`)
     expect(statuses(text)).toEqual([431])
@@ -154,7 +153,7 @@ test.each([
   }
 })
 
-test('a request that is too large, or not allowed, is refused before its body is sent', async () => {
+test('a request that is too large, or not allowed, is rejected before its body is sent', async () => {
   const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000000\r\nConnection: close'
   expect(statuses(await raw(open.url, `POST ${PAGE} HTTP/1.1\r\nHost: localhost\r\n${form}\r\n\r\n`))).toEqual([413])
   const zip = 'Content-Type: application/zip\r\nContent-Length: 9000000\r\nConnection: close'
@@ -162,7 +161,7 @@ test('a request that is too large, or not allowed, is refused before its body is
   for (const url of [open.url, open.adminUrl]) expect(statuses(await raw(url, upload))).toEqual([401])
 })
 
-test('a slow client blocks nobody, and has a minute for its headers and five for its request', async () => {
+test('a slow client does not block others, and has one minute for its headers and five for its request', async () => {
   const slow = Array.from({ length: 50 }, () => connect(Number(new URL(open.url).port), '127.0.0.1'))
   for (const socket of slow) socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx')
   expect((await ask(`${open.url}/health/live`)).status).toBe(200)
@@ -181,7 +180,7 @@ test('a slow client blocks nobody, and has a minute for its headers and five for
 
 // --- the same machine ----------------------------------------------------------------------------------------------------
 
-test('no other account on the machine can read the data of the platform', () => {
+test('no other account on the machine can read the platform’s data', () => {
   const files = readdirSync(open.home)
   expect(files).toEqual(expect.arrayContaining(['platform-key', 'platform.sqlite', 'platform.sqlite-wal']))
   expect(files.filter((file) => statSync(join(open.home, file)).mode & 0o077)).toEqual([])
@@ -189,7 +188,7 @@ test('no other account on the machine can read the data of the platform', () => 
 
 // --- settings -----------------------------------------------------------------------------------------------------------
 
-test('a database of an unknown kind and a control center with an invalid URL are errors in the settings', () => {
+test('an unknown database type and an invalid control center URL are reported as errors in the settings', () => {
   const set = { PLATFORM_DATABASE: 'delta', ENVIRONMENT: 'onprem', REMOTE_ENVIRONMENT_TOKEN: 'token' }
   expect(() => readSettings(set)).toThrow(
     /PLATFORM_DATABASE must be one of embedded, alpha, beta, gamma.*REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but/s,

@@ -9,14 +9,14 @@ import type { Page } from '../support/person.ts'
 import { type PlayedHost, sharedPlayedHost } from '../support/played-host.ts'
 import { askAdmin } from '../support/users.ts'
 
-// Attacks that need a server, a client or a script; the others are in test/host/oauth/attacks.test.ts.
+// OAuth attacks that need a server, a client or a script; the others are in test/host/oauth/attacks.test.ts.
 
 let played: PlayedHost
 beforeAll(async () => {
   played = await sharedPlayedHost()
 })
 
-/** Starts a sign-in; the provider responds immediately. @returns the URL that it redirects the browser to */
+/** Starts a sign-in; the provider redirects back immediately. @returns the URL that it redirects the browser to */
 async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
   const { answer, location } = await visitor.start(query)
   if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -28,7 +28,7 @@ async function signIn(visitor: Visitor, query = ''): Promise<Page> {
   return visitor.person.open(await goToProvider(visitor, query), { from: played.provider.base })
 }
 
-test('refresh token and client secret are not sent to a revocation endpoint elsewhere', async () => {
+test('the refresh token and client secret are not sent to a revocation endpoint on another host', async () => {
   const { thief, host } = played
   const { visitor, answer } = await played.playSignIn('query', {
     discovery: (document) => json({ ...document, revocation_endpoint: `${thief.base}/revoke` }),
@@ -39,7 +39,7 @@ test('refresh token and client secret are not sent to a revocation endpoint else
   expect(thief.got).toEqual([])
 })
 
-test('once the operator sets the provider, the author can neither redirect users elsewhere nor keep a former provider', async () => {
+test('once the operator has set the provider, the author cannot redirect users elsewhere or keep a former provider', async () => {
   const { provider, host, thief } = played
   const [before, after] = [provider.play(), provider.play()]
   const author = { issuer: 'https://author.example', authorizationBaseUrl: `${thief.base}/phish`, jwks_uri: thief.base }
@@ -52,7 +52,7 @@ test('once the operator sets the provider, the author can neither redirect users
   expect((await anna.start()).location).toContain(`${before.issuer}/authorize?`)
   expect((await signIn(anna)).status).toBe(303)
   expect(thief.got).toEqual([])
-  // The replaced provider gets no more requests about the users it signed in.
+  // The previous provider gets no more requests about the users that it signed in.
   anna.person.close()
   await askAdmin(host, 'PUT', 'solutions/redirected/oauth', { issuer: after.issuer })
   const asked = before.requests.length
@@ -62,7 +62,7 @@ test('once the operator sets the provider, the author can neither redirect users
   expect((await signIn(anna)).status).toBe(303)
 })
 
-test('no connection is made to an internal address that a discovery document names', async () => {
+test('no connection is made to an internal address in a discovery document', async () => {
   let connections = 0
   const canary = createServer((socket) => {
     connections++
@@ -86,7 +86,7 @@ test('no connection is made to an internal address that a discovery document nam
   }
 })
 
-test('a provider cannot set the fields that the platform sets: uid, permissions and last_login of an earlier sign-in', async () => {
+test('a provider cannot set the fields that the platform sets: uid, permissions and last_login', async () => {
   const forged = { uid: 'root', permissions: ['Admins'], last_login: 'now', username: 'root' }
   const { answer } = await played.playSignIn('query', { claims: (sound) => ({ ...sound, ...forged }) })
   expect(answer.status).toBe(303)
@@ -94,7 +94,7 @@ test('a provider cannot set the fields that the platform sets: uid, permissions 
   expect(lines.at(-1)?.message).toBe('shown [null,null,"number"]')
 })
 
-test('a hanging provider delays ten tabs of a remembered user with one request, not ten', async () => {
+test('while a provider hangs, ten tabs of a remembered user cause only one request', async () => {
   const { stage, visitor } = await played.playSignIn('query', {})
   visitor.person.close()
   stage.change({ refresh: { tokenEndpoint: slow } })
@@ -116,7 +116,7 @@ test('the sign-out URL at the provider stays short enough, however long the ID t
   expect((await visitor.session()).status).toBe(401)
 })
 
-test('twenty simultaneous returns with one code create one session', async () => {
+test('20 simultaneous OAuth callbacks with one code create only one session', async () => {
   const { host, provider } = played
   const solution = played.solutionOf('query')
   const sessionsOf = async () => {
@@ -128,7 +128,7 @@ test('twenty simultaneous returns with one code create one session', async () =>
   const anna = comeTo(host, solution)
   const back = await goToProvider(anna, `?stage=${stage.name}`)
   const cookies = [...anna.person.cookies(host.url)].map(([name, value]) => `${name}=${value}`).join('; ')
-  // Each request looks like the first one: it sends the cookies from the start of the sign-in.
+  // Each request sends the cookies from the start of the sign-in, as the first request does.
   const pages = await Promise.all(
     Array.from({ length: 20 }, () => ask(back, { headers: { accept: 'text/html', cookie: cookies } })),
   )
@@ -138,7 +138,7 @@ test('twenty simultaneous returns with one code create one session', async () =>
   expect(await sessionsOf()).toBe(before + 1)
 })
 
-test('a browser remembered by the provider of one tenant cannot sign in to another tenant by its URL', async () => {
+test('a browser remembered with one tenant’s provider cannot sign in to another tenant by changing the URL', async () => {
   const { issuer } = played.provider.play()
   await addOAuthSolution(played.host, {
     name: 'tenants',
@@ -162,7 +162,7 @@ test('a browser remembered by the provider of one tenant cannot sign in to anoth
   expect(await tenantOf()).toEqual(['north', -1])
 })
 
-test('after all of this, no log contains the client secret, a code or a token', () => {
+test('after all these attacks, no log contains the client secret, a code or a token', () => {
   expect(played.host.logged()).not.toContain(CLIENT_SECRET)
   expect(played.host.logged()).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)
 })

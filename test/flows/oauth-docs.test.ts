@@ -15,7 +15,7 @@ import { type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-h
 import { askAdmin } from '../support/users.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-// The examples of docs/oauth.md run unchanged, except for the names of host and provider.
+// Runs the examples from docs/oauth.md unchanged, except for the names of the host and the provider.
 const GUIDE = readFileSync(fileURLToPath(new URL('../../docs/oauth.md', import.meta.url)), 'utf8')
 
 let provider: OidcProvider
@@ -34,7 +34,7 @@ beforeAll(async () => {
   }
 })
 
-/** The only code block in that language that contains the text. */
+/** Finds the only code block in that language that contains the text. */
 function example(language: string, text: string): string {
   const found = [...GUIDE.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
     .filter(([, of, code]) => of === language && code?.includes(text))
@@ -47,7 +47,7 @@ function example(language: string, text: string): string {
     .replaceAll('the secret that the provider gave', CLIENT_SECRET)
 }
 
-/** The first column of the table in the section whose heading begins with `heading`. */
+/** The code spans in the first column of the table under this heading. */
 function firstColumn(heading: string): string[] {
   const section = GUIDE.slice(GUIDE.indexOf(`\n## ${heading}\n`)).split('\n## ')[1] ?? ''
   return [...section.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) =>
@@ -76,7 +76,7 @@ async function uploadFirst(): Promise<void> {
   await setSecret()
 }
 
-test('docs, a first example: the account that it names signs in, another account does not', async () => {
+test('docs, a first example: the account in the example can sign in, another account cannot', async () => {
   await uploadFirst()
   const anna = comeTo(host, 'crm')
   expect((await anna.signIn()).status).toBe(303)
@@ -109,7 +109,7 @@ async function askedWith(): Promise<Record<string, Record<string, unknown>>[]> {
   return lines.slice(-2).map(({ message }) => JSON.parse(message.slice('asked '.length)).q)
 }
 
-test('docs, what the authenticator gets: the documented fields at the first and at the next sign-in, and no credentials', async () => {
+test('docs, what the authenticator gets: it gets the documented fields at the first and later sign-ins, and no credentials', async () => {
   const { oauth, ...manifest } = firstManifest()
   const settings = /^\| other OpenID Connect providers \| `(.*)` \|$/m.exec(GUIDE)?.[1]
   await upload(
@@ -146,7 +146,7 @@ test('docs, what the authenticator gets: the documented fields at the first and 
   expect(tokens.filter((token) => [given, ...files].some((text) => text.includes(token)))).toEqual([])
 })
 
-test('docs, getOAuthConfig: it returns the provider of the tenant, none for an unknown tenant, an error without one', async () => {
+test('docs, getOAuthConfig: it returns the tenant’s provider, none for an unknown tenant, and an error without a tenant', async () => {
   const { oauth: _, ...manifest } = firstManifest()
   await upload(
     { ...manifest, authenticator: 'OAUTH_AUTHENTICATOR' },
@@ -187,14 +187,14 @@ test('docs, why an email alone is risky: an invited user is matched by email onc
   )
   await setSecret()
 
-  // Carl claims anna's address, which is unverified; bram was not invited.
+  // Carl has Anna's email address, but it is not verified. Bram was not invited.
   const refused = []
   for (const account of ['carl', 'bram']) refused.push((await comeTo(host, 'crm').signIn({ account })).status)
   expect(refused).toEqual([403, 403])
   const anna = comeTo(host, 'crm')
   expect((await anna.signIn()).status).toBe(303)
   expect((await anna.session()).json()).toMatchObject({ uid: 'u-1' })
-  // Another account gets the address and verifies it; anna has a new address.
+  // Another account takes over the email address and verifies it. Anna has a new address.
   const change = (name: string, claims: object) =>
     provider.accounts.splice(
       provider.accounts.findIndex((one) => one.name === name),
@@ -218,7 +218,7 @@ if (hasCommand('curl') && hasCommand('jq')) {
     return run('sh', ['-c', script], { cwd, env: { PATH: process.env.PATH ?? '', PASSWORD: password } })
   }
 
-  test('docs, curl: the commands set the secret, the settings of the operator and the key of Apple', async () => {
+  test('docs, curl: the commands set the secret, the operator’s settings and Apple’s key', async () => {
     await uploadFirst()
     await askAdmin(host, 'DELETE', 'solutions/crm/secrets/CRM_SECRET', undefined, 204)
     expect((await comeTo(host, 'crm').open()).status).toBe(503)
@@ -238,7 +238,7 @@ if (hasCommand('curl') && hasCommand('jq')) {
   console.warn('docs/oauth.md: its curl lines were not tried, since curl or jq is missing')
 }
 
-test('docs: exactly the existing providers, settings and problems are listed, with their status', () => {
+test('docs: the page lists all providers, settings and problems that exist, with their status, and no others', () => {
   expect(firstColumn('Providers')).toEqual(Object.keys(PROVIDERS))
   expect(firstColumn('Settings').sort()).toEqual([...OAUTH_SETTING_NAMES].sort())
   expect(firstColumn('When it goes wrong')).toEqual(Object.keys(OAUTH_PROBLEMS))

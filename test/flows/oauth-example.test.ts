@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => example?.stop())
 
-test('many-providers: users of two tenants sign in at their own provider, with tenant, permissions and language', async () => {
+test('many-providers: users of two tenants sign in with their own provider, and get their tenant, permissions and language', async () => {
   expect(await signInAs('north', 'anna')).toMatchObject({
     username: 'anna@north.example',
     uid: 'n-1',
@@ -29,7 +29,7 @@ test('many-providers: users of two tenants sign in at their own provider, with t
   })
 })
 
-test('many-providers: a known email from the provider of the other tenant, and an unknown email, are refused', async () => {
+test('many-providers: a known email from the other tenant’s provider, and an unknown email, are rejected', async () => {
   for (const [tenant, account] of [
     ['south', 'eve'],
     ['north', 'nils'],
@@ -40,13 +40,13 @@ test('many-providers: a known email from the provider of the other tenant, and a
   }
 })
 
-test('many-providers: a changed tenant in the URL does not change the tenant of the user', async () => {
+test('many-providers: changing the tenant in the URL does not change the user’s tenant', async () => {
   const { person } = await arrive('north', 'anna')
   await person.open(addressOf('south'))
   expect((await sessionOf(person, 'north')).tenant).toEqual(['north', -1])
 })
 
-test('many-providers: a missing, unknown or odd tenant shows a message, and the log has the reason', async () => {
+test('many-providers: a missing, unknown or malformed tenant shows a message, and the log contains the reason', async () => {
   const place = addressOf('north').replace(/\?.*/, '')
   const person = createPerson()
   const statuses: number[] = []

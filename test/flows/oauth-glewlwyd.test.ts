@@ -14,7 +14,7 @@ if (glewlwydPath === undefined) {
   test('Glewlwyd is not installed here', () => {
     expect(glewlwydPath).toBe(undefined)
   })
-} else describe('against Glewlwyd, a provider of another make', testFlows)
+} else describe('with Glewlwyd, an independent provider', testFlows)
 
 function testFlows(): void {
   let provider: Glewlwyd
@@ -44,13 +44,13 @@ function testFlows(): void {
     })
   }
 
-  test('an unverified email does not sign in', async () => {
+  test('a user with an unverified email cannot sign in', async () => {
     const bram = comeTo(host, NAME)
     expect((await signIn(bram, 'bram', '?flow=query')).status).toBe(403)
     expect((await bram.session()).status).toBe(401)
   })
 
-  test('a remembered sign-in is checked with a refresh token, each time with the next one', async () => {
+  test('a remembered login is checked with a refresh token, which is replaced each time', async () => {
     const anna = comeTo(host, NAME)
     await signIn(anna, 'anna', '?flow=query')
     for (let time = 0; time < 2; time++) {
@@ -60,7 +60,7 @@ function testFlows(): void {
     }
   })
 
-  test('signing out redirects to Glewlwyd, and back to the signed-out page', async () => {
+  test('signing out redirects to Glewlwyd and back to the signed-out page', async () => {
     const anna = comeTo(host, NAME)
     await signIn(anna, 'anna', '?flow=query')
     const page = await anna.logOut()
@@ -97,7 +97,7 @@ function testFlows(): void {
   }
 }
 
-/** The URL that a redirecting page links to. */
+/** The URL of the link on a redirecting page. */
 function endSessionIn({ text }: Page): string {
   return (/href="(http[^"]+)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
 }

@@ -16,7 +16,7 @@ import {
   whatCameOf,
 } from '../support/played-sign-ins.ts'
 
-/** One attack of each kind; test/host/oauth/hostile-*.test.ts plays all of them in memory. */
+/** One attack of each kind. test/host/oauth/hostile-*.test.ts runs all attacks in memory. */
 const ONE_OF_A_KIND = [
   'signature flipped',
   'algorithm none',
@@ -35,19 +35,19 @@ const ONE_OF_A_KIND = [
 const PLAYED = [...HOSTILE, ...HOSTILE_USER_INFO].filter(({ name }) => ONE_OF_A_KIND.includes(name))
 
 let played: PlayedHost
-/** The secrets of every sign-in in this file. */
+/** The secrets from every sign-in in this file. */
 const secrets: string[] = []
 
 beforeAll(async () => {
   played = await sharedPlayedHost()
 })
 
-test('each kind of attack is played', () => {
+test('every kind of attack is included', () => {
   expect(PLAYED.map(({ name }) => name).sort()).toEqual([...ONE_OF_A_KIND].sort())
 })
 
 describe.each(PLAYED)('$name', ({ name, flows, play, problem }) => {
-  test('is refused in each flow where it applies, with a page and a log line', async () => {
+  test('is rejected in each flow where it applies, with an error page and a log line', async () => {
     const ways = waysOf(flows)
     const all = await Promise.all(ways.map((way) => played.playSignIn(way, play)))
     secrets.push(...all.flatMap((one) => one.secrets))
@@ -64,13 +64,13 @@ async function expectSignedIn(one: Played): Promise<void> {
   expect(await whatCameOf(one, played)).toMatchObject({ session: 200, leaks: [], strays: [] })
 }
 
-test.each(ALL_WAYS)('an honest provider signs in: %s', async (way) => {
+test.each(ALL_WAYS)('a sign-in with an honest provider succeeds: %s', async (way) => {
   await expectSignedIn(await played.playSignIn(way, {}))
 })
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
 
-test('login_failed_url: the one in the manifest applies only to a sign-in that this browser started', async () => {
+test('login_failed_url: the URL in the manifest is used only if this browser started the sign-in', async () => {
   const { host, provider } = played
   const stage = provider.play({ claims: (claims) => ({ ...claims, nonce: 'another' }) })
   const oauth = { api: 'Custom', issuer: stage.issuer, clientId: 'one', apiSecret: CLIENT_SECRET }
@@ -92,7 +92,7 @@ test('login_failed_url: the one in the manifest applies only to a sign-in that t
 })
 
 test.each(HOSTILE_REFRESH.filter(({ name }) => ['refresh with another sub', 'refresh 500'].includes(name)))(
-  '$name: the remembered sign-in of the next visit gets the same result as in memory',
+  '$name: the remembered login at the next visit gets the same result as in memory',
   async ({ play, effect }) => {
     const stage = played.provider.play({ refresh: play })
     const { visitor } = await played.signIn('query', stage)
@@ -133,13 +133,13 @@ test.each(ALL_WAYS)('back-channel logout: %s', async (way) => {
   expect(stage.strays()).toEqual([])
 })
 
-test('back-channel logout: a missing token, and one of 100 kB, are refused', async () => {
+test('back-channel logout: a missing token, and a token of 100 kB, are rejected', async () => {
   const stage = played.provider.play()
   expect((await tell('query')).status).toBe(400)
   expect((await tell('query', stage.logoutToken(named({ padding: 'p'.repeat(75_000) })))).status).toBe(413)
 })
 
-test('after all attacks no code, token or secret is in a log or the audit, and no request was lost', async () => {
+test('after all attacks, no log or audit log contains a code, token or secret, and no request was lost', async () => {
   expect(secrets.length).toBeGreaterThan(100)
   const logs = await played.linesOf(played.solutionOf('query'))
   const audit = await played.audited()

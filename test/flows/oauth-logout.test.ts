@@ -20,12 +20,12 @@ beforeAll(async () => {
   })
 })
 
-/** The URL that a redirecting page links to. */
+/** The URL of the link on a redirecting page. */
 function linkIn(html: string): string {
   return (/href="(http[^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 }
 
-test('signing out redirects to the provider, which ends its session, and from there to the signed-out page', async () => {
+test('signing out redirects to the provider, which ends its session and redirects to the signed-out page', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn()
   const page = await anna.logOut()
@@ -38,12 +38,12 @@ test('signing out redirects to the provider, which ends its session, and from th
   const signedOut = await anna.person.open(back.url, { from: back.from })
   expect(signedOut.status).toBe(200)
   expect(textOf(signedOut.text)).toContain('You are signed out')
-  // The session at the provider has ended, so it asks for the password again.
+  // The session at the provider has ended, so the provider asks for the password again.
   expect((await anna.session()).status).toBe(401)
   expect((await anna.signIn()).status).toBe(303)
 })
 
-test('after a sign-out the link to sign in again returns to the page with its query, which the provider does not see', async () => {
+test('after a sign-out, the link to sign in again returns to the page with its query, which is not sent to the provider', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn({}, '?tenant=north')
   const page = await anna.logOut()
@@ -56,7 +56,7 @@ test('after a sign-out the link to sign in again returns to the page with its qu
   expect(signedOut.text).toContain('href="/solution/offline/index.html?tenant=north"')
 })
 
-test('signing out revokes the refresh token and forgets the remembered sign-in', async () => {
+test('signing out revokes the refresh token and removes the remembered login', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn()
   const count = () => provider.requests.filter(({ path }) => path.endsWith('/revocation')).length
@@ -67,7 +67,7 @@ test('signing out revokes the refresh token and forgets the remembered sign-in',
   expect((await anna.open()).status).toBe(302)
 })
 
-test('showURL of a script at logout is where the browser ends up, after the provider', async () => {
+test('if a script calls showURL at logout, the browser goes to the provider and then to that URL', async () => {
   const anna = comeTo(host, 'byebye')
   await anna.signIn()
   const { token } = await (await anna.openClient('?leave=1')).frame('sign-out')
@@ -80,7 +80,7 @@ test('showURL of a script at logout is where the browser ends up, after the prov
   expect([end.status, end.headers.location]).toEqual([303, 'https://example.org/goodbye'])
 })
 
-test('a forged state on the signed-out page redirects nowhere', async () => {
+test('a forged state on the signed-out page does not cause a redirect', async () => {
   const anna = comeTo(host, 'byebye')
   const text = Buffer.from(JSON.stringify({ target: 'https://evil.example/', provider: null, expiresAt: 9e15 }))
   for (const state of [`${text.toString('base64url')}.AAAA`, 'x', '.', 'https://evil.example/']) {
@@ -89,7 +89,7 @@ test('a forged state on the signed-out page redirects nowhere', async () => {
   }
 })
 
-test('a sign-out at the provider ends the sessions of all browsers of that user, and of nobody else', async () => {
+test('signing out at the provider ends that user’s sessions in all browsers, and no other user’s', async () => {
   const [one, two] = [comeTo(host, 'offline'), comeTo(host, 'byebye', createPerson())]
   const bram = comeTo(host, 'offline')
   await one.signIn()
@@ -100,7 +100,7 @@ test('a sign-out at the provider ends the sessions of all browsers of that user,
   await expect.poll(async () => [(await one.session()).status, (await two.session()).status]).toEqual([401, 401])
   expect((await bram.session()).status).toBe(200)
   expect(provider.backchannel.filter(({ fault }) => fault !== null)).toEqual([])
-  // The session's remembered login has ended too.
+  // The remembered login of the session was removed too.
   one.person.close()
   expect((await one.open()).status).toBe(302)
 })
@@ -117,7 +117,7 @@ test('users can sign out while the provider is down', async () => {
   }
 })
 
-test('signing out is a POST from our own page: one from another site is refused', async () => {
+test('signing out requires a POST from our own page; a POST from another site is rejected', async () => {
   const anna = comeTo(host, 'offline')
   await anna.signIn()
   const foreign = await anna.person.open(`${anna.base}/logout`, { method: 'POST', from: 'https://evil.example/' })
@@ -125,7 +125,7 @@ test('signing out is a POST from our own page: one from another site is refused'
   expect((await anna.session()).status).toBe(200)
 })
 
-/** A solution whose provider has no end-session endpoint, so that users stay signed in there. */
+/** A solution whose provider has no end-session endpoint, so users stay signed in at the provider. */
 async function addWithoutEndSession(name: string): Promise<void> {
   const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
   const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>
@@ -135,7 +135,7 @@ async function addWithoutEndSession(name: string): Promise<void> {
 
 const promptOf = (location: string) => new URL(location).searchParams.get('prompt')
 
-test('after a sign-out that the provider does not support, it is asked to prompt until someone signs in', async () => {
+test('if the provider does not support sign-out, the host asks it to prompt at the next sign-in', async () => {
   await addWithoutEndSession('lasting')
   const anna = comeTo(host, 'lasting')
   expect(promptOf((await anna.start()).location)).toBeNull()
@@ -147,7 +147,7 @@ test('after a sign-out that the provider does not support, it is asked to prompt
   expect((await anna.signIn()).status).toBe(303)
   anna.person.close()
   expect(promptOf((await anna.start()).location)).toBeNull()
-  // The same applies to a session that had already ended. Parameters from the settings are kept.
+  // The same applies if the session had already ended. Parameters from the settings are kept.
   await askAdmin(host, 'PUT', 'solutions/lasting/oauth', OFFLINE)
   const bram = comeTo(host, 'lasting')
   await bram.signIn({ account: 'bram' })
@@ -156,7 +156,7 @@ test('after a sign-out that the provider does not support, it is asked to prompt
   expect(promptOf((await bram.start()).location)).toBe('login consent')
 })
 
-test('after a sign-out at the provider no prompt is requested', async () => {
+test('after a sign-out at the provider, the host does not ask it to prompt', async () => {
   const anna = comeTo(host, 'byebye')
   await anna.signIn()
   expect(linkIn((await anna.logOut()).text)).toContain(provider.issuer)

@@ -6,7 +6,7 @@ import { OFFLINE, type SharedOAuthHost, sharedOAuthHost } from '../support/share
 let provider: OidcProvider
 let host: SharedOAuthHost['host']
 
-/** Sets tenant and language at the first sign-in only. */
+/** An authenticator that sets the tenant and the language only at the first sign-in. */
 const TENANTS = `function onSolutionOpen(arg, q) {
   const { email, uid, tenant } = q.last_login
   security.login(email, 'u-1', ['Users'])
@@ -38,7 +38,7 @@ function refreshes() {
   return provider.requests.filter(({ body }) => body?.grant_type === 'refresh_token')
 }
 
-test('without a refresh token no browser is remembered', async () => {
+test('without a refresh token, the browser is not remembered', async () => {
   const anna = comeTo(host, 'flows')
   await anna.signIn()
   expect(anna.cookie('remember')).toBeUndefined()
@@ -66,7 +66,7 @@ test('a remembered user is signed in with the refresh token, and the authenticat
   })
 })
 
-test('a return through another URL keeps tenant, language and custom fields of the sign-in', async () => {
+test('returning with another URL keeps the tenant, language and custom fields from the sign-in', async () => {
   const anna = comeTo(host, 'tenants')
   expect((await anna.signIn({}, '?tenant=south&custom_desk=7')).status).toBe(303)
   anna.person.close()
@@ -74,7 +74,7 @@ test('a return through another URL keeps tenant, language and custom fields of t
   expect((await anna.session()).json()).toMatchObject({ tenant: ['south', 7], locale: 'nl-BE' })
 })
 
-test('refreshTokenEndpoint and revokeTokenEndpoint: tokens are exchanged and revoked there, and neither is sent as a parameter', async () => {
+test('refreshTokenEndpoint and revokeTokenEndpoint: tokens are exchanged and revoked there, and neither URL is sent as a parameter', async () => {
   const from = provider.requests.length
   const anna = await closedBrowser('elsewhere')
   expect((await anna.open()).status).toBe(200)
@@ -86,7 +86,7 @@ test('refreshTokenEndpoint and revokeTokenEndpoint: tokens are exchanged and rev
   expect(sent.filter((name) => /endpoint/i.test(name))).toEqual([])
 })
 
-test('each refresh token works once: the next return uses the next one', async () => {
+test('each refresh token is used once: the next visit uses the next token', async () => {
   const anna = await closedBrowser()
   const from = refreshes().length
   for (const _ of [1, 2, 3]) {
@@ -99,7 +99,7 @@ test('each refresh token works once: the next return uses the next one', async (
   expect(new Set(used).size).toBe(3)
 })
 
-test('a user whom the authenticator no longer accepts must sign in at the provider', async () => {
+test('a user whom the authenticator no longer accepts must sign in with the provider again', async () => {
   const anna = await closedBrowser()
   const place = provider.accounts.findIndex(({ name }) => name === 'anna')
   const account = provider.accounts[place] as (typeof ACCOUNTS)[number]
@@ -113,7 +113,7 @@ test('a user whom the authenticator no longer accepts must sign in at the provid
   }
 })
 
-test('while the provider is down the page says so, and the remembered sign-in is kept', async () => {
+test('while the provider is down, the page says so, and the remembered login is kept', async () => {
   const anna = await closedBrowser()
   const cookie = anna.cookie('remember')
   await provider.down()
@@ -124,7 +124,7 @@ test('while the provider is down the page says so, and the remembered sign-in is
   expect(textOf((await anna.open()).text)).toContain('Signed in as anna@example.org')
 })
 
-test('a refresh token that the provider revoked ends the remembered sign-in', async () => {
+test('a refresh token that the provider has revoked ends the remembered login', async () => {
   const anna = await closedBrowser()
   await provider.sessionsEnd('sub-of-anna')
   const answer = await anna.open()
@@ -132,7 +132,7 @@ test('a refresh token that the provider revoked ends the remembered sign-in', as
   expect(anna.cookie('remember')).toBeUndefined()
 })
 
-test('no token, code or secret is in the log of the platform or of the solution', async () => {
+test('no token, code or secret is in the platform’s log or the solution’s log', async () => {
   const anna = await closedBrowser()
   await anna.open()
   const secrets = provider.requests.flatMap(({ body = {}, query }) =>

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await addDefaultSolution(host, 'plain')
 })
 
-test('a HEAD request to the return URL uses nothing up', async () => {
+test('a HEAD request to the redirect URL does not use up the sign-in', async () => {
   const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -26,7 +26,7 @@ test('a HEAD request to the return URL uses nothing up', async () => {
   expect((await deliver(anna.person, back)).status).toBe(303)
 })
 
-test('during maintenance a return waits: afterwards the same URL signs in', async () => {
+test('during maintenance the OAuth callback gets 503; afterwards the same URL signs the user in', async () => {
   const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -51,7 +51,7 @@ test('a user who declines is sent to login_failed_url, with the error and the re
   })
 })
 
-test('a login_failed_url that would start the sign-in again is not followed', async () => {
+test('the host does not redirect to a login_failed_url that would start the sign-in again', async () => {
   await askAdmin(host, 'PUT', 'solutions/sorry/oauth', { login_failed_url: '/solution/sorry/index.html?x' })
   const back = await comeTo(host, 'sorry').signIn({ cancel: true })
   await askAdmin(host, 'DELETE', 'solutions/sorry/oauth', undefined, 204)
@@ -59,19 +59,19 @@ test('a login_failed_url that would start the sign-in again is not followed', as
   expect(textOf(back.text)).toContain('Try again')
 })
 
-test('a return without a started sign-in is not redirected to login_failed_url', async () => {
+test('an OAuth callback without a started sign-in is not redirected to login_failed_url', async () => {
   const anna = comeTo(host, 'sorry')
   const answer = await anna.person.open(`${anna.base}/app_oauth/index.html?state=x&error=access_denied`)
   expect([answer.status, answer.headers.location]).toEqual([400, undefined])
 })
 
-test('signing out after a fragment sign-in sends the ID token as a hint to the provider', async () => {
+test('signing out after a sign-in with response mode fragment sends the ID token as a hint to the provider', async () => {
   const anna = comeTo(host, 'flows')
   await anna.signIn({}, '?flow=id-token')
   expect((await anna.logOut()).text).toContain('id_token_hint=')
 })
 
-test('a solution with a login page has no return URL', async () => {
+test('a solution with a login page has no redirect URL', async () => {
   const visitor = comeTo(host, 'plain')
   for (const path of ['app_oauth/index.html', 'app_oauth/index.html?state=x&code=y']) {
     expect((await visitor.person.open(`${visitor.base}/${path}`)).status).toBe(404)
@@ -80,7 +80,7 @@ test('a solution with a login page has no return URL', async () => {
   expect((await visitor.person.open(`${visitor.base}/backchannel-logout`, logout)).status).toBe(404)
 })
 
-test('a solution whose users sign in at a provider has no login form', async () => {
+test('a solution whose users sign in with a provider has no login form', async () => {
   const visitor = comeTo(host, 'offline')
   const answer = await visitor.person.open(`${visitor.base}/index.html`, {
     method: 'POST',

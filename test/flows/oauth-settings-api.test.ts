@@ -45,7 +45,7 @@ async function bearerWith(scopes: readonly string[]): Promise<string> {
   return `Bearer ${(made.json() as { token: string }).token}`
 }
 
-test('oauth settings: they are returned as set; after DELETE they are gone, and a second DELETE is 404', async () => {
+test('oauth settings: GET returns them as set; after DELETE they no longer exist, and a second DELETE returns 404', async () => {
   const path = '/solutions/set-crm/oauth'
   const settings = { clientId: 'of the operator', tenant: 'common', api: 'Microsoft', prompt: 'login', max_age: 60 }
   expect((await send('GET', path)).json()).toMatchObject({ settings: null })
@@ -58,7 +58,7 @@ test('oauth settings: they are returned as set; after DELETE they are gone, and 
   expect((await send('GET', path)).json()).toMatchObject({ settings: null })
 })
 
-test('oauth settings: the response warns of settings that would prevent sign-ins', async () => {
+test('oauth settings: the response contains warnings about settings that would prevent sign-ins', async () => {
   const warnings = async (name: string, settings: object) => {
     const answer = await send('PUT', `/solutions/${name}/oauth`, settings)
     expect(answer.status).toBe(200)
@@ -92,7 +92,7 @@ test('oauth settings: the response warns of settings that would prevent sign-ins
   expect(await warnings('set-crm', {})).toEqual([])
 })
 
-test('oauth settings: for a solution without any, GET reports that nobody can sign in', async () => {
+test('oauth settings: for a solution without settings, GET reports that nobody can sign in', async () => {
   await send('DELETE', '/solutions/set-bare/oauth')
   expect((await send('GET', '/solutions/set-bare/oauth')).json()).toEqual({
     settings: null,
@@ -104,7 +104,7 @@ test.each([
   ['a secret itself', { apiSecret: 'hunter2' }],
   ['a placeholder within a secret', { apiSecret: 'hunter2 %%IDP%%' }],
   ['a placeholder elsewhere', { prompt: '%%IDP%%' }],
-  ['a parameter of the platform', { redirect_uri: 'https://evil.example/hunter2' }],
+  ['a parameter that the platform sets', { redirect_uri: 'https://evil.example/hunter2' }],
   ['an unknown provider', { api: 'Gogle' }],
   ['a URL with another scheme', { issuer: 'javascript:alert(1)' }],
   ['a line break', { prompt: 'hunter2\r\n' }],
@@ -112,13 +112,13 @@ test.each([
   ['null', { prompt: null }],
   ['61 settings', Object.fromEntries(Array.from({ length: 61 }, (_, n) => [`a${n}`, 1]))],
   ['a list', []],
-])('oauth settings: %s is refused, without showing the value', async (_what, settings) => {
+])('oauth settings: %s is rejected, and the error does not show the value', async (_what, settings) => {
   const answer = await send('PUT', '/solutions/set-crm/oauth', settings)
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(answer.text).not.toContain('hunter2')
 })
 
-test('oauth settings: only the admin account can set them; a token can read those of its solution', async () => {
+test('oauth settings: only the admin account can set them; a token can read its solution’s settings', async () => {
   const bearer = await bearerWith(['solutions:set-crm:write'])
   expect(codeOf(await send('PUT', '/solutions/set-crm/oauth', {}, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
   expect(codeOf(await send('DELETE', '/solutions/set-crm/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
@@ -126,7 +126,7 @@ test('oauth settings: only the admin account can set them; a token can read thos
   expect(codeOf(await send('GET', '/solutions/set-bare/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
 })
 
-test('oauth settings: an unknown solution is 404, another method 405', async () => {
+test('oauth settings: an unknown solution returns 404, another method 405', async () => {
   for (const method of ['GET', 'PUT', 'DELETE']) {
     const body = method === 'PUT' ? {} : undefined
     expect(codeOf(await send(method, '/solutions/nobody/oauth', body))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
@@ -134,7 +134,7 @@ test('oauth settings: an unknown solution is 404, another method 405', async () 
   expect((await send('POST', '/solutions/set-crm/oauth', {})).status).toBe(405)
 })
 
-test('oauth settings: changes and refusals are audited, without the settings', async () => {
+test('oauth settings: changes and rejections are recorded in the audit log, without the settings', async () => {
   await send('PUT', '/solutions/set-crm/oauth', { clientId: 'seen-nowhere' })
   await send('PUT', '/solutions/set-crm/oauth', { apiSecret: 'seen-nowhere' })
   const audit = await send('GET', '/audit?solution=set-crm&action=solution-oauth&limit=2')
@@ -146,7 +146,7 @@ test('oauth settings: changes and refusals are audited, without the settings', a
   expect(host.logged()).not.toContain('seen-nowhere')
 })
 
-test('oauth settings: OpenAPI describes them', async () => {
+test('oauth settings: are described in OpenAPI', async () => {
   const { paths, components } = (await send('GET', '/openapi.json')).json() as {
     paths: Record<string, object>
     components: { schemas: Record<string, { properties: object }> }
@@ -155,7 +155,7 @@ test('oauth settings: OpenAPI describes them', async () => {
   expect(Object.keys(components.schemas.OAuthSettingsForm?.properties ?? {})).toContain('token_endpoint_auth_method')
 })
 
-// What an upload reports about them
+// What an upload reports about OAuth settings
 
 test('upload: OAUTH without settings, and a secret in the manifest, cause warnings', async () => {
   const codes = async (name: string, manifest: object) =>
@@ -174,7 +174,7 @@ test.each([
   [{ hint: '%%IDP%%' }],
   [{ state: 'x' }],
   [{ hint: 'a\r\nb' }],
-])('upload: oauth in the manifest with %j is refused', async (change) => {
+])('upload: oauth in a manifest with %j is rejected', async (change) => {
   const oauth = { api: 'Google', clientId: 'x', ...change }
   const { status, body } = await upload('refused', { authenticator: 'OAUTH', oauth })
   expect(status).toBe(422)
@@ -183,7 +183,7 @@ test.each([
   ])
 })
 
-test('upload: getOAuthConfig can be in the authenticator or in the scripts of main, not in another module', async () => {
+test('upload: getOAuthConfig can be in the authenticator or in main’s scripts, but not in another module', async () => {
   const manifest = { authenticator: 'OAUTH_AUTHENTICATOR', modules: ['auth', 'base'] }
   const base = moduleFile('base')
   const configure = 'function getOAuthConfig() { return null }'
@@ -191,7 +191,7 @@ test('upload: getOAuthConfig can be in the authenticator or in the scripts of ma
   expect(await statusWith({ 'modules/auth/scopes/own.js': configure })).toBe(201)
   expect(await statusWith({ 'globals.js': configure })).toBe(201)
   expect(await statusWith({ 'modules/base/globals.js': configure })).toBe(422)
-  // The upload runs main without the other modules only if main provides the settings.
+  // The upload check runs main without the other modules, but only if main provides the settings.
   const needsBase = { 'modules/base/globals.js': 'var shared = 1', 'globals.js': 'shared++' }
   expect(await statusWith({ ...needsBase, 'modules/auth/scopes/own.js': configure })).toBe(201)
   expect(await statusWith({ ...needsBase, 'scopes/own.js': configure })).toBe(422)

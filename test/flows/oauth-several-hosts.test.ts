@@ -8,7 +8,7 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
 
-describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins at a provider', () => {
+describe.skipIf(postgresPath === undefined)('two hosts with one database, and sign-ins with a provider', () => {
   let server: TestServer
   let provider: OidcProvider
   let group: HostGroup & OAuthHost
@@ -38,18 +38,18 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
 
   const tokenRequests = () => provider.requests.filter(({ path }) => path.endsWith('/token')).length
 
-  test('a sign-in that one host started can be completed on the other', async () => {
+  test('a sign-in started on one host can be completed on the other', async () => {
     for (let n = 0; n < 4; n++) {
       const anna = comeTo(group, 'crm')
-      // The balancer alternates between the hosts. One more request every second time swaps the host that starts a
-      // sign-in and the one that finishes it.
+      // The load balancer alternates between the hosts. An extra request every second time swaps the host that starts a
+      // sign-in with the host that finishes it.
       if (n % 2 === 1) await anna.session()
       expect((await anna.signIn({}, `?n=${n}`)).headers.location).toBe(`/solution/crm/index.html?n=${n}`)
       expect((await anna.session()).status).toBe(200)
     }
   })
 
-  test('ten simultaneous returns on both hosts are one sign-in and one request to the provider', async () => {
+  test('ten simultaneous OAuth callbacks on both hosts cause one sign-in and one request to the provider', async () => {
     const anna = comeTo(group, 'crm')
     const { location } = await anna.start()
     const back = await signInAtProvider(anna.person, location, { account: 'anna' })
@@ -59,7 +59,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
     expect(tokenRequests()).toBe(asked + 1)
   })
 
-  test('either host signs a remembered user in, each with the newest refresh token', async () => {
+  test('either host can sign in a remembered user, with the newest refresh token', async () => {
     const anna = comeTo(group, 'crm')
     await anna.signIn()
     for (let n = 0; n < 4; n++) {
@@ -72,7 +72,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
   test('a sign-out at the provider ends the session on both hosts', async () => {
     const anna = comeTo(group, 'crm')
     await anna.signIn()
-    // These requests reach both hosts, so both have loaded the session afterwards.
+    // These requests reach both hosts, so both have the session in their cache.
     for (let n = 0; n < 4; n++) expect((await anna.session()).status).toBe(200)
     await provider.sessionsEnd('sub-of-anna')
     await expect

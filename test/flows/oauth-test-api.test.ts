@@ -24,13 +24,13 @@ async function stepsOf(body?: object): Promise<Record<string, string>> {
 
 const SOUND = { settings: 'ok', discovery: 'ok', endpoints: 'ok', keys: 'ok', secret: 'skipped', clock: 'ok' }
 
-test('oauth test: settings in the body are tried with the provider, and not stored', async () => {
+test('oauth test: the settings in the body are tested with the provider, and not stored', async () => {
   const { issuer } = provider.play()
   expect(await stepsOf({ api: 'Custom', clientId: 'one', issuer })).toEqual(SOUND)
   expect(await get('/solutions/tested/oauth')).toMatchObject({ settings: null })
 })
 
-test('oauth test: without a body the stored settings are tried', async () => {
+test('oauth test: without a body the stored settings are tested', async () => {
   const { issuer } = provider.play()
   expect(await stepsOf()).toMatchObject({ settings: 'failed', discovery: 'skipped' })
   await send('PUT', '/solutions/tested/oauth', { api: 'Custom', clientId: 'one', issuer })
@@ -38,13 +38,13 @@ test('oauth test: without a body the stored settings are tried', async () => {
   await send('DELETE', '/solutions/tested/oauth')
 })
 
-test('oauth test: a failing key set and a missing secret are reported', async () => {
+test('oauth test: a key set that cannot be loaded and a missing secret are reported', async () => {
   const { issuer } = provider.play({ keySet: failure })
   const steps = await stepsOf({ api: 'Custom', clientId: 'one', apiSecret: '%%IDP%%', issuer })
   expect(steps).toEqual({ ...SOUND, keys: 'failed', secret: 'failed' })
 })
 
-test('oauth test: a host in a private network that the operator did not list is not contacted', async () => {
+test('oauth test: no request is sent to a host in a private network that the operator has not allowed', async () => {
   const body = { api: 'Custom', clientId: 'one', issuer: 'https://127.0.0.1:1' }
   const answer = await send('POST', '/solutions/tested/oauth/test', body)
   const { steps } = answer.json() as { steps: { step: string; result: string; message: string }[] }
@@ -54,12 +54,12 @@ test('oauth test: a host in a private network that the operator did not list is 
   })
 })
 
-test('oauth test: settings that PUT would refuse are refused', async () => {
+test('oauth test: settings that PUT would reject are rejected', async () => {
   const answer = await send('POST', '/solutions/tested/oauth/test', { api: 'Custom', apiSecret: 'in the clear' })
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-test('oauth: the redirect URL to register has the address of the pages, on the admin port too', async () => {
+test('oauth: the redirect URL to register contains the main port’s address, even when requested on the admin port', async () => {
   const redirectAddress = `${host.url}/solution/tested/app_oauth/index.html`
   expect(await get('/solutions/tested/oauth/redirect-address')).toEqual({ redirectAddress })
   const onAdminPort = await fetch(`${host.adminUrl}/admin/api/solutions/tested/oauth/redirect-address`, {
@@ -68,7 +68,7 @@ test('oauth: the redirect URL to register has the address of the pages, on the a
   expect(await onAdminPort.json()).toEqual({ redirectAddress })
 })
 
-test('oauth: the providers are listed with the settings that they need', async () => {
+test('oauth: the API lists the providers with the settings that they need', async () => {
   expect((await items('/oauth-providers')).map(({ api }) => api)).toEqual([
     'Google',
     'Microsoft',

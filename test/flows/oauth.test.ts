@@ -14,7 +14,7 @@ beforeAll(async () => {
 describe.each(Object.keys(FLOWS))('the flow %s', (flow) => {
   const query = `?flow=${flow}&tenant=north&argument=a%20b`
 
-  test('signs in, shows the requested page with its query, and leaves no cookie of the sign-in', async () => {
+  test('signs the user in, shows the requested page with its query, and removes the sign-in cookie', async () => {
     const anna = comeTo(host, NAME)
     const back = await anna.signIn({}, query)
     expect([back.status, back.headers.location]).toEqual([303, `/solution/${NAME}/index.html${query}`])
@@ -29,7 +29,7 @@ describe.each(Object.keys(FLOWS))('the flow %s', (flow) => {
     })
   })
 
-  test('a user whom the authenticator does not sign in gets a page that says so', async () => {
+  test('a user whom the authenticator rejects gets a page that says so', async () => {
     const carl = comeTo(host, NAME)
     const back = await carl.signIn({ account: 'carl' }, query)
     expect(back.status).toBe(403)
@@ -37,7 +37,7 @@ describe.each(Object.keys(FLOWS))('the flow %s', (flow) => {
     expect((await carl.session()).status).toBe(401)
   })
 
-  test('a user who declines gets a page with a link to continue', async () => {
+  test('a user who declines at the provider gets a page with a link to try again', async () => {
     const anna = comeTo(host, NAME)
     const back = await anna.signIn({ cancel: true }, query)
     expect(back.status).toBe(403)

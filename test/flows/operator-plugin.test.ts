@@ -19,7 +19,7 @@ function addPlugin(folder: string, host: string, guest = 'export default functio
   writeFileSync(join(home, 'plugins', folder, 'guest.ts'), guest)
 }
 
-/** The setup steps of docs/plugins.md. */
+/** The setup steps from docs/plugins.md. */
 const HOST = `
 const written: string[] = []
 export default (api: any) => ({
@@ -50,7 +50,7 @@ const SCRIPT = `async function onSolutionOpen(arg, q) {
   }
 }`
 
-test('a plugin from a folder outside the source tree provides scripts with a global with commands and requests', async () => {
+test('a plugin from a folder outside the source tree adds a global with commands and requests for scripts', async () => {
   addPlugin('directory', HOST, GUEST)
   const host = await startTestHost({}, { home })
   const bundle = await bundleOf(
@@ -89,7 +89,7 @@ test.each([
     "export default () => ({ name: 'x', guest: new URL('./none.ts', import.meta.url), commands: {} })",
     'is missing',
   ],
-])('a plugin with %s prevents the start with a sentence that names its folder', async (_case, source, reason) => {
+])('a plugin with %s prevents startup, and the error contains its folder', async (_case, source, reason) => {
   addPlugin('wrong', source)
   const started = startTestHost({}, { home })
   await expect(started).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
@@ -100,7 +100,7 @@ test.each([
 test.each([
   ['cannot be compiled', 'export default function guest() { return {'],
   ['fails while it builds its global', "export default function guest() { throw new Error('guest is broken') }"],
-])('a guest part that %s prevents the start', async (_case, guest) => {
+])('a guest part that %s prevents startup', async (_case, guest) => {
   addPlugin(
     'wrong',
     "export default () => ({ name: 'x', guest: new URL('./guest.ts', import.meta.url), commands: {} })",
@@ -112,7 +112,7 @@ test.each([
 test.each([
   ['while it builds its global', "throw new Error('broken in clients')"],
   ['when it receives its settings', "api.onLoad(() => { throw new Error('broken in clients') })"],
-])('a guest part that fails only in clients, %s, prevents the start', async (_case, statement) => {
+])('a guest part that fails only in clients, %s, prevents startup', async (_case, statement) => {
   const plugin = (more: string) =>
     `export default () => ({ name: 'x', guest: new URL('./guest.ts', import.meta.url), commands: {}${more} })`
   const guest = `export default function guest(api: any) { if (api.isClient) { ${statement} } return {} }`
@@ -125,7 +125,7 @@ test.each([
 })
 
 test('a failed start leaves no sandbox process and no open database behind', async () => {
-  // Child processes of the hosts that this worker's test files share.
+  // Child processes of the shared hosts in this test worker.
   const others = childProcesses()
   addPlugin(
     'wrong',
@@ -144,7 +144,7 @@ function childProcesses(): string[] {
   )
 }
 
-/** An empty array if the descriptor was closed since it was listed. */
+/** Returns an empty array if the descriptor was closed after it was listed. */
 function linkOf(path: string): string[] {
   try {
     return [readlinkSync(path)]

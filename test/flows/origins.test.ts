@@ -24,7 +24,7 @@ const HTML = { accept: 'text/html' }
 const from = (host: TestHost, name: string, path: string, options: Parameters<typeof ask>[1] = {}) =>
   ask(`${host.url}${path}`, { ...options, headers: { host: name, ...HTML, ...options.headers } })
 
-test('SOLUTION_ORIGIN: the host of a solution serves only that solution', async () => {
+test('SOLUTION_ORIGIN: a solution’s host name serves only that solution', async () => {
   const hello = 'hello.apps.example.org'
   expect((await from(own, hello, '/solution/hello/index.html')).status).toBe(200)
   for (const path of [
@@ -40,7 +40,7 @@ test('SOLUTION_ORIGIN: the host of a solution serves only that solution', async 
   expect([start.status, start.headers.location]).toEqual([302, '/solution/hello/index.html'])
 })
 
-test('no other spelling of a path reaches a solution on the host of the platform, and odd names are 404', async () => {
+test('no alternative spelling of a path reaches a solution on the platform’s host name, and unusual names return 404', async () => {
   for (const path of ['/Solution/hello/index.html', '/SOLUTION/hello/session', '/solution/Hello/index.html']) {
     expect([path, (await from(own, '127.0.0.1', path)).status]).toEqual([path, 404])
     expect([path, (await from(own, 'hello.apps.example.org', path)).status]).toEqual([path, 404])
@@ -57,7 +57,7 @@ test('no other spelling of a path reaches a solution on the host of the platform
   }
 })
 
-test('SOLUTION_ORIGIN: an unknown host name, or one that is not a valid solution name, is 421', async () => {
+test('SOLUTION_ORIGIN: an unknown host name, or one that is not a valid solution name, gets 421', async () => {
   for (const name of [
     'evil.example',
     'nobody.apps.example.org',
@@ -68,7 +68,7 @@ test('SOLUTION_ORIGIN: an unknown host name, or one that is not a valid solution
   }
 })
 
-test('SOLUTION_ORIGIN: the hosts of the platform list solutions and redirect GET to their own host, with the query', async () => {
+test('SOLUTION_ORIGIN: the platform’s host names list solutions and redirect GET requests to a solution’s own host name, with the query', async () => {
   const list = await from(own, 'platform.example.org', '/')
   expect(list.text).toContain('href="https://hello.apps.example.org/solution/hello/index.html"')
   const sent = await from(own, '127.0.0.1', '/solution/hello/index.html?a=%20b')
@@ -82,14 +82,14 @@ test('SOLUTION_ORIGIN: the hosts of the platform list solutions and redirect GET
   expect(admin.status).toBe(200)
 })
 
-test('SOLUTION_ORIGIN with https: cookies are limited to the host', async () => {
+test('SOLUTION_ORIGIN with https: cookies are limited to the host name', async () => {
   const answer = await from(own, 'tenant-login.apps.example.org', '/solution/tenant-login/index.html')
   expect(answer.headers['set-cookie']?.[0]).toMatch(
     /^__Host-login-tenant-login=[\w-]+; path=\/; samesite=lax; secure; httponly$/i,
   )
 })
 
-test('SOLUTION_ORIGIN: a form from the origin of another solution is refused', async () => {
+test('SOLUTION_ORIGIN: a form from another solution’s origin is rejected', async () => {
   const base = { host: 'tenant-login.apps.example.org' }
   const visitor = createVisitor(own.url, base)
   await visitor.get('/solution/tenant-login/index.html')
@@ -100,19 +100,19 @@ test('SOLUTION_ORIGIN: a form from the origin of another solution is refused', a
   expect((await visitor.post('/solution/tenant-login/index.html', fields, right)).status).toBe(303)
 })
 
-test('without SOLUTION_ORIGIN: loopback, ALLOWED_HOSTS and addresses of this machine are answered, others are 421', async () => {
+test('without SOLUTION_ORIGIN: loopback, ALLOWED_HOSTS and this machine’s addresses are allowed; other host names get 421', async () => {
   for (const name of ['localhost', '127.0.0.1:9999', '[::1]', 'apps.example.org']) {
     expect([name, (await from(shared, name, '/')).status]).toEqual([name, 200])
   }
   expect((await from(shared, 'evil.example', '/')).status).toBe(421)
 })
 
-test('probes answer under any host name', async () => {
+test('health probes work with any host name', async () => {
   expect((await from(shared, 'evil.example', '/health/live')).json()).toEqual({ status: 'ok' })
   expect((await from(own, 'hello.apps.example.org', '/health/ready')).status).toBe(200)
 })
 
-test('the admin page answers only on its own port and only to loopback, ADMIN_HOST and ALLOWED_HOSTS', async () => {
+test('the admin page is available only on its own port, and only at loopback, ADMIN_HOST and ALLOWED_HOSTS', async () => {
   const page = await (await signInToAdmin(shared)).get('/admin/')
   expect(page.status).toBe(200)
   expect(page.text).toContain('tenant-login')
@@ -148,7 +148,7 @@ test.each([
   if (!path.includes('mark.svg')) expect(headers['cache-control']).toBe('no-store')
 })
 
-test('the policy of the login page is that of the contract', async () => {
+test('the login page has the documented Content-Security-Policy', async () => {
   const { headers, text } = await ask(`${shared.url}/solution/tenant-login/index.html`)
   const nonce = /'nonce-([^']+)'/.exec(String(headers['content-security-policy']))?.[1] ?? 'missing'
   expect(headers['content-security-policy']).toBe(
@@ -161,7 +161,7 @@ test('the policy of the login page is that of the contract', async () => {
   expect(again.headers['content-security-policy']).not.toContain(nonce)
 })
 
-test('HTML is only for navigations: fetched or framed it is 403 with problem+json', async () => {
+test('HTML is only served for navigations: a fetched or framed page gets 403 with problem+json', async () => {
   for (const path of ['/', '/solution/hello/index.html', '/solution/tenant-login/index.html']) {
     for (const destination of ['iframe', 'empty', 'object', 'script']) {
       const answer = await ask(`${shared.url}${path}`, { headers: { ...HTML, 'sec-fetch-dest': destination } })
@@ -175,7 +175,7 @@ test('HTML is only for navigations: fetched or framed it is 403 with problem+jso
   expect(missing.headers['content-type']).toBe('application/problem+json')
 })
 
-test('media: they have ETag and type, and a sandbox for types that a browser would run', async () => {
+test('media: responses have an ETag and a type, and a sandbox policy for types that a browser would execute', async () => {
   const url = `${shared.url}/solution/tenant-login/media/mark.svg`
   const first = await ask(url)
   expect([first.status, first.headers['content-type'], first.headers['content-security-policy']]).toEqual([
@@ -190,7 +190,7 @@ test('media: they have ETag and type, and a sandbox for types that a browser wou
   }
 })
 
-test('addresses: 308 to index.html with the query, 404 for an unknown solution in the language of the user, 405, 413, 415', async () => {
+test('addresses: 308 to index.html with the query, 404 for an unknown solution in the user’s language, 405, 413, 415', async () => {
   const short = await ask(`${shared.url}/solution/hello?a=1&b`)
   expect([short.status, short.headers.location]).toEqual([308, '/solution/hello/index.html?a=1&b'])
   expect((await ask(`${shared.url}/solution/hello/`)).headers.location).toBe('/solution/hello/index.html')
@@ -220,7 +220,7 @@ test('addresses: 308 to index.html with the query, 404 for an unknown solution i
   ).toBe(405)
 })
 
-test('wrong methods on read-only paths are 405, and invalid HTTP gets the standard headers', async () => {
+test('unsupported methods on read-only paths get 405, and the response to invalid HTTP has the standard headers', async () => {
   for (const path of ['/', '/health/live']) {
     const answer = await ask(`${shared.url}${path}`, { method: 'PUT' })
     expect([path, answer.status, answer.headers.allow]).toEqual([path, 405, 'HEAD, GET'])
@@ -233,7 +233,7 @@ test('wrong methods on read-only paths are 405, and invalid HTTP gets the standa
   expect(text).toContain('Cross-Origin-Opener-Policy: noopener-allow-popups')
 })
 
-test('PLATFORM_CLOUD without a control center is a 503 page that says so', async () => {
+test('PLATFORM_CLOUD without a control center shows a 503 page that says so', async () => {
   const { bundleOf } = await import('../support/zip.ts')
   await shared.upload('later', await bundleOf({ name: 'later', authenticator: 'PLATFORM_CLOUD' }))
   const answer = await ask(`${shared.url}/solution/later/index.html`, { headers: HTML })
@@ -241,7 +241,7 @@ test('PLATFORM_CLOUD without a control center is a 503 page that says so', async
   expect(answer.text).toContain('You can’t sign in here yet')
 })
 
-test('START_PAGE=none: / is an unknown address, and names no solution', async () => {
+test('START_PAGE=none: / returns 404, and shows no solution names', async () => {
   const host = await startTestHost({ START_PAGE: 'none' })
   await host.upload('hello', await packFolder(exampleFolder('hello')))
   const answer = await ask(`${host.url}/`, { headers: HTML })
@@ -252,7 +252,7 @@ test('START_PAGE=none: / is an unknown address, and names no solution', async ()
   await host.stop()
 })
 
-test('the list of solutions links to the admin pages only for a browser on the host’s own machine', async () => {
+test('the list of solutions links to the admin pages only in a browser on the same machine as the host', async () => {
   const proxied = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-host': 'apps.example.org' }
   const host = await startTestHost({ TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'http://apps.example.org' })
   const list = async (headers: Record<string, string>) =>

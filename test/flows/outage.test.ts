@@ -7,7 +7,7 @@ import { seededRandom } from '../support/random.ts'
 import { scaled, testAtFullScale } from '../support/scale.ts'
 
 const SEED = 47
-/** How often the host is killed. */
+/** How many times the host is killed. */
 const KILLS = scaled(1, 3)
 const SIZE = { beforeKill: scaled(15, 40), away: scaled(500, 2000) }
 
@@ -17,7 +17,7 @@ describe('kill -9 of the host under load, with the embedded database', () => {
     kills = await killHosts(KILLS, seededRandom(SEED), SIZE)
   })
 
-  test('confirmed data exists after the next start', () => {
+  test('confirmed data still exists after a restart', () => {
     expect(kills.sessions).toBeGreaterThan(scaled(6, 60))
     expect(kills.users).toBeGreaterThan(scaled(2, 20))
     expect(kills.lost).toEqual([])
@@ -42,7 +42,7 @@ describe.each([
     }, SERVER_START + 60_000)
     afterAll(() => server?.stop())
 
-    test('the login form says in the language of the user that signing in is not possible now, and when to retry', () => {
+    test('the login form says in the user’s language that signing in is not possible now, and when to retry', () => {
       expect(new Set(kills.formStatuses)).toEqual(new Set([503]))
       expect(kills.poorAnswers).toEqual([])
       expect(kills.formTime).toBeLessThan(6000)
@@ -57,7 +57,7 @@ describe.each([
       expect(new Set(kills.liveStatuses)).toEqual(new Set([200]))
     })
 
-    test('the host recovers automatically when the server is back', () => {
+    test('the host recovers automatically when the server is available again', () => {
       expect(kills.recovery).toBeLessThan(10_000)
       expect(kills.unexpected).toEqual([])
     })
@@ -74,9 +74,9 @@ describe.each([
   })
 })
 
-// At full scale only: waits for the host's timeouts, which are real seconds.
+// Runs only in the long tests, because it waits for the host's real timeouts.
 testAtFullScale(
-  'a PostgreSQL server that hangs: pages respond in time, the form reports the failure, and the host recovers with the server',
+  'if a PostgreSQL server hangs, pages respond in time, the form reports the failure, and the host recovers with the server',
   async () => {
     const server = await sharedPostgres()
     try {

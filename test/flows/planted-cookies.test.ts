@@ -3,8 +3,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Ask, ask, createVisitor } from '../support/http.ts'
 import { addDefaultSolution, addUser, PASSWORD } from '../support/users.ts'
 
-// Without SOLUTION_ORIGIN, a neighbour's script can set cookies with the names of ours and another path. Names alone do
-// not tell them apart, so the host tries all of them.
+// Without SOLUTION_ORIGIN, another solution's script can set cookies with our cookie names and a different path. The
+// host can't tell from the names which cookies are its own, so it tries all of them.
 
 let host: TestHost
 beforeAll(async () => {
@@ -19,10 +19,10 @@ const KINDS = ['session', 'remember', 'login', 'known', 'signed-out']
 const planted = (number: number) =>
   Array.from({ length: number }, (_, n) => KINDS.map((kind) => `${kind}-crm=${String(n).repeat(43)}`)).flat()
 
-/** The position of the planted cookies in the header: browsers send cookies with longer paths first. */
+/** Where the planted cookies are in the header. Browsers send cookies with longer paths first. */
 type Planted = { readonly first?: number; readonly last?: number; readonly path?: string }
 
-/** A browser whose neighbour plants cookies, while `plants.on` is set. */
+/** A browser in which another solution plants cookies while `plants.on` is set. */
 function visit(plants: Planted & { on?: boolean }) {
   const visitor = createVisitor(host.url, {}, (url, options: Ask = {}) => {
     const { first = 0, last = 0, path = '/', on = false } = plants
@@ -46,7 +46,7 @@ const PLACES: readonly [string, Planted][] = [
   ['for only the page', { first: 1, path: PAGE }],
 ]
 
-test.each(PLACES)('cookies planted %s do not hide a session, and signing out ends it', async (_, place) => {
+test.each(PLACES)('cookies planted %s do not hide a session, and do not prevent signing out', async (_, place) => {
   const plants = { ...place, on: false }
   const anna = visit(plants)
   await anna.get(PAGE)
@@ -60,7 +60,7 @@ test.each(PLACES)('cookies planted %s do not hide a session, and signing out end
   expect(after.status).toBe(401)
 })
 
-test.each(PLACES)('cookies planted %s do not prevent a sign-in or a remembered return', async (_, place) => {
+test.each(PLACES)('cookies planted %s do not prevent a sign-in or a remembered login', async (_, place) => {
   const anna = visit({ ...place, on: true })
   await anna.get(PAGE)
   expect((await anna.signIn()).status).toBe(303)
@@ -69,7 +69,7 @@ test.each(PLACES)('cookies planted %s do not prevent a sign-in or a remembered r
   expect(anna.cookies.get('remember-crm')).toBeDefined()
 })
 
-test('a planted cookie does not make a known browser unknown', async () => {
+test('a planted cookie does not hide the cookie of a known browser', async () => {
   const plants = { first: 1, on: false }
   const anna = visit(plants)
   await anna.get(PAGE)

@@ -15,7 +15,7 @@ const PAGE = '/solution/tenant-login/index.html'
 const SESSION = '/solution/tenant-login/session'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 
-/** Complete hosts that store the platform's data on a database server. */
+/** Tests complete hosts that store the platform's data on a database server. */
 function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServer>): void {
   let server: TestServer
   let nodes: TestHost[]
@@ -41,7 +41,7 @@ function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServe
     await server?.stop()
   })
 
-  test(`${kind}: two nodes start together; an upload to one is served by the other, and a session works on both`, async () => {
+  test(`${kind}: two nodes start at the same time; both serve a solution uploaded to one of them, and a session works on both`, async () => {
     const [first, second] = nodes as [TestHost, TestHost]
     const visitor = createVisitor(first.url)
     await visitor.get(PAGE)
@@ -54,7 +54,7 @@ function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServe
     expect([elsewhere.status, elsewhere.json()]).toEqual([200, expect.objectContaining({ username: 'anna' })])
   })
 
-  test(`${kind}: while the server is down, users get a page and programs an error code; no session ends, and the host recovers`, async () => {
+  test(`${kind}: while the server is down, users get an error page and programs an error code; no session ends, and the host recovers`, async () => {
     const [node] = nodes as [TestHost]
     const visitor = createVisitor(node.url)
     await visitor.get(PAGE)
@@ -78,7 +78,7 @@ function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServe
     expect(node.logged()).not.toContain(PASSWORD.slice(0, 10))
   })
 
-  test(`${kind}: a start without the server exits with one sentence`, async () => {
+  test(`${kind}: a host that starts without the server exits with an error message of one sentence`, async () => {
     const home = mkdtempSync(join(tmpdir(), 'solhost-start-'))
     const away = { ...server, address: { ...server.address, port: 1 } }
     const start = startHostProcess(home, propertiesOf(away))

@@ -19,7 +19,7 @@ type PrintedUser = {
   readonly permissions: readonly string[]
 }
 
-/** What the start printed: everything that a reader would type. */
+/** Parses what the host printed at startup: everything that a user would type. */
 function readPrinted(screen: string) {
   const users: PrintedUser[] = []
   const solutions: string[] = []
@@ -32,7 +32,7 @@ function readPrinted(screen: string) {
     const permissions = (names ?? '').split(', ').sort()
     users.push({ solution: solutions.at(-1) ?? '', tenant, username, password, permissions })
   }
-  const [, url = ''] = /^Solhost runs at (http:\S+)\/$/m.exec(screen) ?? []
+  const [, url = ''] = /^Solhost is running at (http:\S+)\/$/m.exec(screen) ?? []
   const [, pages = ''] = /^Admin pages: +(http:\S+)$/m.exec(screen) ?? []
   const [, adminPassword = ''] = /\(shown only once\): (\S+)/.exec(screen) ?? []
   const [, access = ''] = /first grant the users table at (http:\S+)/.exec(screen) ?? []
@@ -50,14 +50,14 @@ async function signIn(url: string, { solution, tenant, username, password }: Pri
   return visitor
 }
 
-/** What a user sees of the example `orders`: the names of the buttons on its first form. */
+/** The names of the buttons that a user sees on the first form of the example `orders`. */
 async function buttonsOf(url: string, visitor: Visitor): Promise<string[]> {
   const client = await openClient(url, 'orders', visitor)
   client.close()
   return ['create', 'open', 'approve'].filter((name) => client.element('orders', name) !== '')
 }
 
-/** Signs in with the form of `orders-login-form`. @returns whether its script accepted the user */
+/** Signs in with the login form of `orders-login-form`. @returns whether its script accepted the user */
 async function signInByForm(url: string, { username, password }: PrintedUser): Promise<boolean> {
   const visitor = createVisitor(url)
   await visitor.get('/solution/orders-login-form/index.html')
@@ -70,13 +70,13 @@ async function signInByForm(url: string, { username, password }: PrintedUser): P
 }
 
 test.skipIf(tmuxPath === undefined)(
-  'on a terminal, every address and user that the first start prints works when typed, and the next start prints the same users',
+  'on a terminal, every URL and user that the first start prints works, and the next start prints the same users',
   { timeout: 180_000 },
   async () => {
     using home = temporaryFolder()
     await using terminal = await openTerminal({
       cwd: ROOT,
-      // Long time limits: what is tested is who gets in, on a machine that may be busy.
+      // The time limits are long because the machine may be busy, and this test is not about time.
       env: { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home.path, CALL_TIME: '60s', AUTHENTICATOR_TIME: '60s' },
     })
     await terminal.type('npm start')
@@ -111,13 +111,13 @@ test.skipIf(tmuxPath === undefined)(
       marco: ['create', 'open', 'approve'],
     })
 
-    // The printed note applies: nobody before the grant, every user of "orders" after it.
+    // As the printed note says, no user can sign in before the grant; all users of "orders" can afterwards.
     const ofOrders = users.filter(({ solution }) => solution === 'orders')
     for (const user of ofOrders) expect(await signInByForm(url, user)).toBe(false)
     await askAdmin(host, 'PUT', 'solutions/orders-login-form/grants', { databases: {}, http: [], users: true })
     for (const user of ofOrders) expect([user.username, await signInByForm(url, user)]).toEqual([user.username, true])
 
-    // A changed password is not printed: it would not work.
+    // If a user's password was changed, the user is not printed: the initial password would not work.
     const { items } = (await askAdmin(host, 'GET', 'users')) as { items: { uid: string; username: string }[] }
     const edith = items.find(({ username }) => username === 'edith')?.uid ?? ''
     await askAdmin(host, 'PATCH', `users/${edith}`, { password: 'seven green tractors', mustChangePassword: false })

@@ -7,7 +7,7 @@ import { addAuthenticatorSolution, askAdmin, visit } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let host: TestHost
-/** Here scripts run out of memory before they run out of time. */
+/** The memory limit is so low that scripts reach it before their time limit. */
 let small: TestHost
 beforeAll(async () => {
   host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms' })
@@ -16,10 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([host.stop(), small.stop()]))
 
-/** A loop in native code: no timeout inside the process can stop it. */
+/** A loop in native code, which no timeout inside the process can stop. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
 
-test('a solution killed three times is paused: its sign-ins get 503 with Retry-After, other solutions keep working', async () => {
+test('a solution whose process was killed three times is paused: its sign-ins get 503 with Retry-After, other solutions keep working', async () => {
   const bad = await bundleOf(
     { name: 'bad', authenticator: 'AUTHENTICATOR', modules: ['auth'] },
     {
@@ -53,7 +53,7 @@ test('a solution killed three times is paused: its sign-ins get 503 with Retry-A
   expect((await (await signInToAdmin(host)).get('/admin/')).text).toContain('Quarantined')
 })
 
-test('a client of a paused solution shows that it is not working, and the solution log shows until when', async () => {
+test('a client of a paused solution says that it is not working, and the solution log says until when', async () => {
   await host.upload(
     'loops',
     await bundleOf(
@@ -80,7 +80,7 @@ test('a client of a paused solution shows that it is not working, and the soluti
   })
 })
 
-test('a client process that exceeds its memory limit ends as script_memory with limit and amount', async () => {
+test('a client process that exceeds its memory limit is reported as script_memory with the limit and the amount used', async () => {
   const script =
     'function onSolutionOpen() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }'
   await small.upload('grows', await bundleOf({ name: 'grows', authenticator: 'NONE' }, { 'globals.js': script }))
@@ -94,7 +94,7 @@ test('a client process that exceeds its memory limit ends as script_memory with 
   expect(log.items.at(-1)?.message).toMatch(/150 MB are allowed \(limit PROCESS_MEMORY: 157286400, used \d{9}\)$/)
 })
 
-test('a login process that exceeds its memory limit ends as script_memory, and the sign-in is refused', async () => {
+test('a login process that exceeds its memory limit is reported as script_memory, and the sign-in fails', async () => {
   const grows =
     'function onSolutionOpen(arg, q) { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }'
   await addAuthenticatorSolution(small, 'grows-at-login', grows)

@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
 let host: TestHost
-/** The same with a grace period of 1 ms, so that any second use counts as theft. */
+/** Like `host`, but with a grace period of 1 ms, so that any second use counts as theft. */
 let strict: TestHost
 beforeAll(async () => {
   host = await startTestHost()
@@ -71,7 +71,7 @@ test('a remembered browser is signed in without the login page, each time with a
   expect(line).toMatch(/samesite=lax/i)
 })
 
-test('without the checkbox no browser is remembered', async () => {
+test('without the checkbox, the browser is not remembered', async () => {
   const browser = await visit(host, 'crm')
   await browser.signIn('anna')
   expect(browser.cookie('remember')).toBeUndefined()
@@ -87,7 +87,7 @@ test('two tabs opened at the same time are both signed in', async () => {
   expect((await browser.open()).text).toContain('Signed in as anna')
 })
 
-test('a stolen cookie ends the series and every session created from it, and is audited', async () => {
+test('using a stolen cookie ends the remembered login and every session created from it, and is recorded in the audit log', async () => {
   const owner = await remembered(strict)
   const stolen = owner.cookie('remember') ?? ''
   const other = await visit(strict, 'crm')
@@ -106,7 +106,7 @@ test('a stolen cookie ends the series and every session created from it, and is 
   expect(items).toMatchObject([{ actor: 'user:anna', outcome: 'refused', solution: 'crm' }])
 })
 
-test('signing out forgets the browser; other browsers of the user stay remembered', async () => {
+test('signing out ends the browser’s remembered login; the user’s other browsers stay remembered', async () => {
   const other = await remembered(host)
   const browser = await remembered(host)
   await browser.open()
@@ -118,7 +118,7 @@ test('signing out forgets the browser; other browsers of the user stay remembere
   expect((await other.open()).text).toContain('Signed in as anna')
 })
 
-test('neither the page after signing out nor a prefetch signs anyone in automatically', async () => {
+test('neither the page after signing out nor a prefetch signs the user in automatically', async () => {
   const browser = await remembered(host)
   const before = browser.cookie('remember')
   expect((await browser.get(`${browser.page}?signed-out`)).text).toContain('You are signed out')
@@ -127,7 +127,7 @@ test('neither the page after signing out nor a prefetch signs anyone in automati
   expect(browser.cookie('remember')).toBe(before)
 })
 
-test('the authenticator is called again with last_login, and its result counts', async () => {
+test('the authenticator is called again with last_login, and its result decides', async () => {
   const browser = await remembered(host, 'auth', 'bea', 'sesame')
   await browser.open()
   const session = (await browser.session()).json() as { permissions: string[]; tenant: number[] }
@@ -138,7 +138,7 @@ test('the authenticator is called again with last_login, and its result counts',
   expect(gone.cookie('remember')).toBeUndefined()
 })
 
-test('a failing authenticator leaves cookie and series unchanged', async () => {
+test('an error in the authenticator leaves the cookie and the remembered login unchanged', async () => {
   const browser = await remembered(host, 'auth', 'throws', 'sesame')
   const before = browser.cookie('remember')
   const page = await browser.open()
@@ -148,7 +148,7 @@ test('a failing authenticator leaves cookie and series unchanged', async () => {
   expect((await browser.open()).text).toContain('Something went wrong during sign-in')
 })
 
-test('a locked user, and one with changed permissions, is looked up again', async () => {
+test('a remembered login checks again whether the user is disabled, and which permissions they have', async () => {
   const uid = await addUser(host, 'carl', { permissions: ['Users'] })
   const browser = await remembered(host, 'crm', 'carl')
   await askAdmin(host, 'PATCH', `users/${uid}`, { permissions: ['Users', 'Editors'] })
@@ -159,7 +159,7 @@ test('a locked user, and one with changed permissions, is looked up again', asyn
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('a remembered sign-in belongs to one solution', async () => {
+test('a remembered login is valid for one solution only', async () => {
   await addDefaultSolution(host, 'other')
   const browser = await remembered(host)
   const stranger = await visit(host, 'other')
@@ -168,7 +168,7 @@ test('a remembered sign-in belongs to one solution', async () => {
   expect((await browser.open()).text).toContain('Signed in as anna')
 })
 
-test('a new sign-in without the checkbox forgets the previous remembered one', async () => {
+test('a new sign-in without the checkbox removes the previous remembered login', async () => {
   const browser = await remembered(host)
   const before = browser.cookie('remember') ?? ''
   await browser.get(`${browser.page}?signed-out`)
@@ -180,14 +180,14 @@ test('a new sign-in without the checkbox forgets the previous remembered one', a
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('only the platform sets last_login: a form or a URL that names it signs nobody in', async () => {
+test('only the platform sets last_login: a form or URL that contains it does not sign anyone in', async () => {
   const browser = await visit(host, 'auth')
   expect((await browser.signIn('admin', 'wrong', { last_login: '1' })).status).toBe(401)
   const fields = { username: 'admin', password: 'wrong' }
   expect((await browser.post('/solution/auth/index.html?last_login=1', fields)).status).toBe(401)
 })
 
-test('a deleted solution remembers nobody, even when it is uploaded again', async () => {
+test('deleting a solution removes its remembered logins, even if it is uploaded again', async () => {
   await addDefaultSolution(host, 'again')
   const browser = await visit(host, 'again')
   await browser.signIn('anna', undefined, { remember: 'on' })
@@ -197,7 +197,7 @@ test('a deleted solution remembers nobody, even when it is uploaded again', asyn
   expect((await browser.open()).text).toContain('name="password"')
 })
 
-test('a session that an operator ends does not return through its remembered sign-in, whichever of them came first', async () => {
+test('if an operator ends a session, its remembered login ends too, even if that login created the session', async () => {
   for (const comesBack of [false, true]) {
     const browser = await visit(host, 'crm')
     await browser.signIn('anna', undefined, { remember: 'on' })
@@ -216,21 +216,21 @@ test('a session that an operator ends does not return through its remembered sig
   }
 })
 
-/** The arguments of the script's last call. */
+/** The arguments of the authenticator's last call. */
 async function lastAsked(solution: string) {
   const { items } = await askAdmin(host, 'GET', `solutions/${solution}/log`)
   const line = (items as { message: string }[]).findLast(({ message }) => message.startsWith('asked '))
   return JSON.parse(line?.message.slice('asked '.length) ?? 'null')
 }
 
-test('at a remembered return the authenticator gets custom fields, tenant and locale of the sign-in', async () => {
+test('at a remembered return the authenticator gets the custom fields, tenant and locale from the sign-in', async () => {
   const browser = await visit(host, 'tenants')
   const fields = { remember: 'on', custom_tenant: 'acme', custom_empty: '' }
   expect(
     (await browser.post(`${browser.page}?custom_desk=7`, { username: 'bea', password: 'sesame', ...fields })).status,
   ).toBe(303)
   browser.close()
-  // The new URL names another tenant, and a field that the sign-in did not have.
+  // The new URL contains another tenant, and a field that the sign-in did not have.
   await browser.get(`${browser.page}?custom_tenant=globex&custom_role=all&page=2`, { 'accept-language': 'de' })
   const [params, language] = await lastAsked('tenants')
   expect([params, language]).toEqual([
@@ -253,7 +253,7 @@ test('at a remembered return the authenticator gets custom fields, tenant and lo
   ])
 })
 
-test('a remembered return keeps tenant and locale of the sign-in if the script sets none, also the next time', async () => {
+test('a remembered return keeps the tenant and locale from the sign-in if the script sets none, also the next time', async () => {
   const browser = await visit(host, 'tenants')
   await browser.signIn('bea', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   for (const _ of [1, 2]) {
@@ -263,7 +263,7 @@ test('a remembered return keeps tenant and locale of the sign-in if the script s
   }
 })
 
-test('a tenant set by the script at a return applies from then on; another uid inherits none', async () => {
+test('a tenant that the script sets at a remembered return applies from then on; a different uid does not inherit it', async () => {
   const browser = await visit(host, 'tenants')
   await browser.signIn('moves', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   browser.close()
@@ -280,7 +280,7 @@ test('a tenant set by the script at a return applies from then on; another uid i
   expect((await heir.session()).json()).toMatchObject({ uid: 'another', tenant: null, locale: 'en' })
 })
 
-test('tenant-login: a remembered user returns with tenant and language', async () => {
+test('tenant-login: a remembered user returns with the same tenant and language', async () => {
   const uploaded = await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
   expect(uploaded.status).toBe(201)
   const browser = await visit(host, 'tenant-login')

@@ -5,7 +5,7 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, visit } from '../support/users.ts'
 
-// `globals` and `scopes` as scripts see them in open clients and in sign-ins, after an upload.
+// Tests `globals` and `scopes` in open clients and in sign-ins.
 
 let host: Omit<TestHost, 'stop'>
 beforeAll(async () => {
@@ -24,7 +24,7 @@ const SCOPES = {
   'scopes/plain.js': 'let state = 1; function plain() { return state }',
 }
 
-/** Reports the solution's state through functions of its scopes, as one string. */
+/** A function that changes variables in all scopes and returns the resulting state as one string. */
 const SAYS = `function says() {
     globals.plainVar += 1
     globals.lexical = globals.lexical + '!'
@@ -45,7 +45,7 @@ const SAID = [
   ...[['count', 'fixed', 'validate', 'save', 'fail'], 'undefined'],
 ]
 
-test('an open client: globals.x and scopes.<file>.x can be read and written, and scopes can share function names', async () => {
+test('in an open client, globals.x and scopes.<file>.x can be read and written, and scopes can use the same function names', async () => {
   await addClientSolution(host, 'scoped', {
     elements: [label('text'), button('tell'), button('fail')],
     script: `function tell() { forms.main.elements.text.label = says() }
@@ -67,7 +67,7 @@ test('an open client: globals.x and scopes.<file>.x can be read and written, and
   )
 })
 
-test('a sign-in: an authenticator also has globals and scopes', async () => {
+test('in a sign-in, the authenticator also has globals and scopes', async () => {
   const files = Object.fromEntries(Object.entries(SCOPES).map(([file, source]) => [`modules/auth/${file}`, source]))
   await addAuthenticatorSolution(
     host,

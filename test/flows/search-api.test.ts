@@ -32,7 +32,7 @@ async function signIn(solution: string, username: string): Promise<void> {
   await visitor.post(page, { username, password: 'x' })
 }
 
-test('sessions: they are found by solution and by username, case-sensitively', async () => {
+test('sessions: can be searched by solution and by username, case-sensitively', async () => {
   const found = async (query: string) => {
     return (await items(`/sessions?${query}`)).map(({ solution, username }) => `${solution} ${username}`).sort()
   }
@@ -41,7 +41,7 @@ test('sessions: they are found by solution and by username, case-sensitively', a
   expect(await found('username=Anna')).toEqual([])
 })
 
-test('log: lines are found by level, part of the message, code and reference', async () => {
+test('log: lines can be searched by level, part of the message, code and reference', async () => {
   const messages = async (query: string) => (await items(`/solutions/crm/log?${query}`)).map(({ message }) => message)
   expect(await messages('level=warn')).toEqual(['Beware of anna', 'Beware of =cmd()', 'Beware of broken'])
   expect(await messages('text=BEWARE%20of%20a')).toEqual(['Beware of anna'])
@@ -51,7 +51,7 @@ test('log: lines are found by level, part of the message, code and reference', a
   expect(codeOf(await send('GET', '/solutions/crm/log?level=loud'))).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-test('log: pages of results continue where the last one ended', async () => {
+test('log: each page of results continues where the last one ended', async () => {
   const first = await get('/solutions/crm/log?level=warn&limit=2')
   const second = await get(`/solutions/crm/log?level=warn&limit=2&before=${first.next}`)
   const messages = ({ items: found }: Record<string, unknown>) =>
@@ -73,7 +73,7 @@ test('log: the stream contains only matching lines', async () => {
   request.destroy()
 })
 
-test('audit: entries are found by outcome, reference and time', async () => {
+test('audit log: entries can be searched by outcome, reference and time', async () => {
   const [failed, ...others] = await items('/audit?outcome=script_error')
   expect([failed?.actor, others]).toEqual(['user:broken', []])
   expect(await items(`/audit?correlationId=${failed?.correlationId}`)).toEqual([failed])
@@ -82,7 +82,7 @@ test('audit: entries are found by outcome, reference and time', async () => {
   expect(await items(`/audit?actor=user:broken&from=${time + 1}`)).toEqual([])
 })
 
-test('audit.csv: it contains matching entries, times in UTC, and the export is recorded', async () => {
+test('audit.csv: contains the matching entries with times in UTC, and the export is recorded', async () => {
   const answer = await send('GET', '/audit.csv?action=sign-in&solution=crm&to=9999999999999')
   expect(answer.headers).toMatchObject({
     'content-type': 'text/csv; charset=utf-8; header=present',
@@ -97,13 +97,13 @@ test('audit.csv: it contains matching entries, times in UTC, and the export is r
   expect(await items('/audit?action=audit-export')).toMatchObject([{ actor: 'admin', outcome: 'ok' }])
 })
 
-test('audit.csv: it contains no more than the requested number', async () => {
+test('audit.csv: contains no more than the requested number of entries', async () => {
   const answer = await send('GET', '/audit.csv?limit=2')
   expect(answer.text.trimEnd().split('\r\n')).toHaveLength(3)
   expect(codeOf(await send('GET', '/audit.csv?limit=100001'))).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-test('settings: each is listed with its value and source, secrets only as set or not', async () => {
+test('settings: each is listed with its value and source; for secrets, only whether they are set', async () => {
   const all = await items('/settings')
   const one = (wanted: string) => {
     const { what: _, ...rest } = all.find(({ name }) => name === wanted) ?? {}

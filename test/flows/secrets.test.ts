@@ -10,7 +10,7 @@ const PASSWORD = 'p4ss"w\\ord <é> %26'
 const CUSTOM = 'branch-4711-secret'
 const ADMIN = 'admin-secret-0815'
 
-/** Handles its secrets as a careless author would. */
+/** An authenticator that leaks its input in every way that a careless author might. */
 const CARELESS = `function onSolutionOpen(arg, q) {
   console.log('login', q)
   application.output(q.password)
@@ -23,7 +23,7 @@ const CARELESS = `function onSolutionOpen(arg, q) {
   if (q.username === 'in') security.login('in', 'u', ['Users'])
 }`
 
-test('no password, token or custom value reaches a log, an error or the process output', async () => {
+test('no log, error or process output contains a password, token or custom value', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-secrets-'))
   const { child, url, output, gone } = await startHostProcess(home, { SERVLET_PASSWORD: ADMIN, LOG_LEVEL: 'debug' })
   const authorization = `Basic ${Buffer.from(`admin:${ADMIN}`).toString('base64')}`
@@ -41,7 +41,7 @@ test('no password, token or custom value reaches a log, an error or the process 
     const visitor = createVisitor(url)
     await visitor.get(page)
     const answer = await visitor.post(page, { username, password: PASSWORD, custom_branch: CUSTOM })
-    // The page may repeat custom values to the user who typed them, and contain its own token, but never the password.
+    // The page may contain the custom values that the user typed, and its own token, but never the password.
     answers.push(answer.text.replaceAll(CUSTOM, ''))
     for (const { value } of visitor.cookies.values()) secrets.push(value)
     secrets.push(visitor.token() ?? '')
@@ -66,7 +66,7 @@ test('no password, token or custom value reaches a log, an error or the process 
       [PASSWORD, ADMIN].filter((secret) => spellings(secret).some((one) => text.includes(one))),
     ),
   ).toEqual([])
-  // No file on disk contains a secret of a browser; session cookies are stored as hashes.
+  // No file on disk contains a browser's secrets: session cookies are stored as hashes.
   for (const file of readdirSync(home))
     expect([file, found(readFileSync(join(home, file), 'latin1'))]).toEqual([file, []])
   rmSync(home, { recursive: true, force: true })

@@ -9,22 +9,22 @@ import { askAdmin, PASSWORD, visit } from '../support/users.ts'
 
 const SEED = 20_261
 const AT_ONCE = 8
-/** How often the mix of operations is played. */
+/** How many times the mix of operations runs. */
 const TIMES = scaled(1, 10)
 const NARROW = scaled(1, 6)
 const WIDE = scaled(1, 2)
 /**
- * Using a remembered cookie this long after it was exchanged counts as theft, in ms; two concurrent tabs are never that
- * far apart.
+ * Using a remembered cookie this long (in ms) after it was exchanged counts as theft. Requests from two simultaneous
+ * tabs are never that far apart.
  */
 const GRACE = 10 * 60_000
-/** A change on one host takes effect on the other within this time, in ms. */
+/** Maximum time, in ms, until a change on one host takes effect on the other. */
 const WITHIN = 1000
 
 /** The default throttle settings; other tests switch the throttle off. */
 const THROTTLE = { THROTTLE_ACCOUNT_NETWORK: '5', THROTTLE_ACCOUNT: '20', THROTTLE_NETWORK: '200' }
 
-describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed operations', () => {
+describe.skipIf(postgresPath === undefined)('two hosts with one database, mixed operations', () => {
   let server: TestServer
   let group: HostGroup
   let result: MixedResult
@@ -35,7 +35,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
       ...sharedProperties('alpha', server),
       ...THROTTLE,
       REMEMBER_GRACE: `${GRACE}ms`,
-      // Needed only to move the clock.
+      // Testing mode is needed only to move the clock.
       PLATFORM_TESTING_MODE: 'true',
     }
     group = await startHostGroup(2, properties)
@@ -51,7 +51,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     expect(result.unexpected).toEqual([])
   })
 
-  test('no response is 500 or above', () => {
+  test('no response has a status of 500 or above', () => {
     expect(result.serverErrors).toBe(0)
   })
 
@@ -60,8 +60,8 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     expect(Math.max(...result.found)).toBeLessThanOrEqual(WITHIN)
   })
 
-  test('each session that ended is gone on both hosts within a second', () => {
-    // Two for each sign-out; how many there are depends on who is signed in when the mix plays one.
+  test('each session that ended is invalid on both hosts within a second', () => {
+    // Two for each sign-out. The number of sign-outs depends on who is signed in at the time.
     expect(result.gone.length).toBeGreaterThan(20 * TIMES)
     expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
   })
@@ -71,23 +71,23 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     expect(Math.max(...result.served)).toBeLessThanOrEqual(WITHIN)
   })
 
-  test('each remembered cookie was exchanged for one new one, even by two simultaneous tabs', () => {
+  test('each remembered cookie was exchanged for exactly one new cookie, even by two simultaneous tabs', () => {
     expect(result.exchanges.length).toBeGreaterThan(scaled(20, 300))
     expect(new Set(result.exchanges)).toEqual(new Set([1]))
   })
 
-  test('each login token signed in one browser, even if two used it together', () => {
+  test('each login token signed in only one browser, even if two used it at the same time', () => {
     expect(result.tokens).toEqual(Array(8 * TIMES).fill(1))
   })
 
-  test('guesses from one network add up over both hosts: five per account are checked', () => {
+  test('guesses from one network are counted on both hosts together: only five per account are checked', () => {
     const narrow = result.targets.filter(({ isWide }) => !isWide)
     expect(narrow).toHaveLength(NARROW)
     expect(narrow.map(({ statuses }) => count(statuses, 401))).toEqual(Array(narrow.length).fill(5))
     expect(narrow.map(({ statuses }) => count(statuses, 429))).toEqual(Array(narrow.length).fill(15))
   })
 
-  test('guesses from several networks add up over both hosts: twenty per account are checked', async () => {
+  test('guesses from several networks are counted on both hosts together: only twenty per account are checked', async () => {
     const wide = result.targets.filter(({ isWide }) => isWide)
     expect(wide).toHaveLength(WIDE)
     for (const { username, statuses } of wide) {
@@ -97,7 +97,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     }
   })
 
-  test('at the end no session is lost: both hosts know each session that did not end, and list no others', async () => {
+  test('at the end no session is lost: both hosts list exactly the sessions that did not end', async () => {
     for (const { url } of group.hosts) {
       const lost: string[] = []
       for (const [cookie, { solution, username }] of result.live) {
@@ -110,7 +110,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     }
   })
 
-  test('a remembered cookie that was exchanged on one host counts as theft on the other: the series ends on both', async () => {
+  test('using a remembered cookie on one host after it was exchanged on the other counts as theft, and the remembered login ends on both', async () => {
     const [one, other] = group.hosts.map(({ url }) => ({ url, admin: group.admin }))
     if (one === undefined || other === undefined) throw new TypeError('there are two hosts')
     const owner = await visit(one, 'crm', { 'x-forwarded-for': '10.252.0.1' })
@@ -124,7 +124,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed op
     thief.cookies.set('remember-crm', { value: stolen, path: '/' })
     expect((await thief.open()).text).toContain('name="password"')
     const ended = performance.now()
-    // Requests sent from then on are refused, however long the answer takes.
+    // Requests sent after this period are rejected, however long the response takes.
     while (performance.now() - ended <= WITHIN) await new Promise((resolve) => setTimeout(resolve, 50))
     expect((await owner.session()).status).toBe(401)
     owner.close()

@@ -42,7 +42,7 @@ async function signedIn(fields: Record<string, string> = ANNA, page = PAGE) {
 }
 
 test.skipIf(!hasCommand('zip') || !hasCommand('curl'))(
-  'a bundle zipped with zip -r and uploaded with curl signs a user in through a form POST',
+  'a solution zipped with zip -r and uploaded with curl signs a user in with a form POST',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'solhost-zip-'))
     const zip = join(folder, 'bundle.zip')
@@ -58,7 +58,7 @@ test.skipIf(!hasCommand('zip') || !hasCommand('curl'))(
   },
 )
 
-test('GET index.html shows the login page of the solution in the language of the browser', async () => {
+test('GET index.html shows the solution’s login page in the browser’s language', async () => {
   const answer = await createVisitor(host.url).get(PAGE, { 'accept-language': 'de-AT,de;q=0.9' })
   expect(answer.status).toBe(200)
   expect(answer.text).toContain('<h1>Am Arbeitsplatz anmelden</h1>')
@@ -66,7 +66,7 @@ test('GET index.html shows the login page of the solution in the language of the
   expect(answer.text).not.toContain('#errorlabel{display:block')
 })
 
-test('a login accepted by the script becomes a session with its permissions, tenant and locale', async () => {
+test('a login that the script accepts becomes a session with its permissions, tenant and locale', async () => {
   const { visitor, answer } = await signedIn(BRAM)
   expect([answer.status, answer.headers.location]).toEqual([303, PAGE])
   const session = await visitor.get('/solution/tenant-login/session')
@@ -85,7 +85,7 @@ test('a login accepted by the script becomes a session with its permissions, ten
   }
 })
 
-test('a wrong password is refused with 401 and the translated message, and the input is kept', async () => {
+test('a wrong password gets 401 and the translated message, and the input is kept', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const headers = { 'accept-language': 'nl' }
@@ -105,7 +105,7 @@ test.each([
   ['a b', 'have at most 50 letters, digits'],
   ['x'.repeat(51), 'have at most 50 letters, digits'],
   ['', 'Choose your tenant'],
-])('the tenant "%s" is refused by the script', async (tenant, message) => {
+])('the script rejects the tenant "%s"', async (tenant, message) => {
   const { answer } = await signedIn({ ...ANNA, custom_tenant: tenant })
   expect(answer.status).toBe(401)
   expect(answer.text).toContain(message)
@@ -119,7 +119,7 @@ test('a deep link selects the tenant, and its query is kept during the sign-in',
   expect([answer.status, answer.headers.location]).toEqual([303, page])
 })
 
-test('username and password in the URL never reach the script', async () => {
+test('a username and password in the URL are never passed to the script', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const answer = await visitor.post(`${PAGE}?username=anna&password=anna-tries-acme`, { custom_tenant: 'acme' })
@@ -138,13 +138,13 @@ test('a new sign-in gets a new session id and ends the previous session', async 
   expect((await ask(`${host.url}/solution/tenant-login/session`, { headers: old })).status).toBe(401)
 })
 
-test('cookies are HttpOnly, SameSite=Lax and limited to the path of the solution on a shared origin', async () => {
+test('cookies are HttpOnly, SameSite=Lax and, on a shared origin, limited to the solution’s path', async () => {
   const { answer } = await signedIn()
   const line = answer.headers['set-cookie']?.find((cookie) => cookie.startsWith('session-tenant-login='))
   expect(line).toMatch(/^session-tenant-login=[\w-]{43}; path=\/solution\/tenant-login\/; samesite=lax; httponly$/i)
 })
 
-test('behind a trusted proxy with https the cookies are Secure and have their prefix', async () => {
+test('behind a trusted proxy with https, cookies are Secure and have the prefix __Secure-', async () => {
   const own = await startTestHost({ TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://apps.example.org' })
   await own.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
   const headers = { host: 'apps.example.org', 'x-forwarded-proto': 'https' }
@@ -155,7 +155,7 @@ test('behind a trusted proxy with https the cookies are Secure and have their pr
   await own.stop()
 })
 
-test('two tabs: the token of the first page still works after a second page was opened', async () => {
+test('two tabs: the token from the first page still works after a second page was opened', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const first = visitor.token()
@@ -170,7 +170,7 @@ test.each([
   ['from another port of the host (Fetch Metadata)', { headers: { 'sec-fetch-site': 'same-site' } }],
   ['from another site (Origin)', { headers: { origin: 'https://evil.example' } }],
   ['from an opaque origin', { headers: { origin: 'null' } }],
-])('a form whose token or origin is %s gets 403 and a page to try again', async (_case, options) => {
+])('a form whose token or origin is %s gets 403 and a page that offers to try again', async (_case, options) => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const refused = await visitor.post(PAGE, ANNA, options)
@@ -181,7 +181,7 @@ test.each([
   expect((await visitor.post(PAGE, ANNA)).status).toBe(303)
 })
 
-test('the token of one solution is invalid in another, and so is its session', async () => {
+test('one solution’s token and session are invalid in another solution', async () => {
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const token = visitor.token()
@@ -193,7 +193,7 @@ test('the token of one solution is invalid in another, and so is its session', a
   expect((await visitor.post('/solution/other/index.html', ANNA, { token })).status).toBe(403)
 })
 
-test('logout ends the session on the server, clears the cookie and redirects to a page that signs nobody in', async () => {
+test('logout ends the session on the server, clears the cookie and redirects to a page that does not sign the user in again', async () => {
   const { visitor } = await signedIn()
   const stolen = visitor.cookies.get('session-tenant-login')?.value ?? ''
   await visitor.get(PAGE)
@@ -206,7 +206,7 @@ test('logout ends the session on the server, clears the cookie and redirects to 
   expect([after.status, after.text.includes('csrf_token')]).toEqual([200, false])
 })
 
-test('logout from another site, or without any proof of the page, is refused', async () => {
+test('logout from another site, or without proof that our page sent it, is rejected', async () => {
   const { visitor } = await signedIn()
   const foreign = { headers: { 'sec-fetch-site': 'cross-site' } }
   expect((await visitor.post('/solution/tenant-login/logout', {}, foreign)).status).toBe(403)
@@ -225,7 +225,7 @@ test.each([
   ['in', 'https://sso.example/start?a="b"', 200, undefined],
   ['nobody', 'mailto:help@example.org', 200, undefined],
 ])(
-  'application.showURL in a login of "%s" to %s: a redirect within the origin, else an intermediate page',
+  'application.showURL in a login of "%s" to %s redirects directly within the origin, otherwise through an intermediate page',
   async (username, address, status, path) => {
     const page = `/solution/leaves/index.html?argument=${encodeURIComponent(address)}`
     const visitor = createVisitor(host.url)
@@ -238,7 +238,7 @@ test.each([
   },
 )
 
-test('security.logout(solution, argument) in an open solution signs out and opens that solution', async () => {
+test('security.logout(solution, argument) in an open solution signs the user out and opens that solution', async () => {
   const page = '/solution/outs/index.html'
   for (const [target, location] of [
     ['outs', `${host.url}${page}?argument=from+here`],

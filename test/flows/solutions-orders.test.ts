@@ -8,7 +8,7 @@ import { createExampleLab, type ExampleLab, type Person } from '../support/examp
 import { startTestHost } from '../support/host.ts'
 import { PASSWORD } from '../support/users.ts'
 
-// The example `orders` and its variant `orders-login-form`, unchanged from the folder `solutions`.
+// Tests the example `orders` and its variant `orders-login-form`, unchanged from the folder `solutions`.
 
 const VIEWER = ['Orders']
 const EDITOR = ['Edit', 'Orders']
@@ -33,7 +33,7 @@ function rowsOf(person: Person): Row[] {
   return person.see('list').rows as never
 }
 
-/** The newest order that matches: the sample data is the same at each start. */
+/** The newest order that matches. The sample data is the same each time the host starts. */
 function orderWith(person: Person, fits: (row: Row) => boolean): Row {
   const found = rowsOf(person).find(fits)
   if (found === undefined) throw new Error('no order fits')
@@ -64,7 +64,7 @@ describe('the bundles', () => {
   })
 
   test.each(['orders', 'orders/modules/approval', 'orders-login-form'])(
-    '%s has each text in both languages, with the same placeholders',
+    '%s has every string in both languages, with the same placeholders',
     (folder) => {
       const [english, dutch] = ['default', 'nl'].map((locale) => {
         const file = join(exampleFolder(folder), 'i18n', `${locale}.json`)
@@ -79,7 +79,7 @@ describe('the bundles', () => {
 })
 
 describe('the list', () => {
-  test('the first client fills the embedded database; later and simultaneous ones find it filled', async () => {
+  test('the first client fills the embedded database; later and simultaneous clients use its data', async () => {
     const [one, other] = await Promise.all([openOrders(VIEWER), openOrders(VIEWER)])
     expect(one.form()).toBe('orders')
     const rows = rowsOf(one)
@@ -96,7 +96,7 @@ describe('the list', () => {
     expect(lab.lines).toEqual([])
   })
 
-  test('search and status filter the orders, and the totals show count and amount', async () => {
+  test('orders can be filtered by text and status, and the totals show the count and the amount', async () => {
     const person = await openOrders(VIEWER)
     const all = rowsOf(person)
     const found = all.filter(({ customer }) => customer === 'Bakkerij De Halm')
@@ -113,7 +113,7 @@ describe('the list', () => {
     expect(rowsOf(person)).toEqual(all)
   })
 
-  test('the language link changes everything shown, including rows and totals, and back', async () => {
+  test('the language link changes all text, including rows and totals, and changes it back', async () => {
     const person = await openOrders(VIEWER)
     const before = person.page()
     expect(before).toContain('Nederlands')
@@ -127,7 +127,7 @@ describe('the list', () => {
     expect(person.page()).toBe(before)
   })
 
-  test('Open requires one selected row, Approve any number', async () => {
+  test('Open requires one selected row, Approve at least one', async () => {
     const person = await openOrders(EDITOR)
     const can = () => [person.see('open').enabled, person.see('approve').enabled]
     expect(can()).toEqual([false, false])
@@ -140,7 +140,7 @@ describe('the list', () => {
 })
 
 describe('the approval', () => {
-  test('an editor approves small orders; for large ones the listener of the module requires the permission Approve', async () => {
+  test('an editor can approve small orders; for large ones the module’s listener requires the permission Approve', async () => {
     const person = await openOrders(EDITOR)
     const small = orderWith(person, isSmall)
     const large = orderWith(person, isLarge)
@@ -154,7 +154,7 @@ describe('the approval', () => {
     expect(person.see('list').selected).toEqual([])
   })
 
-  test('with the permission a note is required; once it is saved the order is approved, and its history shows by whom', async () => {
+  test('with the permission Approve, a note is required; once it is saved the order is approved, and its history shows who approved it', async () => {
     const person = await openOrders(APPROVER, 'marco')
     const large = orderWith(person, isLarge)
     await person.openRow('list', large.id)
@@ -190,7 +190,7 @@ describe('the approval', () => {
     expect(messageOf(person)).toBe(`0 of 1 approved. ${shipped.number} is no longer new.`)
   })
 
-  test('its listener for changes of the form protects the status of a new order and the amount of an approved one', async () => {
+  test('the form’s change listener protects the status of a new order and the amount of an approved order', async () => {
     const person = await openOrders(APPROVER)
     await person.openRow('list', orderWith(person, isSmall).id)
     await person.enter('status', 'approved')
@@ -228,7 +228,7 @@ describe('an order', () => {
     expect(rowsOf(person)).toMatchObject([{ number: 'O-1061', customer: 'Example & Sons', amount: 250, status: 'new' }])
   })
 
-  test('a day in the future is refused by the function of the form', async () => {
+  test('the form’s function rejects a date in the future', async () => {
     const person = await openOrders(EDITOR)
     await person.press('create')
     const before = person.see('ordered').value
@@ -236,7 +236,7 @@ describe('an order', () => {
     expect(person.see('ordered')).toMatchObject({ value: before, error: 'i18n:order.in_future' })
   })
 
-  test('unsaved changes prevent leaving once; the second time the form is left, and nothing is saved', async () => {
+  test('with unsaved changes, the first attempt to leave the form shows a warning; the second one leaves without saving', async () => {
     const person = await openOrders(EDITOR)
     const { id, customer } = orderWith(person, isSmall)
     await person.openRow('list', id)
@@ -254,7 +254,7 @@ describe('an order', () => {
     expect(orderWith(person, (row) => row.id === id).customer).toBe(customer)
   })
 
-  test('if two users change the same order, the second is refused with a message, and overwrites nothing', async () => {
+  test('if two users change the same order, the second one gets an error message, and no change is overwritten', async () => {
     const [anna, bram] = await Promise.all([openOrders(EDITOR, 'anna'), openOrders(EDITOR, 'bram')])
     const { id } = orderWith(anna, isSmall)
     await anna.openRow('list', id)
@@ -271,7 +271,7 @@ describe('an order', () => {
 })
 
 describe('permissions', () => {
-  /** The parts of this list that each page contains. */
+  /** For each page, the items in this list that it contains. */
   const PARTS = ['orders-create', 'orders-approve', 'order-save', 'order-history', 'tab.past']
 
   test.each<[string, string[], string[]]>([
@@ -287,7 +287,7 @@ describe('permissions', () => {
     expect(page.includes('sample')).toBe(permissions === APPROVER)
   })
 
-  test('a viewer can read an order, but neither change it nor press missing buttons', async () => {
+  test('a viewer can read an order, but cannot change it or press missing buttons', async () => {
     const person = await openOrders(VIEWER)
     const { id, customer } = rowsOf(person)[0] as Row
     await expect(person.press('create')).rejects.toThrow('onAction of orders.create is forged')
@@ -298,7 +298,7 @@ describe('permissions', () => {
     await expect(person.press('save')).rejects.toThrow('onAction of order.save is forged')
   })
 
-  test('a user without any permission of the solution gets neither form', async () => {
+  test('a user without any of the solution’s permissions gets neither form', async () => {
     const person = await openOrders(['Strangers'])
     expect(person.page()).toBe('')
   })
@@ -318,13 +318,13 @@ describe('orders-login-form', () => {
     return person.press('submit')
   }
 
-  test('without the grant nobody can sign in, and the log informs the author', async () => {
+  test('without the grant nobody can sign in, and the log tells the author why', async () => {
     const person = await lab.open(solution, 'anna', null)
     await expect(signIn(person, 'anna', PASSWORD)).rejects.toThrow('the operator has not granted the users table')
     expect(lab.lines.at(-1)?.message).toContain('the operator has not granted the users table')
   })
 
-  test('a user of the users table signs in with the permissions that the solution lists', async () => {
+  test('a user of the users table signs in with those of their permissions that the solution lists', async () => {
     await lab.grantUsers(solution.name)
     const person = await lab.open(solution, 'anna', null)
     expect(person.form()).toBe('sign_in')
@@ -332,7 +332,7 @@ describe('orders-login-form', () => {
     expect(login).toEqual({ username: 'anna', uid: expect.any(String), permissions: ['Approve', 'Orders'] })
   })
 
-  test('a wrong password, an unknown name and a user without permissions are refused at the password, which is cleared', async () => {
+  test('a wrong password, an unknown name and a user without permissions show an error at the password, which is cleared', async () => {
     await lab.grantUsers(solution.name)
     const person = await lab.open(solution, 'anna', null)
     for (const [username, password, error] of [

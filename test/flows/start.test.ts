@@ -15,8 +15,8 @@ import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))
 
 /**
- * The Node.js installed on the machine, which may be too old; npm puts the right one from the packages before it in
- * PATH.
+ * The Node.js installed on the machine, which may be too old. In npm scripts, PATH begins with the right version, from
+ * node_modules.
  */
 const MACHINE_NODE =
   (process.env.PATH ?? '')
@@ -25,7 +25,7 @@ const MACHINE_NODE =
     .map((folder) => join(folder, 'node'))
     .find((file) => existsSync(file)) ?? process.execPath
 
-// Each test starts several processes, which takes long on a slow machine.
+// Each test starts several processes, which takes a long time on a slow machine.
 vi.setConfig({ testTimeout: 240_000 })
 
 let home: string
@@ -49,14 +49,14 @@ type Started = {
   output: () => string
   code: Promise<number | null>
   url: string
-  /** How long the start took, in ms. */
+  /** How long startup took, in ms. */
   took: number
 }
 
-/** Time limit of a stop, in ms: 5 s, or more on a machine that is so slow that it also starts slowly. */
+/** How long the host may take to stop, in ms: 5 s, or twice the startup time on a slow machine. */
 const endsWithin = ({ took }: Started) => Math.max(5000, 2 * took)
 
-/** Starts the host through the launcher, as `npm start` does. */
+/** Starts the host with the launcher, as `npm start` does. */
 async function start(properties: Record<string, string> = {}): Promise<Started> {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -71,14 +71,11 @@ async function start(properties: Record<string, string> = {}): Promise<Started> 
   launchers.push(child)
   const code = new Promise<number | null>((resolve) => child.once('close', resolve))
   const output = await untilItRuns(child, code)
-  const url = /runs at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
+  const url = /is running at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
   return { child, output, code, url, took: performance.now() - begun }
 }
 
-/**
- * Waits until the host reports that it runs, or has ended. Does not poll, because the starting host needs the
- * processor.
- */
+/** Waits until the host reports that it is running, or exits. Doesn't poll, because the starting host needs the CPU. */
 async function untilItRuns(child: ChildProcess, ended: Promise<unknown>): Promise<() => string> {
   let output = ''
   const runs = new Promise<void>((resolve) => {
@@ -93,7 +90,7 @@ async function untilItRuns(child: ChildProcess, ended: Promise<unknown>): Promis
   return () => output
 }
 
-test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test users and the password file; changes survive restarts', async () => {
+test('an empty PLATFORM_HOME gets the examples; startup prints addresses, test users and the password file; changes survive restarts', async () => {
   const first = await start()
   const { child, output, code, url } = first
   expect(output()).toContain(`${url}/solution/hello/`)
@@ -127,7 +124,7 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test
   expect(await code).toBe(0)
   expect(performance.now() - before).toBeLessThan(endsWithin(first))
 
-  // A second start keeps password, sessions and solutions.
+  // A restart keeps the password, sessions and solutions.
   const second = await start()
   expect(second.output()).not.toContain('password of the admin account')
   expect((await ask(`${second.url}/admin/api/solutions`, { headers: { authorization } })).status).toBe(200)
@@ -147,7 +144,7 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, test
   await third.code
 })
 
-test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM during a sign-in answers it and stops within 5 s', async () => {
+test('with ENVIRONMENT=prod no examples are installed in an empty PLATFORM_HOME; on SIGTERM during a sign-in, the host responds and stops within 5 s', async () => {
   const host = await start({ ENVIRONMENT: 'prod', SERVLET_PASSWORD: 'given' })
   const { child, output, code, url } = host
   expect(output()).toContain('No solution is listed yet')
@@ -168,7 +165,7 @@ test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM dur
   expect(performance.now() - before).toBeLessThan(endsWithin(host))
 })
 
-test('SIGTERM or the death of the launcher during the start also ends the host', async () => {
+test('SIGTERM during startup stops the host, and so does killing the launcher', async () => {
   const places = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod' }
   const env = { PATH: process.env.PATH ?? '', ...compileCache(), ...places }
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -181,7 +178,7 @@ test('SIGTERM or the death of the launcher during the start also ends the host',
   }
 })
 
-test('npm start forwards SIGTERM; with HOST=0.0.0.0 an empty PLATFORM_HOME gets no examples', async () => {
+test('npm start forwards SIGTERM; with HOST=0.0.0.0 no examples are installed in an empty PLATFORM_HOME', async () => {
   const env = {
     ...process.env,
     HOST: '0.0.0.0',
@@ -196,14 +193,14 @@ test('npm start forwards SIGTERM; with HOST=0.0.0.0 an empty PLATFORM_HOME gets 
   const output = await untilItRuns(child, closed)
   expect(output()).toContain('No solution is listed yet')
   expect(existsSync(join(home, 'example-users'))).toBe(false)
-  const url = /runs at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
+  const url = /is running at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
   expect((await ask(`${url}/health/ready`)).status).toBe(200)
   child.kill('SIGTERM')
   await closed
   await expect(ask(`${url}/health/ready`)).rejects.toThrow()
 })
 
-test('invalid settings prevent the start with one line per error', async () => {
+test('invalid settings prevent startup, with one line per error', async () => {
   const env = {
     PORT: 'http',
     SOLUTION_ORIGIN: 'https://example.org',
@@ -219,11 +216,11 @@ test('invalid settings prevent the start with one line per error', async () => {
     '  SOLUTION_ORIGIN must be an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org, but is "https://example.org"',
     '  PLATFORM_KEY must be at least 32 characters; empty: generated once and stored in PLATFORM_HOME, but has 5 characters',
     '  CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
-    '  CERTIFICATE_NAME names "x.p12", which does not exist: /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.',
+    '  CERTIFICATE_NAME is set to "x.p12", which does not exist: /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.',
   ])
 })
 
-test('a port in use and a foreign key prevent the start; the next start names the password file; the host dies with its launcher', async () => {
+test('a port in use and a wrong platform key prevent startup; the next start prints the password file; killing the launcher ends the host', async () => {
   const others = createServer()
   await new Promise<void>((resolve) => others.listen(0, '127.0.0.1', resolve))
   const { port } = others.address() as AddressInfo
@@ -234,7 +231,7 @@ test('a port in use and a foreign key prevent the start; the next start names th
   )
   others.close()
 
-  // The failed start had created the password but did not store it.
+  // The failed start created a password but did not store it.
   const { child, output, code, url } = await start({ ENVIRONMENT: 'prod' })
   expect(output()).toContain(join(home, 'admin-password'))
   child.kill('SIGKILL')
@@ -248,7 +245,7 @@ test('a port in use and a foreign key prevent the start; the next start names th
   expect(foreign.output()).toContain('The platform’s key is not the one that its database was created with')
 })
 
-test('the launcher accepts Node.js 24.11 and later and 26, and nothing older', () => {
+test('the launcher accepts Node.js 24.11 and later, and 26, and rejects older versions', () => {
   expect(['20.20.2', '22.1.0', '24.10.0', '25.0.0'].map(fits)).toEqual([false, false, false, false])
   expect(['24.11.0', '26.0.0', '26.10.0', '28.0.0'].map(fits)).toEqual([true, true, true, true])
 })

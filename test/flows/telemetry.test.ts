@@ -18,7 +18,7 @@ const OFTEN = { interval: 20 }
 let collector: Collector
 let host: TestHost
 
-/** @param hasExample false for tests without a sign-in: it saves the upload, whose check starts a process */
+/** @param hasExample false for tests without a sign-in, to save the time of an upload */
 async function startHost(properties: Record<string, string> = {}, hasExample = true): Promise<void> {
   host = await startTestHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -63,7 +63,7 @@ describe('a host with a collector', () => {
     ])
   })
 
-  test('the trace of a sign-in extends from the request through the sandbox to the session', async () => {
+  test('the trace of a sign-in covers the request, the sandbox and the session', async () => {
     await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('start session'), OFTEN)
     const spans = spansOf(collector)
     const session = spans.find(({ name }) => name === 'start session')
@@ -103,7 +103,7 @@ describe('a host with a collector', () => {
       expect(everything).not.toContain(secret)
   })
 
-  test('the metrics can be read without a token on their own port, but not by pages in a browser', async () => {
+  test('metrics can be read without a token on their own port, but not by browser pages', async () => {
     const url = host.metricsUrl ?? ''
     const { status, headers, text } = await ask(url)
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
@@ -116,7 +116,7 @@ describe('a host with a collector', () => {
     expect(text).toContain(`\n${script} 2\n`)
     expect(text).toMatch(/^solhost_memory_limit_bytes \d+$/m)
     expect((await ask(url, { headers: { Origin: 'http://evil.example' } })).status).toBe(403)
-    // DNS rebinding: over http only the host name distinguishes a request by a page from one by a tool.
+    // DNS rebinding: over http, only the host name distinguishes a page's request from a tool's request.
     const port = new URL(url).port
     for (const name of ['evil.example', 'rebound.evil.example', 'localhost.evil.example'])
       expect((await ask(url, { headers: { Host: `${name}:${port}` } })).status).toBe(421)
@@ -133,7 +133,7 @@ describe('a host with a collector', () => {
     expect((await ask(url.replace('/metrics', '/admin'))).status).toBe(404)
   })
 
-  test('on the admin port the metrics require a token with health:read', async () => {
+  test('on the admin port, metrics require a token with health:read', async () => {
     const url = `${host.adminUrl}/metrics`
     expect((await ask(url)).status).toBe(401)
     expect((await ask(`${host.url}/metrics`, { headers: { authorization: host.admin } })).status).toBe(404)
@@ -162,7 +162,7 @@ describe('a host with a collector', () => {
   })
 })
 
-describe('behavior of a collector', () => {
+describe('how collectors behave', () => {
   beforeEach(async () => {
     collector = await startCollector()
   })
@@ -181,7 +181,7 @@ describe('behavior of a collector', () => {
     expect(spansOf(collector).find(({ name }) => name.startsWith('GET'))?.parent).toBe('bbbbbbbbbbbbbbbb')
   })
 
-  test('down and back up: every export of that time arrives in order, including those of an earlier process', async () => {
+  test('while the collector is down, exports are queued; afterwards all of them arrive in order, including those of an earlier process', async () => {
     await startHost()
     await signIn()
     await waitUntil(() => expect(logins()).toHaveLength(1), OFTEN)
@@ -199,7 +199,7 @@ describe('behavior of a collector', () => {
     await waitUntil(() => expect(host.logged()).toContain('accepts telemetry again'), OFTEN)
   })
 
-  test('a wrong token is logged once, without the token, and sign-ins keep working', async () => {
+  test('if the token is wrong, the error is logged once, without the token, and sign-ins keep working', async () => {
     collector.reply = () => ({ status: 401 })
     const token = 'a-wrong-environment-token'
     await startHost({
@@ -221,7 +221,7 @@ describe('behavior of a collector', () => {
     expect(host.logged()).not.toContain(token)
   })
 
-  test('the token is sent to CLOUD_URL as bearer, and to no other collector', async () => {
+  test('the token is sent to CLOUD_URL as a bearer token, and not to other collectors', async () => {
     const other = await startCollector()
     const properties = {
       ENVIRONMENT: 'onprem',
@@ -248,9 +248,9 @@ describe('behavior of a collector', () => {
     expect(other.received.map(({ headers }) => headers.authorization)).toEqual(other.received.map(() => undefined))
   })
 
-  test('one that does not answer delays neither a sign-in nor a stop', async () => {
+  test('a collector that does not respond does not delay a sign-in or the shutdown', async () => {
     collector.reply = () => 'hang'
-    // Longer than a test's timeout: a test that waited for the answer would fail.
+    // Longer than the test's timeout, so a host that waits for the response fails the test.
     await startHost({ OTEL_EXPORTER_OTLP_TIMEOUT: '60000' })
     expect(await signIn()).toBe(303)
     await waitUntil(() => expect(collector.tries.length).toBeGreaterThan(0), OFTEN)
@@ -262,7 +262,7 @@ describe('behavior of a collector', () => {
   test.each([
     ['true', ['the script says hello']],
     ['false', []],
-  ])('with TELEMETRY_SOLUTION_LOGS=%s log lines of scripts arrive: %j', async (value, wanted) => {
+  ])('with TELEMETRY_SOLUTION_LOGS=%s, scripts’ log lines arrive: %j', async (value, wanted) => {
     await startHost({ TELEMETRY_SOLUTION_LOGS: value }, false)
     await host.upload('talking', await talkingSolution())
     const visitor = createVisitor(host.url)
@@ -280,7 +280,7 @@ describe('behavior of a collector', () => {
   })
 })
 
-test('an event of an open client is a separate trace, with the log lines and requests of its scripts', async () => {
+test('an event in an open client is a separate trace, with its scripts’ log lines and requests', async () => {
   collector = await startCollector()
   await startHost({}, false)
   const script = `
@@ -306,7 +306,7 @@ test('an event of an open client is a separate trace, with the log lines and req
   await waitUntil(() => expect(line()).toBeDefined(), OFTEN)
   expect(line()?.traceId).toBe(pressed()?.traceId)
   const asked = { name: 'plugin request', traceId: pressed()?.traceId, attributes: { 'solhost.binding': 'http.fetch' } }
-  // If the event takes long, its log line is written to the database during the event, which adds another span.
+  // If the event takes a long time, its log line is written to the database during the event, which adds a span.
   const below = () => spansOf(collector).filter((span) => span.parent === pressed()?.spanId && span.name === asked.name)
   await waitUntil(() => expect(below()).toMatchObject([asked]), OFTEN)
   expect(new Set(events().map(({ traceId }) => traceId)).size).toBe(events().length)

@@ -5,7 +5,7 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 
-// PLATFORM_TESTING_MODE: what end-to-end tests can change on a host, and that nobody else can.
+// PLATFORM_TESTING_MODE lets end-to-end tests change the clock and the throttles of a host. Nobody else can.
 
 let host: TestHost
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function signedIn(fields: Record<string, string> = {}) {
   return visitor
 }
 
-test('testing mode: moving the clock forward ends an idle session, and nothing else', async () => {
+test('testing mode: moving the clock forward ends an idle session, and has no other effect', async () => {
   const visitor = await signedIn()
   expect((await set({ clockOffsetMs: 29 * 60_000 })).json()).toEqual({ clockOffsetMs: 29 * 60_000, throttles: true })
   expect((await visitor.get(SESSION)).status).toBe(200)
@@ -44,7 +44,7 @@ test('testing mode: moving the clock forward ends an idle session, and nothing e
   await set({ clockOffsetMs: 0 })
 })
 
-test('testing mode: a remembered sign-in exists after six days and is gone after eight', async () => {
+test('testing mode: a remembered login is valid after six days and expired after eight', async () => {
   const visitor = await signedIn({ remember: 'on' })
   await set({ clockOffsetMs: 6 * DAY })
   // The example's script requires the tenant at each request.
@@ -72,11 +72,11 @@ test.each([
   { clockOffsetMs: 400 * DAY },
   { throttles: 'no' },
   { other: 1 },
-])('testing mode: %j is refused', async (state) => {
+])('testing mode: %j is rejected', async (state) => {
   expect((await set(state)).status).toBe(422)
 })
 
-test('testing mode: only the admin account can set it, and the audit records it', async () => {
+test('testing mode: only the admin account can change it, and changes are recorded in the audit log', async () => {
   const made = await ask(`${host.url}/admin/api/tokens`, {
     method: 'POST',
     headers: { authorization: host.admin, 'content-type': 'application/json' },
@@ -90,7 +90,7 @@ test('testing mode: only the admin account can set it, and the audit records it'
   expect(audit.json()).toMatchObject({ items: [{ action: 'testing', outcome: 'ERR_FORBIDDEN' }] })
 })
 
-test('testing mode: without it the route does not exist', async () => {
+test('testing mode: without testing mode the route does not exist', async () => {
   const own = await startTestHost()
   const answer = await ask(`${own.url}/admin/api/testing`, {
     method: 'POST',
@@ -101,7 +101,7 @@ test('testing mode: without it the route does not exist', async () => {
   await own.stop()
 })
 
-test('testing mode: a Satellite that others can reach does not start in this mode', () => {
+test('testing mode: a Satellite that other machines can reach does not start in testing mode', () => {
   const onprem = { PLATFORM_TESTING_MODE: 'true', ENVIRONMENT: 'onprem', SERVLET_PASSWORD: 'x' }
   expect(() => readSettings({ ...onprem, HOST: '0.0.0.0' })).toThrow('PLATFORM_TESTING_MODE must not be true')
   expect(readSettings({ ...onprem, HOST: '127.0.0.1' }).isTesting).toBe(true)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** A browser in its own network. */
+/** A simulated browser in its own network. */
 const from = (network: number, solution = 'crm') => visit(host, solution, { 'x-forwarded-for': `192.0.2.${network}` })
 
 test('the sixth attempt on an account from one network gets 429 with Retry-After before anything is checked', async () => {
@@ -42,7 +42,7 @@ test('the sixth attempt on an account from one network gets 429 with Retry-After
   expect(items).toMatchObject([{ outcome: 'throttled', address: '192.0.2.1' }])
 })
 
-test('of 50 simultaneous guesses five are checked', async () => {
+test('of 50 simultaneous guesses only five are checked', async () => {
   await addUser(host, 'bea')
   const browser = await from(3)
   const answers = await Promise.all(Array.from({ length: 50 }, (_, guess) => browser.signIn('bea', `guess ${guess}`)))
@@ -50,7 +50,7 @@ test('of 50 simultaneous guesses five are checked', async () => {
   expect([count(401), count(429)]).toEqual([5, 45])
 })
 
-test('all solutions share one counter for the users table; an authenticator has a separate one', async () => {
+test('all solutions with the users table share one counter; each authenticator has its own', async () => {
   await addUser(host, 'carl')
   const browser = await from(4)
   for (let guess = 0; guess < 5; guess++) await browser.signIn('carl', `guess ${guess}`)
@@ -58,7 +58,7 @@ test('all solutions share one counter for the users table; an authenticator has 
   expect((await (await from(4, 'auth')).signIn('carl', 'sesame')).status).toBe(303)
 })
 
-test('twenty attempts from many networks block an account, except in a browser that signed in to it before', async () => {
+test('twenty attempts from many networks lock an account, except in a browser that has signed in to it before', async () => {
   await addUser(host, 'dora')
   const own = await from(10)
   expect((await own.signIn('dora')).status).toBe(303)
@@ -67,7 +67,7 @@ test('twenty attempts from many networks block an account, except in a browser t
   expect((await (await from(60)).signIn('dora')).status).toBe(429)
   await own.open()
   expect((await own.signIn('dora')).status).toBe(303)
-  // The cookie works for that account only, and is invalid if it was modified.
+  // The cookie works only for that account, and is invalid if it was modified.
   const known = own.cookie('known') ?? ''
   const thief = await from(61)
   thief.cookies.set('known-crm', { value: `ffffffff${known.slice(8)}`, path: '/solution/crm/' })

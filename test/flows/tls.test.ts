@@ -19,7 +19,7 @@ import { type Answer, ask, createVisitor } from '../support/http.ts'
 import { type AskTls, askByHttp1, askByHttp2 } from '../support/tls-clients.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A host that serves TLS itself: how it behaves towards browsers, tools, attackers and certificate renewals.
+// Tests a host that serves TLS itself, with browsers, tools, attackers and certificate renewals.
 
 const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
@@ -32,7 +32,10 @@ let by1: AskTls
 let by2: ReturnType<typeof askByHttp2>
 let bundle: Buffer
 
-/** Replaces the uploads of `startTestHost`: they use `fetch`, which does not trust the test's certificate authority. */
+/**
+ * Replaces the upload function of `startTestHost`, which uses `fetch` and so doesn't trust the test's certificate
+ * authority.
+ */
 function overTls(plain: TestHost): TestHost {
   const headers = { authorization: plain.admin, 'content-type': 'application/zip' }
   const upload = async (name: string, body: Uint8Array) => {
@@ -72,7 +75,7 @@ afterAll(async () => {
 const codeOf = (answer: Answer) => [answer.status, (answer.json() as { code: string }).code]
 
 describe('what the host serves', () => {
-  test('the host names its https URL, and the loopback admin port stays without TLS', () => {
+  test('the host prints its https URL, and the admin port on loopback stays without TLS', () => {
     expect([host.url, host.publicUrl, host.adminUrl].map((url) => new URL(url).protocol)).toEqual([
       'https:',
       'https:',
@@ -141,7 +144,7 @@ describe('what the host serves', () => {
     ])
   })
 
-  test('log events arrive over HTTP/2 as they happen', async () => {
+  test('log events arrive over HTTP/2 immediately', async () => {
     const stream = by2.session.request({
       ':path': '/admin/api/solutions/open/log',
       accept: 'text/event-stream',
@@ -182,7 +185,7 @@ describe('what the host serves', () => {
     expect((await by1(`${host.url}/health/live`)).status).toBe(200)
   })
 
-  test('an admin port beyond loopback also has TLS, and its pages a Secure cookie', async () => {
+  test('an admin port that is not on loopback also has TLS, and its pages set a Secure cookie', async () => {
     const beyond = await startTestHost(properties({ ADMIN_HOST: '0.0.0.0', PORT: '0' }))
     try {
       expect(beyond.adminUrl).toMatch(/^https:\/\/127\.0\.0\.1:/)
@@ -199,14 +202,14 @@ describe('what the host serves', () => {
 describe('HSTS and the port without TLS', () => {
   const hsts = (answer: Answer) => answer.headers['strict-transport-security']
 
-  test('responses under a public name have HSTS, also errors; those under a loopback name do not', async () => {
+  test('responses for a public host name have HSTS, including errors; responses for a loopback name do not', async () => {
     const year = `max-age=${365 * 86_400}`
     expect(hsts(await by2.ask(`${host.url}/`, { headers: NAMED }))).toBe(year)
     expect(hsts(await by1(`${host.url}/nothing`, { headers: NAMED }))).toBe(year)
     expect(hsts(await by2.ask(`${host.url}/`))).toBe(undefined)
   })
 
-  test('behind a proxy with TLS, HSTS is sent if PUBLIC_URL is https and the browser used https', async () => {
+  test('behind a TLS proxy, HSTS is sent if PUBLIC_URL is https and the browser used https', async () => {
     const proxied = await startTestHost({
       TRUSTED_PROXIES: '127.0.0.1',
       PUBLIC_URL: 'https://apps.example.test',
@@ -240,7 +243,7 @@ describe('HSTS and the port without TLS', () => {
     ])
   })
 
-  test('it redirects to no foreign host, and accepts no form and no credentials', async () => {
+  test('it does not redirect to a foreign host, and does not accept forms or credentials', async () => {
     const foreign = [
       await plain('/', { headers: { host: 'evil.example' } }),
       await plain('/', { headers: { host: 'apps.example.test@evil.example' } }),
@@ -256,7 +259,7 @@ describe('HSTS and the port without TLS', () => {
     expect((await plain('/health/live')).status).toBe(200)
   })
 
-  test('with PUBLIC_URL and SOLUTION_ORIGIN it redirects to these, whatever the internal ports', async () => {
+  test('with PUBLIC_URL and SOLUTION_ORIGIN it redirects to these URLs, whatever the internal ports are', async () => {
     const named = await startTestHost(
       properties({
         HTTP_REDIRECT_PORT: '0',
@@ -277,7 +280,7 @@ describe('HSTS and the port without TLS', () => {
 })
 
 describe('HTTP/2', () => {
-  /** A separate connection. @returns its session, and a promise of the GOAWAY code when it closes */
+  /** Opens a separate connection. @returns its session, and a promise of the GOAWAY code */
   async function hostile(): Promise<{ session: ClientHttp2Session; ended: Promise<number | null> }> {
     const session = connectHttp2(host.url, { ca })
     let code: number | null = null
@@ -297,7 +300,7 @@ describe('HTTP/2', () => {
       stream.resume()
     })
 
-  test('a request with two hosts, an unknown host, a tunnel or overlong headers is refused; many cookies are accepted', async () => {
+  test('a request with two hosts, an unknown host, a tunnel or overlong headers is rejected; many cookies are accepted', async () => {
     const { session } = await hostile()
     const authority = new URL(host.url).host
     expect(await tried(session, { ':authority': authority, host: 'evil.example' })).toBe(400)
@@ -305,14 +308,14 @@ describe('HTTP/2', () => {
     expect(await tried(session, { ':method': 'CONNECT', ':path': undefined, ':authority': 'evil.example:25' })).toBe(
       405,
     )
-    // HTTP/2 requires no path for other schemes, and ours would be parsed as a URL.
+    // HTTP/2 doesn't require a path for other schemes. The host must not parse "?" as a URL.
     expect(await tried(session, { ':scheme': 'other', ':path': '?' })).toBe(400)
     expect(await tried(session, { expect: 'nonsense' })).toBe(417)
     expect(await tried(session, { cookie: Array.from({ length: 200 }, (_, index) => `c${index}=1`) })).toBe(200)
     session.destroy()
   })
 
-  test('overlong or too many headers get 431, twice the size ends the request, and the connection stays open', async () => {
+  test('overlong or too many headers get 431, headers of twice the maximum size end the request, and the connection stays open', async () => {
     const long = await by2.ask(`${host.url}/`, { headers: { 'x-long': 'a'.repeat(40_000) } })
     expect([long.status, long.headers['content-type'], long.headers['x-content-type-options'], long.json()]).toEqual([
       431,
@@ -343,7 +346,7 @@ describe('HTTP/2', () => {
     expect((await by2.ask(`${host.url}/health/live`)).status).toBe(200)
   })
 
-  test('an address with unfinished requests on all its allowed connections blocks no other address', async () => {
+  test('an address with unfinished requests on all its allowed connections does not block other addresses', async () => {
     const own = await startTestHost(properties({ HTTP2_CONNECTIONS_ADDRESS: '4' }))
     const { port } = new URL(own.url)
     const to = { host: '127.0.0.1', servername: 'localhost', port: Number(port), ca, ALPNProtocols: ['h2'] }
@@ -372,7 +375,7 @@ describe('HTTP/2', () => {
     await own.stop()
   })
 
-  test('thousands of cancelled requests end their own connection, and no other', async () => {
+  test('thousands of cancelled requests close their own connection, but no others', async () => {
     const { session, ended } = await hostile()
     const cancel = () => {
       for (let count = 0; count < 50 && !session.closed && !session.destroyed; count++) {
@@ -404,7 +407,7 @@ describe('the certificate', () => {
       socket.on('error', reject)
     })
 
-  test('it is replaced without a restart: new connections get it, open ones stay; an invalid file changes nothing', async () => {
+  test('the certificate is replaced without a restart: new connections use it, open ones are kept; an invalid file changes nothing', async () => {
     put('live.p12', 'site.p12')
     const own = await startTestHost(properties({ CERTIFICATE_NAME: 'live.p12' }))
     const before = askByHttp2(own.url, ca)
@@ -422,7 +425,7 @@ describe('the certificate', () => {
     await own.stop()
   })
 
-  test('a start with an invalid certificate file lists it with all other errors, and never the password', () => {
+  test('startup with an invalid certificate file lists it with all other errors, and never shows the password', () => {
     const faultsOf = (more: Record<string, string>) => {
       try {
         readSettings(properties(more))
@@ -442,7 +445,7 @@ describe('the certificate', () => {
       '  PUBLIC_URL must begin with https:// if CERTIFICATE_NAME is set',
       '  SOLUTION_ORIGIN must begin with https:// if CERTIFICATE_NAME is set',
       '  HTTP_REDIRECT_PORT must differ from PORT and ADMIN_PORT, but is "80"',
-      '  CERTIFICATE_NAME names "site.p12", which CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
+      '  CERTIFICATE_NAME is set to "site.p12", which CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
         'To test it: openssl pkcs12 -in site.p12 -noout -passin env:CERTIFICATE_PASS',
     ])
     expect(faultsOf({ CERTIFICATE_NAME: '../site.p12' })).toEqual([
@@ -457,7 +460,7 @@ describe('the certificate', () => {
     ])
   })
 
-  test('solhost doctor reports a certificate that expires soon, and names that it does not cover', async () => {
+  test('solhost doctor reports a certificate that expires soon, and host names that it does not cover', async () => {
     const env = properties({
       PORT: '0',
       ADMIN_PORT: '0',
@@ -493,11 +496,11 @@ test('the command line trusts the authority in NODE_EXTRA_CA_CERTS, and suggests
   expect([trusting.code, trusting.err]).toEqual([0, ''])
 })
 
-test('a stop completes while connections hold an endless HTTP/2 request, or never start TLS', async () => {
+test('the host stops even while connections have an endless HTTP/2 request or never start TLS', async () => {
   const own = await startTestHost(properties())
   const { session, ask: asks } = askByHttp2(own.url, ca)
   await asks(`${own.url}/`)
-  // A form that never ends.
+  // A form that is never sent completely.
   const stream = session.request({
     ':method': 'PUT',
     ':path': '/admin/api/solutions/x',
@@ -515,7 +518,7 @@ test('a stop completes while connections hold an endless HTTP/2 request, or neve
   await new Promise<void>((resolve) => silent.once('connect', () => resolve()))
   const gone = new Promise((resolve) => session.once('goaway', resolve))
   const closed = [session, idle.session, silent].map((one) => new Promise((resolve) => one.once('close', resolve)))
-  // Longer than the grace period of a stop, and shorter than the timeout of a handshake.
+  // Longer than the grace period when the host stops, and shorter than the handshake timeout.
   const ended = own.stop().then(() => true)
   const tooLong = new Promise((resolve) => setTimeout(resolve, 6000, false).unref())
   expect(await Promise.race([ended, tooLong])).toBe(true)

@@ -7,8 +7,8 @@ import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { CERTIFICATE_PASS, type CertificateFolder, certificateFolder } from '../support/certificates.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 
-// Node.js hands over an upgrade request while its body is still arriving, and while earlier requests of the connection
-// wait for their answers. Every server answers such a request and keeps running.
+// Node.js emits `upgrade` while the request's body is still arriving, and while earlier requests on the connection are
+// still waiting for their responses. Every server must respond to such a request and keep running.
 
 let folder: CertificateFolder
 let host: TestHost
@@ -60,8 +60,8 @@ async function connect(url: string): Promise<Socket> {
 }
 
 /**
- * Sends bytes and reads until `count` answers have arrived. @returns their statuses, and 'closed' if the server closed
- * the connection
+ * Sends bytes and reads until `count` responses have arrived.
+ * @returns their statuses, and 'closed' if the server closed the connection
  */
 async function send(url: string, bytes: string, count: number, isClosing: boolean): Promise<(number | 'closed')[]> {
   const socket = await connect(url)
@@ -106,7 +106,7 @@ test.each(NAMES.flatMap((name) => Object.keys(BODIES).map((body) => [name, body]
   },
 )
 
-test.each(NAMES)('%s: a handshake behind an unanswered request is refused in order', async (name) => {
+test.each(NAMES)('%s: a handshake after a pending request is rejected after that request’s response', async (name) => {
   const first = 'GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n'
   expect(await send(servers[name] ?? '', `${first}${HANDSHAKE}\r\n`, 2, true)).toEqual([
     expect.any(Number),
@@ -119,7 +119,7 @@ test.each(Object.keys(BODIES))('metrics port: a handshake with %s is handled lik
   expect(await send(servers['metrics port'] ?? '', BODIES[body] ?? '', 1, false)).toContain(404)
 })
 
-test('a refused handshake says what to do', async () => {
+test('the response to a rejected handshake says what to do', async () => {
   const socket = await connect(host.url)
   socket.write(LENGTH)
   let text = ''

@@ -21,7 +21,7 @@ const admin = (path: string, body?: object) =>
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
 
-test('a bundle without a name in the URL becomes the solution that its manifest names', async () => {
+test('a bundle uploaded without a name in the URL gets the name in its manifest', async () => {
   const bundle = await bundleOf({ name: 'by-manifest', authenticator: 'NONE' }, { 'notes.txt': 'x' })
   const first = await post(bundle)
   expect([first.status, first.headers.location]).toEqual([201, '/admin/api/solutions/by-manifest'])
@@ -43,7 +43,7 @@ test('a bundle without a name in the URL becomes the solution that its manifest 
   expect((await post(bundle)).status).toBe(200)
 })
 
-test('a refusal shows every error with its position, its line and what to change', async () => {
+test('if the bundle is rejected, the response shows every error with its position, its line and what to change', async () => {
   const refused = await post(
     await bundleOf({ name: 'at-fault', authenticator: 'NONE' }, { 'globals.js': 'const a = 1\nconst b = = 2\n' }),
   )
@@ -66,7 +66,7 @@ test('a refusal shows every error with its position, its line and what to change
   ])
 })
 
-test('the audit names the solution, if the bundle could be read that far', async () => {
+test('the audit log contains the solution’s name if it could be read from the bundle', async () => {
   await post(await bundleOf({ name: 'in-audit', authenticator: 'NONE' }))
   await post(await bundleOf({ name: 'refused-in-audit', authenticator: 'NONE' }, { 'globals.js': 'let = 1 1' }))
   await post(Buffer.from('no zip'))
@@ -80,7 +80,7 @@ test('the audit names the solution, if the bundle could be read that far', async
   ])
 })
 
-test('a token for one solution is refused before the bundle is read', async () => {
+test('a token for a single solution is rejected before the bundle is read', async () => {
   const made = (await admin('tokens', { name: 'one', scopes: ['solutions:narrow:write'] })).json() as { token: string }
   const wide = (await admin('tokens', { name: 'all', scopes: ['solutions:*:write'] })).json() as { token: string }
   const bundle = await bundleOf({ name: 'narrow', authenticator: 'NONE' })

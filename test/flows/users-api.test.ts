@@ -31,7 +31,7 @@ const audit = async (action: string) => {
   return items[0]
 }
 
-test('POST creates a user: 201 with Location and the user, without the password', async () => {
+test('POST creates a user and returns 201 with Location and the user, without the password', async () => {
   const made = await send('POST', '/users', {
     username: 'Anna-API',
     displayName: 'Anna Jansen',
@@ -56,7 +56,7 @@ test('POST creates a user: 201 with Location and the user, without the password'
   expect(await audit('user-create')).toMatchObject({ actor: 'admin', outcome: 'ok' })
 })
 
-test('the same name in another case is 409, and the refusal is in the audit', async () => {
+test('the same name in another case gets 409, and the rejection is in the audit log', async () => {
   await make({ username: 'twice' })
   expect(problemOf(await send('POST', '/users', { username: 'TWICE' }))).toEqual([409, 'ERR_NAME_EXISTS'])
   expect(await audit('user-create')).toMatchObject({ outcome: 'ERR_NAME_EXISTS' })
@@ -68,11 +68,11 @@ test.each([
   ['a hash', { username: 'x', passwordHash: 'x' }],
   ['another type', { username: 'x', enabled: 'yes' }],
   ['a uid', { username: 'x', uid: 'mine' }],
-])('POST with %s is 422', async (_what, body) => {
+])('POST with %s gets 422', async (_what, body) => {
   expect(problemOf(await send('POST', '/users', body))).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-test('a weak password is 422 with the reason, for people and for programs', async () => {
+test('a weak password gets 422 with the reason, readable for people and for programs', async () => {
   const answer = await send('POST', '/users', { username: 'weak', password: 'Passw0rd!' })
   expect(answer.json()).toMatchObject({
     status: 422,
@@ -83,7 +83,7 @@ test('a weak password is 422 with the reason, for people and for programs', asyn
   expect(answer.text).not.toContain('Passw0rd')
 })
 
-test('GET lists pages by name and searches in names and email addresses', async () => {
+test('GET returns pages sorted by name, and searches names and email addresses', async () => {
   for (const username of ['page-c', 'Page-a', 'page-B'])
     await make({ username, email: `${username.at(-1)}@pages.example` })
   const first = (await api('/users?search=PAGE-&limit=2')).json() as { items: User[]; next: string }
@@ -97,7 +97,7 @@ test('GET lists pages by name and searches in names and email addresses', async 
   expect((await api('/users?limit=1001')).status).toBe(422)
 })
 
-test('PATCH changes only what is sent; an unknown user is 404', async () => {
+test('PATCH changes only the given fields; an unknown user returns 404', async () => {
   const { uid } = await make({ username: 'patched', email: 'p@example.org', permissions: ['Users'] })
   const answer = await send('PATCH', `/users/${uid}`, { enabled: false, permissions: [] })
   expect([answer.status, answer.json()]).toEqual([
@@ -108,7 +108,7 @@ test('PATCH changes only what is sent; an unknown user is 404', async () => {
   expect(await audit('user-change')).toMatchObject({ outcome: 'ERR_USER_NOT_FOUND' })
 })
 
-test('DELETE and erase are 204, then 404', async () => {
+test('DELETE and erase return 204, and 404 the second time', async () => {
   const { uid } = await make({ username: 'deleted' })
   expect((await api(`/users/${uid}`, { method: 'DELETE' })).status).toBe(204)
   expect(problemOf(await api(`/users/${uid}`, { method: 'DELETE' }))).toEqual([404, 'ERR_USER_NOT_FOUND'])
@@ -158,7 +158,7 @@ test.each([
   expect((await browser.session()).status).toBe(401)
 })
 
-test('erase: the audit keeps the sign-in but no longer the name', async () => {
+test('erase: the audit log keeps the sign-in but not the name', async () => {
   const uid = await addUser(host, 'Forget Me')
   await (await visit(host, 'forget')).signIn('forget me')
   const entries = async () =>
@@ -169,7 +169,7 @@ test('erase: the audit keeps the sign-in but no longer the name', async () => {
   expect((await api('/audit?limit=1000')).text).not.toMatch(/forget me/i)
 })
 
-test('scopes: users:read can read, users:write can write, another scope can do neither', async () => {
+test('scopes: users:read permits reading, users:write permits writing, other scopes permit neither', async () => {
   const tokenFor = async (scope: string) => {
     const made = await send('POST', '/tokens', { name: scope, scopes: [scope] })
     return { authorization: `Bearer ${(made.json() as { token: string }).token}` }
@@ -204,7 +204,7 @@ test('scopes: users:read can read, users:write can write, another scope can do n
   expect(await statuses('users:write')).toEqual([200, 200, 200, 201, 200, 204, 404, 200])
 })
 
-test('OpenAPI describes every route of the users with its methods', async () => {
+test('OpenAPI describes every users route with its methods', async () => {
   const document = (await api('/openapi.json')).json() as {
     paths: Record<string, Record<string, unknown>>
     components: { schemas: Record<string, unknown> }

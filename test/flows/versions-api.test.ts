@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (const bundle of [first, second]) expect((await host.upload('versioned', bundle)).status).toBe(201)
 })
 
-test('versions: the difference of two shows files, lines and manifest changes that affect access', async () => {
+test('versions: the difference between two versions shows files, lines and manifest changes that affect access', async () => {
   const [from, to] = [sha256Of(first), sha256Of(second)]
   const difference = await get(`/solutions/versioned/diff?from=${from}&to=${to}`)
   expect(difference).toEqual({
@@ -46,14 +46,14 @@ test('versions: the difference of two shows files, lines and manifest changes th
   })
 })
 
-test('versions: a difference requires two existing versions', async () => {
+test('versions: comparing requires two existing versions', async () => {
   const from = sha256Of(first)
   expect(codeOf(await send('GET', `/solutions/versioned/diff?from=${from}`))).toEqual([422, 'ERR_REQUEST_INVALID'])
   const unknown = await send('GET', `/solutions/versioned/diff?from=${from}&to=${'0'.repeat(64)}`)
   expect(codeOf(unknown)).toEqual([404, 'ERR_VERSION_NOT_FOUND'])
 })
 
-test('versions: a bundle is returned byte by byte', async () => {
+test('versions: a bundle is returned unchanged, byte for byte', async () => {
   const response = await fetch(`${host.url}/admin/api/solutions/versioned/versions/${sha256Of(first)}/bundle`, {
     headers: { authorization: host.admin },
   })
@@ -64,7 +64,7 @@ test('versions: a bundle is returned byte by byte', async () => {
   expect(Buffer.from(await response.arrayBuffer()).equals(first)).toBe(true)
 })
 
-test('versions: the active one cannot be erased, another one can be once, and both attempts are recorded', async () => {
+test('versions: the active version cannot be erased, another version can be erased once, and both attempts are recorded', async () => {
   const third = await bundleOf({ name: 'versioned', authenticator: 'NONE', version: '3.0.0' })
   await host.upload('versioned', third)
   const path = (packed: Buffer) => `/solutions/versioned/versions/${sha256Of(packed)}`

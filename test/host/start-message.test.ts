@@ -11,7 +11,7 @@ function message(properties: Record<string, string>, host: Partial<Host> = {}): 
   return startMessage({ ...addresses, ...facts, ...host } as unknown as Host, readSettings(properties))
 }
 
-test('start message: a suggested origin uses https if the host serves TLS', async () => {
+test('start message: the suggested origin uses https if the host serves TLS', async () => {
   expect(await message({})).toContain('(such as http://{name}.localhost)')
   const url = 'https://apps.example.org'
   expect(await message({}, { url, publicUrl: url })).toContain('(such as https://{name}.apps.example.org)')
@@ -55,7 +55,7 @@ const EXAMPLES: Partial<Host> = {
   },
 }
 
-test('start message: only a terminal shows the generated passwords of example users', async () => {
+test('start message: the generated passwords of example users are shown only on a terminal', async () => {
   const ofOrders = '  http://127.0.0.1:8080/solution/orders/\n      Sign in as vera'
   const settings = readSettings({})
   const addresses = { url: '', publicUrl: '', adminUrl: '', redirectPort: null, metricsUrl: null }
@@ -68,7 +68,7 @@ test('start message: only a terminal shows the generated passwords of example us
   expect(stored).not.toContain('dmhx')
 })
 
-test('start message: examples whose passwords are published are reported on a host that other machines can reach', async () => {
+test('start message: on a host that other machines can reach, examples with published passwords are reported', async () => {
   const note = 'everyone knows the passwords in its examples: tenant-login.'
   expect(await message({}, EXAMPLES)).not.toContain(note)
   expect(await message({ HOST: '0.0.0.0' }, EXAMPLES)).toContain(note)

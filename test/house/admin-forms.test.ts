@@ -9,16 +9,16 @@ const templates = PAGES.flatMap((path) => {
   return files.map((file) => ({ file, text: readFileSync(new URL(file, folder), 'utf8') }))
 })
 
-/** Opening tags, each on one line. */
+/** The opening tags of all forms. In our templates, each tag is on one line. */
 const forms = templates.flatMap(({ file, text }) => [...text.matchAll(/<form\b.*/g)].map(([tag]) => ({ file, tag })))
 
-test('each form of the admin pages declares its method; forms handled by the script use POST, so no URL contains a password', () => {
+test('each form on the admin pages declares its method; forms handled by the script use POST, so no URL contains a password', () => {
   const isSent = (tag: string) => /\sdata-(api|grants|upload|import|settings)\b/.test(tag)
   const wrong = forms.filter(({ tag }) => !(isSent(tag) ? / method="post"/ : / method="(get|post|dialog)"/).test(tag))
   expect(wrong).toEqual([])
   const shared = templates.flatMap(({ text }) => text.match(/\bit\.form\(/g) ?? [])
   expect([...forms.filter(({ tag }) => isSent(tag)), ...shared].length).toBeGreaterThan(20)
-  // The template of these has the attributes in a variable.
+  // This template has the form's attributes in a variable.
   expect(forms.filter(({ file }) => file === 'form.eta').map(({ tag }) => tag.slice(0, 20))).toEqual([
     '<form method="post"<',
   ])

@@ -7,8 +7,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDERS = ['runtime', 'plugins', 'base', 'host', 'control-center', 'cli']
 
 /**
- * The casts that silence the type checker, with their number in each file. A comment beside each says why no type can
- * replace it. In files that are not listed here, use types instead.
+ * How many casts that silence the type checker each file has. A comment beside each cast says why types can't replace
+ * it. In files that are not listed here, use types instead.
  */
 const CASTS: Readonly<Record<string, number>> = {
   'base/database/alpha.ts': 1,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The platform's code, without its folder. */
+/** The platform's source files: path and content. */
 const sources = ['bin', 'runtime', 'plugins', 'base', 'host', 'cli'].flatMap((folder) =>
   (readdirSync(join(ROOT, folder), { recursive: true }) as string[])
     .filter((name) => /\.[jt]s$/.test(name))
@@ -52,10 +52,10 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   // The property `fetch` of `ProviderRequests` uses `Outbound`; openid-client is configured to call it.
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
-  // Database drivers, which connect to what the operator's settings and grants name; telemetry, to the collector in the
-  // settings; requests to the control center, at CLOUD_URL; the binding through which scripts send requests to the
-  // host; advice texts; and code that runs in browsers, where the page's policy allows connections to its own origin
-  // only.
+  // These may open connections: database drivers, to the servers in the operator's settings and grants; telemetry, to
+  // the collector in the settings; and requests to the control center, at CLOUD_URL. Others only match the pattern:
+  // the binding that lets scripts send requests through the host; advice texts; and code that runs in browsers, where
+  // the page's policy allows connections only to its own origin.
   const known =
     /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)

@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, (file: string, target: string) => boolean> = {
 }
 
 /**
- * The folders of each, in order: a folder imports only from those before it, types included. Files directly in `base`,
+ * The subfolders, in order: a subfolder may import only from those before it, types included. Files directly in `base`,
  * `host` and `control-center` come last.
  */
 const ORDER: Record<string, readonly string[]> = {
@@ -166,13 +166,13 @@ test('base and host import nothing from runtime/sandbox, except types for guest 
   expect(host).toEqual([])
 })
 
-/** The file's position in the order of `top`; files outside the folders come last. */
+/** @returns the position of the file's folder in the order for `top`; infinity for files directly in `top` */
 function placeOf(top: string, file: string): number {
   const [, folder = '', ...below] = file.split('/')
   return below.length === 0 ? Number.POSITIVE_INFINITY : (ORDER[top] ?? []).indexOf(folder)
 }
 
-test.each(Object.keys(ORDER))('the list contains the folders of %s in order', (top) => {
+test.each(Object.keys(ORDER))('the list contains all folders in %s', (top) => {
   const folders = sources.filter((file) => file.startsWith(`${top}/`)).map((file) => file.split('/').slice(1, -1)[0])
   expect(new Set(folders.filter((folder) => folder !== undefined))).toEqual(new Set(ORDER[top]))
 })

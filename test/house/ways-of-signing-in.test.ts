@@ -27,7 +27,7 @@ const WAYS = {
 }
 const STEPS = ['ownPage', 'throttle', 'source', 'secondStep', 'accept', 'audit', 'redirect'] as const
 
-/** Why a file without a row starts sessions. */
+/** Other files that start sessions, with the reason why they have no row. */
 const OTHER_STARTS: Readonly<Record<string, string>> = {
   'control-center/access/page-sessions.ts': 'the sessions of the control center, which its pages start',
   'control-center/accounts/invitation-pages.ts':
@@ -44,7 +44,7 @@ const sources = ['base', 'host', 'control-center'].flatMap((folder) =>
     .map((name) => ({ file: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), 'utf8') })),
 )
 
-test('every way of signing in has every step, or gives the reason for leaving it out', () => {
+test('every sign-in method has every step, or gives the reason for omitting it', () => {
   for (const [name, way] of Object.entries(WAYS)) {
     for (const step of STEPS) {
       const here = way[step]
@@ -54,7 +54,7 @@ test('every way of signing in has every step, or gives the reason for leaving it
   }
 })
 
-test('every way checks its page, and the ways without a throttle or an audit entry are known', () => {
+test('every sign-in method checks its page, and those without a throttle or an audit log entry are known', () => {
   const without = (step: 'throttle' | 'audit') => Object.entries(WAYS).filter(([, way]) => 'none' in way[step])
   expect(without('throttle').map(([name]) => name)).toEqual([
     'REMEMBERED',
@@ -67,14 +67,14 @@ test('every way checks its page, and the ways without a throttle or an audit ent
   expect(without('audit').map(([name]) => name)).toEqual(['BY_ADMIN_PAGE'])
 })
 
-test('the list of ways of signing in is complete', () => {
+test('the list of sign-in methods is complete', () => {
   const rows = sources.flatMap(({ text }) => [
     ...text.matchAll(/^(?:export )?const (\w+): (?:WayOfSigningIn<|typeof BY_PASSWORD )/gm),
   ])
   expect(rows.map(([, name]) => name).sort()).toEqual(Object.keys(WAYS).sort())
 })
 
-test('only the ways of signing in start sessions', () => {
+test('only sign-in methods start sessions', () => {
   const starting = sources.filter(({ text }) =>
     /\b(?:acceptSignIn|startSession|(?:s|pageS|browserS)essions\.start)\(/.test(text),
   )

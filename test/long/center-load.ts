@@ -3,16 +3,16 @@ import { type LoadedCenter, type LoadedDatabase, NEEDLE, startLoadedCenter } fro
 import { percentile, type Rows } from './report.ts'
 
 const SATELLITES = Number(process.env.CENTER_SATELLITES ?? 50)
-/** How long pages are measured, alternating with and without load. */
+/** How long to measure pages, alternating with and without load. */
 const MINUTES = Number(process.env.CENTER_MINUTES ?? 5)
-/** Log lines of all Satellites together before that. */
+/** The number of log lines that all Satellites send before that. */
 const LINES = Number(process.env.CENTER_LINES ?? 1_000_000)
 const KILLS = Number(process.env.CENTER_KILLS ?? 2)
-/** Interval between two exports of a Satellite's metrics. */
+/** The interval between two exports of a Satellite's metrics. */
 const INTERVAL = 10_000
-/** Lines that a Satellite writes in that time. */
+/** The number of lines that a Satellite writes in that interval. */
 const LINES_OF_INTERVAL = 20
-/** One phase with or without load. */
+/** The results of one phase, with or without load. */
 const TURN = Number(process.env.CENTER_TURN_MS ?? 20_000)
 const PAGES = ['environments', 'analysis?range=1h', 'logs']
 const SEARCHES = [
@@ -26,9 +26,9 @@ const SEARCHES = [
 ]
 
 /**
- * Many Satellites on one control center: all metrics arrive, pages are about as fast as without them, and searching a
- * million lines takes less than a second. After being killed and restarted under load, it has everything that it
- * confirmed, exactly once.
+ * Runs many Satellites with one control center. All metrics must arrive, pages must be about as fast as without load,
+ * and searching a million lines must take less than a second. After the control center is killed and restarted under
+ * load, it must have everything that it confirmed, exactly once.
  */
 export async function centerLoad(rows: Rows, database: LoadedDatabase = 'embedded'): Promise<void> {
   const loaded = await startLoadedCenter(SATELLITES, database)
@@ -48,7 +48,7 @@ export async function centerLoad(rows: Rows, database: LoadedDatabase = 'embedde
 async function fill({ satellites }: LoadedCenter, rows: Rows): Promise<void> {
   const start = performance.now()
   const each = Math.ceil(LINES / satellites.length)
-  // A few at a time: each line waits on disk until it is accepted.
+  // Sends a few lines at a time, because each line waits on disk until it is accepted.
   for (let left = each; left > 0; left -= 4096) {
     await Promise.all(satellites.map((one) => one.log(Math.min(4096, left))))
     await emptied(satellites, 64 * 1024 * 1024)
@@ -64,9 +64,9 @@ async function fill({ satellites }: LoadedCenter, rows: Rows): Promise<void> {
 }
 
 /**
- * Alternates with and without load, and which of them is first, so that other work on the machine affects both. A first
- * phase does not count: code that runs for the first time, and work left over from the flood of lines, would make the
- * idle phase look slow.
+ * Alternates between phases with and without load, and which of them is first, so that other work on the machine
+ * affects both. The first phase doesn't count, because cold code and remaining work from the flood of lines would make
+ * the idle phase look slow.
  */
 async function measurePages(loaded: LoadedCenter, rows: Rows): Promise<void> {
   const times = { idle: new Map<string, number[]>(), loaded: new Map<string, number[]>() }
@@ -109,7 +109,7 @@ async function measurePages(loaded: LoadedCenter, rows: Rows): Promise<void> {
   }
 }
 
-/** The Satellites work at different times. @returns a function that stops them */
+/** Starts the Satellites at different times. @returns a function that stops them */
 function startLoad({ satellites }: LoadedCenter): () => Promise<void> {
   const end = new AbortController()
   const wait = (time: number) => pause(time, undefined, { signal: end.signal }).catch(() => {})
@@ -192,7 +192,7 @@ async function compare(loaded: LoadedCenter, rows: Rows): Promise<void> {
   rows.atLeast('least reports of a Satellite', 1, Math.min(...satellites.map(({ done }) => done.reports)))
 }
 
-/** Waits until at most this number of bytes is left in all queues together. */
+/** Waits until all queues together contain at most this many bytes. */
 async function emptied(satellites: LoadedCenter['satellites'], most: number): Promise<void> {
   while (satellites.reduce((sum, one) => sum + one.waiting(), 0) > most) await pause(50)
 }

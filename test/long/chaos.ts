@@ -9,14 +9,17 @@ import { percentile, type Rows } from './report.ts'
 
 const KILLS = Number(process.env.LONG_KILLS ?? 200)
 const LOGINS_PER_SECOND = 50
-/** Between two kills, in ms: random, between half of it and one and a half times it. */
+/**
+ * The average time between two kills, in ms. The actual time is random, from half to one and a half times this value.
+ */
 const KILL_EVERY = 400
 const WARM_UP = 15_000
-/** Logins that may by chance be killed again when they are retried. */
+/** The number of logins that may fail because they happen to be killed again when they are retried. */
 const TWICE_KILLED = 2
 
 /**
- * What a login does apart from signing in: nothing, ask (changes nothing) or change. The latter two wait for 100 ms.
+ * What a login does besides signing in: nothing, ask (a request without side effects) or change. The last two wait for
+ * 100 ms.
  */
 const KINDS = { quick: 8, asks: 4, changes: 2 } as const
 type Kind = keyof typeof KINDS
@@ -28,13 +31,13 @@ const SCRIPTS: Readonly<Record<Kind, string>> = {
 }
 
 type Login = LoginEnd & { readonly solution: string; readonly start: number; readonly end: number }
-/** `solution` null: a spare process, or one that is being prepared for a solution. */
+/** `solution` is null for a spare process, or one that is being prepared for a solution. */
 type Kill = { readonly at: number; readonly solution: string | null; readonly calls: number }
 type Rest = { readonly heap: number; readonly size: number; readonly files: number; readonly processes: number }
 
 /**
- * Kills random sandbox processes while users of all solutions sign in. Logins are lost only through processes of their
- * own solution, no process is left behind, and the host is as large as before.
+ * Kills random sandbox processes while users of all solutions sign in. A login may only fail because of its own
+ * solution's process. Afterwards, no process may be left behind, and the host may not use more memory than before.
  */
 export async function chaos(rows: Rows): Promise<void> {
   const host = await startWatchedHost({ SANDBOX_IDLE: '5s' }, (home) => {
@@ -85,7 +88,9 @@ async function uploadAll(host: WatchedHost): Promise<string[]> {
   return names
 }
 
-/** Starts a fixed number of logins per second, for the solutions in turn, whether or not earlier ones were answered. */
+/**
+ * Starts a fixed number of logins per second, for the solutions in turn, whether or not earlier logins have finished.
+ */
 function startTraffic(url: string, solutions: readonly string[]) {
   const logins: Promise<Login>[] = []
   const begin = performance.now()
@@ -119,12 +124,15 @@ async function killAtRandom(host: WatchedHost): Promise<readonly Kill[]> {
     const seen = await host.kill(victim)
     kills.push({ at, solution: seen?.key?.split('@')[0] ?? null, calls: seen?.calls ?? 0 })
   }
-  // Waits for the last logins too.
+  // Also waits for the last logins.
   await pause(2000)
   return kills
 }
 
-/** A lost login is explained if a process of its solution was killed during it, or the kill paused the solution. */
+/**
+ * Whether a failed login has an explanation: its solution's process was killed during the login, or the solution was
+ * paused because of the kill.
+ */
 function tellLogins(rows: Rows, logins: readonly Login[], kills: readonly Kill[]): void {
   const lost = logins.filter(({ problem }) => problem !== null)
   const hit = (login: Login) =>
@@ -154,7 +162,7 @@ function tellLogins(rows: Rows, logins: readonly Login[], kills: readonly Kill[]
   for (const problem of new Set(others.map((one) => one.problem)))
     rows.tell(`of them: ${problem}`, count(others, problem))
   rows.atMost('logins interrupted by the kill of their own solution’s process', busy.length, interrupted.length)
-  // They are retried once, so only a second kill can lose them.
+  // These logins are retried once, so they fail only if they are killed a second time.
   const again = ofKind(interrupted, 'quick') + ofKind(interrupted, 'asks')
   rows.atMost('of them: in scripts that change nothing', TWICE_KILLED, again)
   rows.tell('of them: in scripts that change something', ofKind(interrupted, 'changes'))

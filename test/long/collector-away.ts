@@ -10,18 +10,18 @@ import { startHostProcess } from '../support/host-process.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { percentile, type Rows } from './report.ts'
 
-/** How long the collector is down. */
+/** How long the collector is down, in ms. */
 const AWAY = Number(process.env.AWAY_MINUTES ?? 10) * 60_000
-/** Interval between two exports of the metrics. */
+/** The interval between two exports of the metrics, in ms. */
 const INTERVAL = Number(process.env.AWAY_INTERVAL_MS ?? 5000)
 const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
-/** A limit that is exceeded many times while the collector is down, with its third for metrics. */
+/** A queue limit that is exceeded many times while the collector is down. A third of it is for metrics. */
 const SMALL_BOUND = 150 * 1024
 
 /**
- * The collector is down while users sign in, and comes back: every export of that time arrives, the sums are correct,
- * and no sign-in was delayed. A second host, with a small limit, drops the oldest exports and reports how many.
+ * Stops the collector for a while during sign-ins. Afterwards every export must arrive, the sums must be correct, and
+ * no sign-in may be delayed. A second host with a small limit must drop the oldest exports and report how many.
  */
 export async function collectorAway(rows: Rows): Promise<void> {
   const whole = await startCollector()
@@ -133,7 +133,7 @@ async function startHost(collector: Collector, properties: Record<string, string
   }
 }
 
-/** Waits until the collector has received this number of sign-ins; at most three minutes. */
+/** Waits until the collector has received this many sign-ins, at most three minutes. */
 async function arrived(collector: Collector, wanted: number): Promise<void> {
   for (let tries = 0; tries < 1800; tries++) {
     if (lastSum(collector) >= wanted) return
@@ -146,7 +146,7 @@ function lastSum(collector: Collector): number {
   return pointsOf(collector, 'solhost_logins_total').at(-1)?.value ?? 0
 }
 
-/** Reported by the export after the one that delivered the data. */
+/** Waits for the next export, which reports the dropped data. */
 async function droppedPoints(collector: Collector): Promise<number> {
   await pause(INTERVAL * 2)
   const points = pointsOf(collector, 'solhost_telemetry_dropped_total')

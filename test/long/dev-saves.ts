@@ -10,19 +10,19 @@ import { childrenOf, openFiles, sumOfSizes } from './processes.ts'
 import { percentile, type Rows } from './report.ts'
 
 const SAVES = Number(process.env.LONG_SAVES ?? 200)
-/** Minimum time between two saves, in ms; a spare sandbox process starts in the meantime. */
+/** The minimum time between two saves, in ms, in which a spare sandbox process starts. */
 const PAUSE = 300
-/** Maximum ratio of the memory in the last third to the second. */
+/** The maximum ratio of the memory use in the last third of the run to the use in the second third. */
 const MOST_GROWTH = 1.05
-/** From a save to the form in the browser, in ms. */
+/** The maximum time from a save to the new form in the browser, in ms. */
 const RELOAD_WITHIN = 300
-/** The same in a real page in Chromium: number of saves, and maximum time in ms. */
+/** The same for a real page in Chromium: the number of saves, and the maximum time in ms. */
 const BROWSER_SAVES = 40
 const SEEN_WITHIN = 500
 
 /**
- * An author alternately saves a form and a script while a page is open. Measures the time until the page shows the new
- * version, and whether the host and its sandbox processes retain more memory after many saves.
+ * Simulates an author who alternately saves a form and a script while a page is open. Measures the time until the page
+ * shows the new version, and whether memory use grows after many saves.
  */
 export async function devSaves(rows: Rows): Promise<void> {
   using dev = await startDev(devSolution('save 0'))
@@ -45,7 +45,7 @@ export async function devSaves(rows: Rows): Promise<void> {
       )
     await page.until(label, () => page.frames.some((frame) => frame.kind === 'form' && frame.html.includes(label)))
     times.push(performance.now() - start)
-    // The page is done when it gets the form frame; the previous version is ended just after that.
+    // The page is updated when it gets the form frame. The host ends the previous version shortly after that.
     await dev.printed(/active after [^\n]*\n/)
     dev.mark()
     page.frames.length = 0
@@ -89,7 +89,7 @@ export async function devSaves(rows: Rows): Promise<void> {
   }
 }
 
-/** From the save until Chromium has painted it. */
+/** The time from the save until Chromium has painted the new form. */
 async function inBrowser(dev: DevProcess, rows: Rows): Promise<void> {
   if (browserPath === undefined) throw new TypeError('Chromium is not installed')
   const browser = await launchBrowser()
@@ -117,7 +117,7 @@ async function inBrowser(dev: DevProcess, rows: Rows): Promise<void> {
   }
 }
 
-/** In the database of a running `solhost dev`. */
+/** Counts the versions in the database of a running `solhost dev`. */
 export function storedVersions(folder: string): number {
   const db = new DatabaseSync(join(homeOf(folder), 'platform.sqlite'), { readOnly: true })
   try {

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 type TestReport = { readonly numTotalTests: number; readonly numPassedTests: number }
 
-/** Runs the tests that do less in the suite (test/support/scale.ts) with all of their rounds, rows and waits. */
+/** Runs the tests that the normal suite scales down (test/support/scale.ts) with all their rounds, rows and waits. */
 export async function fullScale(rows: Rows): Promise<void> {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) => usesScale(file))
   const folder = mkdtempSync(join(tmpdir(), 'solhost-full-scale-'))
@@ -33,7 +33,7 @@ export async function fullScale(rows: Rows): Promise<void> {
   }
 }
 
-/** Whether the file uses it, directly or through a file named `*contract.ts` that several tests share. */
+/** Whether the test file uses that module, directly or through a file named `*contract.ts` that several tests share. */
 function usesScale(file: string): boolean {
   const text = readFileSync(join(ROOT, file), 'utf8')
   const shared = [...text.matchAll(/'([^']*contract\.ts)'/g)].map(([, path = '']) => join(file, '..', path))

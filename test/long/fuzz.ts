@@ -4,14 +4,17 @@ import type { Rows } from './report.ts'
 
 const REQUESTS = Number(process.env.LONG_REQUESTS ?? 50_000)
 const SOCKETS = Number(process.env.LONG_SOCKETS ?? 2_000)
-/** To repeat an earlier run, set this to the seed that it printed. */
+/** The seed. To repeat an earlier run, set LONG_SEED to the seed that it printed. */
 const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
-/** The longest time that a healthy client may wait meanwhile, in ms: the machine runs both sides. */
+/**
+ * The longest time, in ms, that a well-behaved client may wait during the attack. It is long because this machine runs
+ * both sides.
+ */
 const LONGEST_WAIT = 5000
 
 /**
- * Sends malformed HTTP/1.1, HTTP/2 and WebSocket bytes to every server. They must not end its process or keep a healthy
- * client waiting.
+ * Sends malformed HTTP/1.1, HTTP/2 and WebSocket bytes to every server. They must not end the server's process or make
+ * a well-behaved client wait.
  */
 export async function fuzzServers(rows: Rows): Promise<void> {
   process.stdout.write(`seed ${SEED}\n`)

@@ -7,12 +7,13 @@ import type { Rows } from './report.ts'
 const CALLS = Number(process.env.LONG_CALLS ?? 10_000)
 const WARM_UP = CALLS / 5
 const LOOK_EVERY = CALLS / 200
-/** How much the floor may rise, in MB: a leaked context retains 0.23. */
+/** How much the minimum memory use may rise, in MB. A leaked context retains 0.23 MB. */
 const NOISE = 5
 
 /**
- * Makes many calls of all kinds in one sandbox process: at the end, it and the host around it use no more memory than
- * after a warm-up. Compares the floors of the two halves after that, since a heap grows until its garbage is collected.
+ * Makes many calls of all kinds in one sandbox process. In the end, the process and the host must not use more memory
+ * than after a warm-up. Compares the minimums of the two halves after the warm-up, since a heap grows until garbage is
+ * collected.
  */
 export async function growth(rows: Rows): Promise<void> {
   setFlagsFromString('--expose-gc')

@@ -11,16 +11,16 @@ import type { Rows } from './report.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SEED = Number(process.env.LONG_SEED ?? 47)
-/** The tests to run, as paths; default: all. */
+/** The paths of the tests to run. By default, all tests. */
 const PATHS = process.env.LONG_TESTS?.split(' ') ?? []
-/** How long one process is suspended, and the longest time that none is, in ms. */
+/** How long a process is suspended, and the longest time between two suspensions, in ms. */
 const HELD = 600
 const BETWEEN = 1000
 
 type TestReport = { readonly numTotalTests: number; readonly numFailedTests: number }
 
 /**
- * Runs the tests while one of their processes at a time is suspended for a moment, as on a busy machine: test, host,
+ * Runs the tests and repeatedly suspends one of their processes for a moment, to simulate a busy machine: a test, host,
  * sandbox process, browser or database server, chosen at random. A test that fails depends on speed.
  */
 export async function heldTests(rows: Rows): Promise<void> {
@@ -41,7 +41,7 @@ export async function heldTests(rows: Rows): Promise<void> {
     )
     const over = new AbortController()
     const ended = once(tests, 'exit').finally(() => over.abort())
-    // Without an id they did not start; `ended` reports that.
+    // Without a pid, the tests did not start, which `ended` reports.
     const held = tests.pid === undefined ? 0 : await holdSome(tests.pid, over.signal)
     await ended
     const { numTotalTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as TestReport
@@ -54,7 +54,7 @@ export async function heldTests(rows: Rows): Promise<void> {
   }
 }
 
-/** @returns how many were suspended until `over` */
+/** Suspends processes until `over`. @returns the number of suspensions */
 async function holdSome(root: number, over: AbortSignal): Promise<number> {
   const random = seededRandom(SEED)
   let held = 0
@@ -71,7 +71,7 @@ async function holdSome(root: number, over: AbortSignal): Promise<number> {
   return held
 }
 
-/** @returns whether it exists */
+/** @returns whether the process exists */
 function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name)

@@ -11,7 +11,7 @@ export type Question =
   | { readonly kind: 'kill'; readonly pid: number }
   | { readonly kind: 'heap' }
 
-/** A sandbox process as the host sees it: `key` (name@sha256) null for a spare. */
+/** A sandbox process from the host's view: `key` (name@sha256) is null for a spare process. */
 export type Seen = { readonly pid: number; readonly key: string | null; readonly calls: number }
 
 export type WatchedHost = Awaited<ReturnType<typeof startWatchedHost>>
@@ -19,10 +19,10 @@ export type WatchedHost = Awaited<ReturnType<typeof startWatchedHost>>
 const WATCHED_HOST = fileURLToPath(new URL('./watched-host.ts', import.meta.url))
 const PASSWORD = 'admin of a long run'
 const AUTHORIZATION = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
-/** How long to wait for anything, in ms. */
+/** The timeout for all waits, in ms. */
 const PATIENCE = 60_000
 
-/** A host process with its own folder, without examples. @param before see `startHostProcess` */
+/** Starts a host process with its own folder, without examples. @param before see `startHostProcess` */
 export async function startWatchedHost(
   properties: Record<string, string>,
   fillHome: (home: string) => void = () => {},
@@ -67,14 +67,14 @@ export async function startWatchedHost(
       throw new Error(`the upload of ${name} was answered with ${answer.status}: ${answer.text}`)
   }
 
-  /** Waits until no process serves a solution: idle ones are retired after `SANDBOX_IDLE`. */
+  /** Waits until no process serves a solution. Idle processes are ended after `SANDBOX_IDLE`. */
   async function untilAtRest(): Promise<void> {
     await until('the sandbox processes to be retired', async () => (await processes()).every(({ key }) => key === null))
-    // Sockets of the last responses close, and killed processes are reaped.
+    // Waits until the sockets of the last responses are closed, and killed processes are reaped.
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }
 
-  /** @returns how many of its sandbox processes are still alive */
+  /** Stops the host. @returns how many of its sandbox processes are still alive */
   async function stop(): Promise<number> {
     const children = childrenOf(pid)
     child.kill('SIGTERM')
@@ -91,7 +91,7 @@ export async function startWatchedHost(
     url,
     processes,
     upload,
-    /** An upload that may be refused; the caller checks the response. */
+    /** Uploads a bundle. The upload may be rejected; the caller checks the response. */
     tryUpload: (name: string, bundle: Uint8Array) =>
       ask(`${url}/admin/api/solutions/${name}`, {
         method: 'PUT',
@@ -102,11 +102,14 @@ export async function startWatchedHost(
     output,
     untilAtRest,
     stop,
-    /** Kills a sandbox process. @returns what the host used it for; null if it was being prepared for a solution */
+    /**
+     * Kills a sandbox process.
+     * @returns the solution that the process served, or null if it was being prepared for one
+     */
     kill: (victim: number) => asked({ kind: 'kill', pid: victim }) as Promise<Seen | null>,
     /** The size of the host's heap after garbage collection, in bytes. */
     heap: () => asked({ kind: 'heap' }) as Promise<number>,
-    /** A solution as the admin API returns it. */
+    /** A solution in the admin API's format. */
     shown: async (name: string) =>
       (await ask(`${url}/admin/api/solutions/${name}`, { headers: { authorization: AUTHORIZATION } })).json() as {
         state: string

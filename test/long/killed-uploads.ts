@@ -4,7 +4,7 @@ import type { Rows } from './report.ts'
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 50)
 
 /**
- * Sends `kill -9` to a host at some point during an upload. Throws if the version that runs afterwards is neither the
+ * Sends `kill -9` to a host at a random point during an upload. Throws if the active version afterwards is neither the
  * old nor the new one.
  */
 export async function killedUploads(rows: Rows): Promise<void> {

@@ -5,15 +5,15 @@ import { type Answer, createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile, zipOf } from '../support/zip.ts'
 
 export type LoginEnd = {
-  /** null: the user is signed in. */
+  /** What went wrong, or null if the user is signed in. */
   readonly problem: string | null
-  /** From submitting the form to the response, in ms. */
+  /** The time from submitting the form to the response, in ms. */
   readonly milliseconds: number
-  /** `Retry-After` of a refusal. */
+  /** `Retry-After` from a rejection. */
   readonly retryAfter?: string | undefined
 }
 
-/** One user in a new browser: login page, form, and the session's content. */
+/** Signs in a user in a new browser: requests the login page, submits the form and reads the session. */
 export async function logIn(url: string, solution: string, fields: Record<string, string>): Promise<LoginEnd> {
   const page = `/solution/${solution}/index.html`
   const visitor = createVisitor(url)
@@ -37,7 +37,7 @@ function retryAfterOf({ headers }: Answer): Pick<LoginEnd, 'retryAfter'> {
   return { retryAfter: headers['retry-after'] }
 }
 
-/** A solution with this script as its authenticator. */
+/** Builds a solution with this authenticator script. */
 export function scriptBundle(name: string, script: string): Promise<Uint8Array> {
   return bundleOf(
     { name, authenticator: 'AUTHENTICATOR', modules: ['auth'] },
@@ -47,7 +47,7 @@ export function scriptBundle(name: string, script: string): Promise<Uint8Array> 
 
 export const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 
-/** The example `tenant-login` under another name, which accepts Anna. */
+/** The example `tenant-login` under another name. It accepts the user Anna. */
 export function exampleBundle(name: string): Promise<Uint8Array> {
   const folder = exampleFolder('tenant-login')
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -5,16 +5,18 @@ import { sumOfSizes, watchMemory } from './processes.ts'
 import { percentile, type Rows } from './report.ts'
 
 const SOLUTIONS = Number(process.env.LONG_SOLUTIONS ?? 1000)
-/** The host's initial memory is not due to solutions, so growth is measured after this number of uploads. */
+/**
+ * Memory growth is measured after this many uploads, because the host's initial memory use doesn't depend on solutions.
+ */
 const WARM_UP = SOLUTIONS / 10
 const ACTIVE = 25
 const ACTIVE_TIME = 15_000
-/** Number of cold solutions that are started one by one, and of those visited afterwards, several at a time. */
+/** The number of cold solutions that are started one by one, and the number visited afterwards, several at a time. */
 const COLD = Math.min(100, SOLUTIONS / 10)
 const WALKED = Math.min(300, SOLUTIONS / 2)
 const MAXIMUM = 1024
 
-/** Many uploaded solutions, some of them in use, in the configured memory. */
+/** Runs many solutions, some of them in use, within the configured memory. */
 export async function manySolutions(rows: Rows): Promise<void> {
   const host = await startWatchedHost({ RUNTIME_XMX: `${MAXIMUM}m` })
   const names = Array.from({ length: SOLUTIONS }, (_, index) => `solution-${index + 1}`)
@@ -61,7 +63,10 @@ async function uploadAll(rows: Rows, host: WatchedHost, names: readonly string[]
   rows.tell('host (PSS) after all uploads, MB', after.size / 1024 ** 2)
 }
 
-/** The host's memory after garbage collection, once it was returned to the system, which takes a while, in bytes. */
+/**
+ * The host's memory in bytes, after garbage collection and after freed memory is returned to the system, which takes a
+ * while.
+ */
 async function held(host: WatchedHost): Promise<{ readonly heap: number; readonly size: number }> {
   let heap = 0
   const sizes: number[] = []
@@ -85,14 +90,17 @@ async function useAtOnce(rows: Rows, host: WatchedHost, names: readonly string[]
   rows.tell('processes that served them at once, median', percentile(serving, 50))
 }
 
-/** The memory is full of processes that wait for logins: the longest idle one makes room for the next solution. */
+/**
+ * The memory is full of processes that wait for logins. The process that has been idle longest is ended to make room
+ * for the next solution.
+ */
 async function wakeOneByOne(rows: Rows, host: WatchedHost, names: readonly string[]): Promise<void> {
   const cold: number[] = []
   const warm: number[] = []
   let wrong = 0
   let retired = 0
   const order = await processesOf(host)
-  // The earlier ones, in a known order of use.
+  // Uses the earlier solutions again, in a known order.
   for (const name of order) await mustLogIn(host, name)
   let before = await inOrder(host, order)
   for (const name of names) {
@@ -127,14 +135,14 @@ async function walkThrough(rows: Rows, host: WatchedHost, names: readonly string
   rows.tell('host and sandbox processes together (PSS) at the end, MB', sumOfSizes(host.pid))
 }
 
-/** @returns ms from submitting the form to the response */
+/** @returns the time from submitting the form to the response, in ms */
 async function mustLogIn(host: WatchedHost, name: string): Promise<number> {
   const { problem, milliseconds } = await logIn(host.url, name, ANNA)
   if (problem !== null) throw new Error(`a login of ${name} failed: ${problem}`)
   return milliseconds
 }
 
-/** The solutions that processes serve. */
+/** The solutions that have a process. */
 async function processesOf(host: WatchedHost): Promise<string[]> {
   const keys = (await host.processes()).map(({ key }) => key?.split('@')[0])
   return [...new Set(keys.filter((name) => name !== undefined))]

@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** A control group with a memory limit, for one run. Sizes in bytes. */
+/** A cgroup with a memory limit, for one run. Sizes are in bytes. */
 export type LimitedGroup = {
-  /** A command that joins it and then becomes the command after it. */
+  /** A command that joins the cgroup and then executes the command after it. */
   readonly joining: readonly string[]
-  /** Its peak usage, including cache. */
+  /** The peak memory usage, including cache. */
   readonly most: () => number
-  /** How many of its processes the kernel killed. */
+  /** The number of processes in the cgroup that the kernel has killed. */
   readonly killed: () => number
   readonly remove: () => Promise<void>
 }
@@ -23,7 +23,10 @@ const PLACES = [
   },
 ] as const
 
-/** Of version 2 or 1, whichever controls memory here. @returns null if this account may not create one */
+/**
+ * Creates a cgroup of version 2 or 1, whichever controls memory on this machine.
+ * @returns null if this user may not create one
+ */
 export function makeGroup(limit: number): LimitedGroup | null {
   for (const place of PLACES) {
     const group = join(place.folder, `solhost-long-${process.pid}`)
@@ -33,7 +36,7 @@ export function makeGroup(limit: number): LimitedGroup | null {
       continue
     }
     try {
-      // In a folder that is not a group the file does not appear automatically, and must not be created.
+      // If the folder is not a cgroup, the file does not appear automatically, and must not be created.
       if (existsSync(join(group, place.limit))) {
         writeFileSync(join(group, place.limit), String(limit))
         return groupAt(group, place)
@@ -58,7 +61,7 @@ function groupAt(group: string, { most, events }: (typeof PLACES)[number]): Limi
           rmdirSync(group)
           return
         } catch {
-          // Its last processes are about to exit.
+          // Retries, because the last processes are about to exit.
           await wait(100)
         }
       }

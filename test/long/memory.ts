@@ -13,15 +13,16 @@ import { percentile, type Rows } from './report.ts'
 
 const MAXIMUM = Number(process.env.LONG_MAXIMUM ?? 512)
 const SECONDS = Number(process.env.LONG_SECONDS ?? 60)
-/** Number of each kind: quick logins, and logins that hold 48 MB for half a second. */
+/** The number of each kind of login: quick logins, and logins that hold 48 MB for half a second. */
 const QUICK = 28
 const GREEDY = 12
 const PEOPLE = 16
 const UPLOADERS = 3
-/** Size of an incompressible file, in bytes: a bundle of this size is unpacked in the host. */
+/** The size of an incompressible file, in bytes. The host unpacks a bundle of this size in memory. */
 const MEDIA = 6 * 1024 ** 2
 /**
- * How often the sum is measured, in ms, and how long it may exceed the maximum: near it, the host checks every 50 ms.
+ * How often the sum is measured, and how long it may exceed the maximum, in ms. Near the maximum, the host checks it
+ * every 50 ms.
  */
 const LOOK_EVERY = 25
 const LONGEST_ABOVE = 250
@@ -39,7 +40,7 @@ const SCRIPTS = {
 }`,
 } as const
 
-/** Generous limits for time and isolates, so that only the total memory can cause failures. */
+/** Generous limits on time and isolates, so that only the total memory can cause failures. */
 const PATIENT = {
   LOAD_TIME: '20s',
   CALL_TIME: '20s',
@@ -52,9 +53,8 @@ type Login = LoginEnd & { readonly solution: string }
 type Uploaded = { readonly status: number; readonly retryAfter: string | undefined }
 
 /**
- * Requests more work than fits into memory, of all kinds together. It is refused with 503 and Retry-After, the sum
- * stays below RUNTIME_XMX, nothing crashes, and afterwards everything works. Then repeats it with only a control
- * group's limit.
+ * Requests more work of all kinds than fits into memory. The host must reject it with 503 and Retry-After, stay below
+ * RUNTIME_XMX in total, not crash, and work normally afterwards. Then repeats the test with only a cgroup limit.
  */
 export async function memory(rows: Rows): Promise<void> {
   await loaded(rows, 'RUNTIME_XMX', { RUNTIME_XMX: `${MAXIMUM}m` }, null)
@@ -196,7 +196,7 @@ function watch(host: number) {
   let looks = 0
   const hostSizes: number[] = []
   const timer = setInterval(() => {
-    // A process that is just starting shares the host's memory for some milliseconds, under the host's name.
+    // For some milliseconds, a process that is just starting shares the host's memory and has the host's name.
     const pids = [host, ...childrenOf(host).filter(isSandboxProcess)]
     hostSizes.push(residentSize(host) / MEGABYTE)
     const all = pids.map(memoryOf)

@@ -8,16 +8,16 @@ import type { Rows } from './report.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 type Mutation = {
-  /** What a user would notice. */
+  /** The bug that a user would notice. */
   readonly fault: string
   readonly file: string
   readonly from: string
   readonly to: string
-  /** The test of `npm run test:all` that must find it if `npm test` does not. */
+  /** The test of `npm run test:all` that must find the bug if `npm test` does not. */
   readonly otherwise?: string
 }
 
-/** Errors in all areas, each of which some test must find. */
+/** Bugs in all areas. Some test must find each of them. */
 export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'an ID token with the nonce of another sign-in is accepted',
@@ -208,7 +208,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
 ]
 
-/** How many of them `npm test` alone must find. */
+/** The minimum number that `npm test` alone must find. */
 const BY_NPM_TEST = 20
 
 /** Applies each mutation to a copy of the repository and runs the tests until one fails. */
@@ -234,7 +234,7 @@ function copyTree(to: string): void {
   for (const { status, stderr } of copies) if (status !== 0) throw new Error(`the tree could not be copied: ${stderr}`)
 }
 
-/** @returns which run found it; null: none */
+/** @returns the run that found the bug, or null if none did */
 function findFault(copy: string, { fault, file, from, to, otherwise }: Mutation): 'npm test' | 'test:all' | null {
   const path = join(copy, file)
   const sound = readFileSync(path, 'utf8')
@@ -254,14 +254,17 @@ function findFault(copy: string, { fault, file, from, to, otherwise }: Mutation)
   }
 }
 
-/** The first test that fails. 'related' and a file run only tests that import it, which no error there can escape. */
+/**
+ * Returns the first test that fails. With 'related' and a file, only tests that import the file run, which is enough
+ * because no other test can be affected.
+ */
 function failedTest(copy: string, options: readonly string[]): string | null {
   const report = join(copy, 'mutation-report.json')
   const vitest = ['bin/with-node.js', 'node_modules/vitest/vitest.mjs', '--run', '--bail=1', '--reporter=json']
   run('node', [...vitest, `--outputFile.json=${report}`, ...options], copy)
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report
   rmSync(report)
-  // Files that did not start after the first failure count as failed too; they come last.
+  // Test files that did not start after the first failure also count as failed, and are listed last.
   const failed = testResults.flatMap(({ assertionResults }) => assertionResults.filter(isFailed))[0]
   return failed?.fullName ?? testResults.find(isFailed)?.name ?? null
 }

@@ -8,13 +8,13 @@ import type { Rows } from './report.ts'
 
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 20)
 const SEED = Number(process.env.LONG_SEED ?? 47)
-/** How long a page may take while the database is down, and the host's recovery afterwards, in ms. */
+/** How long a page may take while the database is down, and how long the host may take to recover, in ms. */
 const LONGEST_ANSWER = 6000
 const LONGEST_RECOVERY = 10_000
 
 /**
- * Repeatedly kills the host, and the servers of its database, during sign-ins and user creations. Nothing that was
- * confirmed is lost, and while the database is down all users get a message.
+ * Repeatedly kills the host, and its database servers, while users sign in and are created. No confirmed data may be
+ * lost, and while the database is down all users must get a message.
  */
 export async function outage(rows: Rows): Promise<void> {
   const random = seededRandom(SEED)

@@ -5,15 +5,12 @@ import { SANDBOX_MAIN } from '../../runtime/sandbox-process.ts'
 
 const MEGABYTE = 1024 ** 2
 
-/**
- * The children of a process, including exited ones that it did not wait for. A host's children are all sandbox
- * processes.
- */
+/** The child processes of a process, including zombies. A host's children are all sandbox processes. */
 export function childrenOf(parent: number): number[] {
   return allProcesses().filter((pid) => parentOf(pid) === parent)
 }
 
-/** The children of a process, their children, and so on. */
+/** All descendants of a process. */
 export function descendantsOf(root: number): number[] {
   const childrenByParent = Map.groupBy(allProcesses(), parentOf)
   const below = (parent: number): number[] =>
@@ -28,17 +25,17 @@ function allProcesses(): number[] {
 }
 
 function parentOf(pid: number): number | null {
-  // The name of the program, in parentheses, may contain spaces.
+  // The program name, in parentheses, may contain spaces.
   const afterName = read(`/proc/${pid}/stat`).split(') ').at(-1)
   return afterName === undefined ? null : Number(afterName.split(' ')[1])
 }
 
-/** Whether this process is still a running sandbox process: ids are reused. */
+/** Whether this pid is still a running sandbox process. Pids are reused. */
 export function isSandboxProcess(pid: number): boolean {
   return read(`/proc/${pid}/cmdline`).includes(programFile(SANDBOX_MAIN))
 }
 
-/** The private memory of a process, in MB. Unlike its total size, it does not depend on other processes. */
+/** The private memory of a process, in MB. Unlike the total size, it does not depend on other processes. */
 export function ownMemory(pid: number): number {
   return memoryOf(pid).own / MEGABYTE
 }
@@ -47,22 +44,22 @@ export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** The proportional sizes (PSS) of a host and its sandbox processes together, in MB. Takes some ms for each. */
+/** The sum of the proportional sizes (PSS) of a host and its sandbox processes, in MB. Takes some ms per process. */
 export function sumOfSizes(host: number): number {
   return [host, ...childrenOf(host)].reduce((sum, pid) => sum + proportionalSize(pid), 0) / MEGABYTE
 }
 
-/** The same, estimated from above: private memory plus the largest shared part, as `memoryOf` explains. */
+/** An upper bound of that sum: private memory plus the largest shared part, as `memoryOf` explains. */
 function sumOfMemory(host: number): number {
   const all = [host, ...childrenOf(host)].map(memoryOf)
   return (all.reduce((sum, { own }) => sum + own, 0) + Math.max(...all.map(({ shared }) => shared))) / MEGABYTE
 }
 
 const LOOK_EVERY = 200
-/** The proportional sizes are summed only once per this number of measurements, since that takes long. */
+/** The proportional sizes are summed only once per this many measurements, since that takes a long time. */
 const SIZES_EVERY = 10
 
-/** The memory of a host and its sandbox processes together, in MB, while it runs. */
+/** Measures the total memory of a host and its sandbox processes, in MB, while the host is running. */
 export function watchMemory(host: number) {
   const sums: number[] = []
   const sizes: number[] = []

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, platform } from 'node:os'
 
-/** One line of the table. `holds` null: for information only. */
+/** One line of the table. `holds` is null if it is for information only. */
 export type Row = {
   readonly what: string
   readonly must: string
@@ -9,7 +9,7 @@ export type Row = {
   readonly holds: boolean | null
 }
 
-/** The findings of a long run. */
+/** The table of results of a long run. */
 export type Report = { readonly name: string; readonly seconds: number; readonly rows: readonly Row[] }
 
 export type Rows = ReturnType<typeof createRows>
@@ -31,7 +31,7 @@ export function createRows() {
   }
 }
 
-/** Prints the table of a run, and a sentence for each failed requirement. @returns whether all requirements are met */
+/** Prints a run's table, and a sentence for each failed requirement. @returns whether all requirements are met */
 export function printReport({ name, seconds, rows }: Report): boolean {
   const lines = rows.map(({ what, must, measured }) => `| ${what} | ${must} | ${measured} |`)
   const head = `\n## ${name} (${Math.round(seconds)} s)\n\n| what | must be | measured |\n|---|---|---|\n`
@@ -51,7 +51,7 @@ export function writeJson(file: string, reports: readonly Report[]): void {
   writeFileSync(file, `${JSON.stringify({ machine: machine(), date: new Date().toISOString(), reports }, null, 2)}\n`)
 }
 
-/** The percentile of these values; the median for 50. */
+/** Returns a percentile of these values, such as the median for 50. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN

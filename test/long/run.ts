@@ -1,6 +1,6 @@
-// Runs that take too long for the tests: `npm run long -- chaos`, or all of them without a name. Each states its
-// requirements and fails if one is not met. Some have variants, such as `-- center-load postgresql`. LONG_JSON names a
-// file for the results.
+// Runs checks that take too long for the tests: `npm run long -- chaos`, or all of them without a name. Each check
+// prints its requirements and fails if one is not met. Some have variants, such as `-- center-load postgresql`.
+// LONG_JSON is the path of a file for the results.
 import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
@@ -63,7 +63,7 @@ for (const name of asked.length === 0 ? Object.keys(RUNS) : asked) {
 if (process.env.LONG_JSON) writeJson(process.env.LONG_JSON, reports)
 process.exit(allHolds ? 0 : 1)
 
-/** A word that names a variant belongs to the run before it. */
+/** The name of a variant applies to the run before it. */
 function namesOf(words: readonly string[]): readonly string[] {
   const names: string[] = []
   for (const word of words) {

@@ -9,19 +9,19 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 30)
 const LOGINS_PER_SECOND = 20
 const SOLUTIONS = 20
 const MAXIMUM = 1024
-/** Maximum ratio of the last third to the second one. */
+/** The maximum ratio of memory use in the last third of the run to the second third. */
 const MOST_GROWTH = 1.05
-/** The interval between measurements, in ms: each one blocks for 4 ms per process. */
+/** The interval between measurements, in ms. Each measurement blocks for 4 ms per process. */
 const LOOK_EVERY = 2000
 /**
- * Memory varies with garbage collection: each third is divided into this number of windows, and the lowest value of
- * each counts.
+ * Memory varies with garbage collection, so each third is divided into this many windows, and the lowest value of each
+ * window is used.
  */
 const WINDOWS = 10
 const MEGABYTE = 1024 ** 2
 
 const QUIET = "function onSolutionOpen(arg, q) { security.login(q.username, 'u', ['Users']) }"
-/** Grows until its process is terminated. */
+/** A script that uses more and more memory until its process is terminated. */
 const CRASHING = `function onSolutionOpen(arg, q) {
   const held = []
   for (;;) held.push(new Array(100000).fill(q.username))
@@ -29,7 +29,7 @@ const CRASHING = `function onSolutionOpen(arg, q) {
 const CRASHING_NAME = 'crashing'
 
 type Login = LoginEnd & { readonly solution: string; readonly at: number }
-/** Sizes in MB; open files of the host, and the average for a sandbox process. */
+/** One measurement: sizes in MB, the host's open files, and the average per sandbox process. */
 type Look = {
   readonly at: number
   readonly host: number
@@ -40,8 +40,8 @@ type Look = {
 }
 
 /**
- * Sign-ins for a long time, while one solution's scripts repeatedly crash their process: the others lose nothing, and
- * nothing grows.
+ * Signs users in for a long time, while one solution's scripts repeatedly crash their process. Other solutions' users
+ * must not notice, and memory use must not grow.
  */
 export async function soak(rows: Rows): Promise<void> {
   const properties = { RUNTIME_XMX: `${MAXIMUM}m` }
@@ -65,7 +65,9 @@ export async function soak(rows: Rows): Promise<void> {
   }
 }
 
-/** Starts a fixed number of logins per second, for the solutions in turn, whether or not earlier ones were answered. */
+/**
+ * Starts a fixed number of logins per second, for the solutions in turn, whether or not earlier logins have finished.
+ */
 async function signInFor(host: WatchedHost, names: readonly string[], time: number) {
   const logins: Login[] = []
   const looks: Look[] = []
@@ -111,7 +113,7 @@ function lookAt(host: number, at: number): Look {
   }
 }
 
-/** It may have just exited. */
+/** Ignores a process that has just exited. */
 function filesOf(pid: number): number {
   try {
     return openFiles(pid)
@@ -175,7 +177,7 @@ function sumOf({ host, sandboxes }: Look): number {
   return host + sandboxes
 }
 
-/** The lowest value of each window. */
+/** Returns the lowest value in each window. */
 function floors(looks: readonly Look[], figureOf: (look: Look) => number): number[] {
   const size = Math.max(1, Math.ceil(looks.length / WINDOWS))
   const windows = Array.from({ length: Math.ceil(looks.length / size) }, (_, index) =>

@@ -7,18 +7,18 @@ import { type ProxiedNodes, startProxiedNodes } from '../support/proxied-nodes.t
 import { until } from './host-window.ts'
 import type { Rows } from './report.ts'
 
-/** Sign-ins per second. */
+/** The number of sign-ins per second. */
 const LOGINS = Number(process.env.LONG_LOGINS ?? 20)
 const LOAD: LoadOptions = { logins: LOGINS, sessions: 2 * LOGINS, clients: 10 }
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 3)
-/** The proxy needs 1.25 s to notice that a node is not ready; it gets half of this time. */
+/** The first half of this time is for the proxy, which needs 1.25 s to notice that a node is not ready. */
 const DRAIN_TIME = '6s'
-/** Interval between two actions on the nodes, in ms, with an ordinary load. */
+/** The interval between two kills or restarts of nodes, in ms, under normal load. */
 const PAUSE = 4000
 
 /**
- * Two nodes in network namespaces, one PostgreSQL and HAProxy configured as in `deploy/`, with sign-ins, requests and
- * open clients. One node is killed repeatedly, then both are restarted in turn, equally often.
+ * Runs two nodes in network namespaces, with one PostgreSQL database and HAProxy configured as in `deploy/`, with
+ * sign-ins, requests and open clients. One node is killed repeatedly, then both are restarted in turn, equally often.
  */
 export async function twoNodes(rows: Rows): Promise<void> {
   if (postgresPath === undefined) throw new Error('it takes PostgreSQL (postgresql)')
@@ -75,7 +75,7 @@ async function restarted(proxied: ProxiedNodes, rows: Rows): Promise<void> {
       await node.start()
       times.push(performance.now() - start)
       await goOn(load)
-      // As in a rolling restart: the proxy sees this node as ready before the next one stops.
+      // As in a rolling restart, waits until the proxy sees this node as ready before the next one stops.
       await pass(PAUSE)
     }
   }
@@ -102,7 +102,7 @@ async function begin({ origin }: ProxiedNodes): Promise<Load> {
   return load
 }
 
-/** Waits until each open client has got another answer. */
+/** Waits until each open client has received another response. */
 async function goOn({ clients }: Load): Promise<void> {
   const before = clients.map(({ answered }) => answered)
   await until('the clients to go on', async () =>

@@ -1,5 +1,6 @@
-// The host as `solhost start` runs it, with additional access for the long runs: over its channel it reports which
-// process serves which solution and its memory, and kills processes on request, so that it is certain whose they were.
+// The host as `solhost start` runs it, with additional access for the long runs. Over its IPC channel it reports its
+// memory and which process serves which solution. It also kills processes on request, so that the run knows which
+// solution each killed process served.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { pino } from 'pino'
@@ -19,7 +20,7 @@ process.on('message', ({ id, question }: { id: number; question: Question }) => 
 })
 process.on('SIGTERM', end)
 process.on('disconnect', end)
-process.stdout.write(`Solhost runs at ${host.url}/\n`)
+process.stdout.write(`Solhost is running at ${host.url}/\n`)
 
 function answer(question: Question): unknown {
   if (question.kind === 'processes') return host.processes()

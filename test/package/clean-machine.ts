@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { makeBase } from '../container/base-image.ts'
 import { hasCommand } from '../support/commands.ts'
 
-/** The npm that Node.js 20 includes. npm 11 runs no install scripts unless they are allowed. */
+/** The npm version that Node.js 20 includes. npm 11 only runs install scripts that are allowed explicitly. */
 const NPM = 'npm@10.9.9'
-/** Timeout for downloading it, in ms. */
+/** Timeout for downloading npm, in ms. */
 const TIME = 60_000
 const USER = 1000
 const HOME = '/home/anna'
-/** The folder gets its own /proc and the devices of this machine; only this process and its children see them. */
+/** Mounts /proc and this machine's devices in the folder, visible only to this process and its children. */
 const ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$@"'
 const PROGRAMS = ['apt-get', 'dpkg-deb', 'unshare', 'mount', 'chroot']
 
-/** The missing programs; they must run as root. */
+/** The missing requirements: programs, and root privileges. */
 export function missingForCleanMachine(): string[] {
   const missing = PROGRAMS.filter((program) => !hasCommand(program))
   return process.getuid?.() === 0 ? missing : [...missing, 'the rights of root']
@@ -37,7 +37,7 @@ export function createCleanMachine(folder: string, environment: Readonly<Record<
   const env = { ...environment, PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin', HOME, LANG: 'C.UTF-8' }
 
   return {
-    /** The user's home folder, as seen from this machine. */
+    /** The path of the user's home folder on this machine. */
     home: join(root, HOME),
     /** Starts a command in its own process group. */
     start(words: readonly string[], more: Readonly<Record<string, string>> = {}, inFolder = '.'): ChildProcess {

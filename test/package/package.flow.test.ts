@@ -10,9 +10,9 @@ import { type PackageRegistry, startPackageRegistry } from '../support/package-r
 import { waitUntil } from '../support/wait-until.ts'
 import { createCleanMachine, missingForCleanMachine } from './clean-machine.ts'
 
-// The package as users get it: built, packed, and published to a registry on this machine.
+// Tests the package as users get it: built, packed, and published to a local registry.
 
-// npm writes about 370 MB for each installation, which takes long on a slow machine.
+// npm writes about 370 MB for each installation, which takes a long time on a slow machine.
 vi.setConfig({ testTimeout: 240_000 })
 
 const run = promisify(execFile)
@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('package: contains what runs and nothing else, in less than 3 MB', async () => {
+test('package: contains only the files that are needed at run time, in less than 3 MB', async () => {
   expect(statSync(tarball).size).toBeLessThan(3_000_000)
   const { stdout } = await run('tar', ['-tzf', tarball])
   const files = stdout.trim().split('\n')
@@ -54,7 +54,7 @@ test('package: contains what runs and nothing else, in less than 3 MB', async ()
   expect(code.filter((file) => !file.startsWith('package/solutions/'))).toEqual([])
 })
 
-test('release: one folder with package, SBOM, notes of this version, and checksums that sha256sum accepts', async () => {
+test('release: is a folder with the package, SBOM, release notes for this version, and checksums that sha256sum accepts', async () => {
   const cwd = join(ROOT, 'build', 'release')
   const name = basename(tarball, '.tgz')
   const files = [`${name}.sbom.cdx.json`, `${name}.tgz`, 'SHA256SUMS', 'release-notes.md']
@@ -70,7 +70,7 @@ test('release: one folder with package, SBOM, notes of this version, and checksu
   expect(names).not.toContain('vitest')
 })
 
-test('package: each line and column of its JavaScript is that of the source, so it needs no source maps', async () => {
+test('package: the JavaScript has the same lines and columns as the source, so it needs no source maps', async () => {
   const built = readFileSync(join(ROOT, 'build', 'package', 'cli', 'main.js'), 'utf8').split('\n')
   const sources = readFileSync(join(ROOT, 'cli', 'main.ts'), 'utf8').split('\n')
   expect(built.length).toBe(sources.length)
@@ -80,7 +80,7 @@ test('package: each line and column of its JavaScript is that of the source, so 
   }
 })
 
-test('package: installs globally from its file with this npm, and uninstalling leaves nothing', async () => {
+test('package: can be installed globally from its file, and uninstalling it leaves nothing behind', async () => {
   const prefix = join(folder, 'prefix')
   const home = join(folder, 'home')
   for (const path of [prefix, home]) mkdirSync(path)
@@ -99,11 +99,11 @@ test('package: installs globally from its file with this npm, and uninstalling l
 })
 
 const missing = missingForCleanMachine()
-/** Skipped when a required program is missing, but never in CI. */
+/** Skipped if a required program is missing, but never in CI. */
 const isSkipped = missing.length > 0 && process.env.CI === undefined
 const title = isSkipped ? `a clean machine (skipped, there is no ${missing.join(', ')})` : 'a clean machine'
 
-// Each test continues where the one before it stopped.
+// Each test continues where the previous one stopped.
 describe.skipIf(isSkipped)(title, () => {
   const running: ChildProcess[] = []
   let machine: ReturnType<typeof createCleanMachine>
@@ -124,7 +124,7 @@ describe.skipIf(isSkipped)(title, () => {
     running.push(child)
     let out = ''
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (out += text))
-    // Resolves when no process has its output open, so also the host has ended. npx itself ends by the signal.
+    // Resolves when no process has the output open, so the host has ended too. npx itself is ended by the signal.
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
     return { child, out: () => out, ended }
   }
@@ -142,14 +142,14 @@ describe.skipIf(isSkipped)(title, () => {
     return out()
   }
 
-  /** As Ctrl-C on a terminal: npx, the launcher and Solhost itself get the signal. */
+  /** Simulates Ctrl-C on a terminal: npx, the launcher and Solhost itself get the signal. */
   function signal({ pid = 0 }: ChildProcess, name: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void {
     process.kill(-pid, name)
   }
 
   const addressIn = (text: string, pattern: RegExp) => pattern.exec(text)?.[1] ?? ''
 
-  test('npx solhost init: npm 10 installs the package without a compiler or options, with the versions of our tests', async () => {
+  test('npx solhost init: npm 10 installs the package without a compiler or options, with the dependency versions of our tests', async () => {
     expect(await solhost(['init', 'shop'])).toContain('npx solhost dev shop')
     const [place = ''] = readdirSync(join(machine.home, '.npm/_npx'))
     const modules = join(machine.home, '.npm/_npx', place, 'node_modules')
@@ -168,21 +168,21 @@ describe.skipIf(isSkipped)(title, () => {
     expect(readdirSync(join(modules, 'solhost/node_modules/isolated-vm'))).not.toContain('build')
   })
 
-  test('check, test and pack', async () => {
+  test('check, test and pack succeed', async () => {
     expect(await solhost(['check', 'shop'])).toContain('0 errors')
     expect(await solhost(['test', 'shop'])).toContain('2 passed')
     expect(await solhost(['pack', 'shop'])).toContain('shop-1.0.0.zip')
   })
 
-  test('dev serves the solution of the folder', async () => {
+  test('dev serves the solution in the folder', async () => {
     const dev = await begin(['dev'], /Press Ctrl-C to stop/, { PORT: '0', ADMIN_PORT: '0' }, 'shop')
-    const page = await ask(`${addressIn(dev.out(), /runs at (http:\/\/\S+)/)}index.html`)
+    const page = await ask(`${addressIn(dev.out(), /is running at (http:\/\/\S+)/)}index.html`)
     expect([page.status, page.text]).toEqual([200, expect.stringContaining('<!DOCTYPE html>')])
     signal(dev.child, 'SIGINT')
     await dev.ended
   })
 
-  test('a host starts with its examples; deploy brings the solution to it, and logs shows its log', async () => {
+  test('a host starts with the examples; deploy uploads the solution to it, and logs shows its log', async () => {
     const password = { SOLHOST_PASSWORD: 'test admin password' }
     const host = await begin(['start'], /Ctrl\+C stops it/, {
       PORT: '0',
@@ -190,7 +190,7 @@ describe.skipIf(isSkipped)(title, () => {
       PLATFORM_HOME: '/home/anna/data',
       SERVLET_PASSWORD: password.SOLHOST_PASSWORD,
     })
-    const url = addressIn(host.out(), /runs at (http:\/\/[^/\s]+)/)
+    const url = addressIn(host.out(), /is running at (http:\/\/[^/\s]+)/)
     expect((await ask(`${url}/solution/hello/index.html`)).status).toBe(200)
     const admin = addressIn(host.out(), /(http:\/\/[^/\s]+)\/admin\//)
     expect(await solhost(['deploy', 'shop', admin, '--user', 'admin'], password)).toContain('shop 1.0.0 is active')
@@ -202,7 +202,7 @@ describe.skipIf(isSkipped)(title, () => {
     await host.ended
   })
 
-  test('what npx installed is in npm’s cache; the home folder has nothing else but the solution and its data', () => {
+  test('npx installs only into npm’s cache; the home folder contains nothing else except the solution and its data', () => {
     expect(readdirSync(machine.home).sort()).toEqual(['.cache', '.local', '.npm', 'data', 'shop', 'shop-1.0.0.zip'])
   })
 })

@@ -79,7 +79,7 @@ test.each([
   expect(asked).toEqual([])
 })
 
-test('an error of a query reaches the script as an Error that it can catch', async () => {
+test('a query’s error reaches the script as an Error that it can catch', async () => {
   answer = () => {
     throw new ScriptError('the operator has not granted the database crm to this solution')
   }
@@ -98,7 +98,7 @@ test('an uncaught query error is logged with its position', async () => {
   expect(failure).toMatchObject({ code: 'script_error', message: 'Error: the database reported: no such table' })
 })
 
-test('an internal error of the host reaches the script without its message', async () => {
+test('an internal error in the host reaches the script without its message', async () => {
   answer = () => {
     throw new Error('password of the account')
   }
@@ -107,7 +107,7 @@ test('an internal error of the host reaches the script without its message', asy
   expect(error).toBe('Error: plugins.database.query failed')
 })
 
-test('an array that changes while it is read is sent as it was checked', async () => {
+test('if an array changes while it is read, the checked values are sent', async () => {
   await run(`
     let reads = 0
     const parameters = [1]
@@ -116,7 +116,7 @@ test('an array that changes while it is read is sent as it was checked', async (
   expect(asked[0]?.parameters).toEqual(['first'])
 })
 
-test('the host refuses a guest that bypasses the binding', () => {
+test('the host rejects requests from a guest that bypasses the binding', () => {
   const query = plugin.requests?.query
   for (const args of [
     [],
@@ -129,6 +129,6 @@ test('the host refuses a guest that bypasses the binding', () => {
   }
 })
 
-test('a query counts as a change, so its call is never run again', () => {
+test('a query counts as a change, so its call is never retried', () => {
   expect(plugin.requests?.query?.changes).toBe(true)
 })

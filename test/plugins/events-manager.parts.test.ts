@@ -8,7 +8,7 @@ const value = (body: string) => lab.evaluate(body)
 const failureOf = async (body: string) =>
   (await lab.run({ script: `function onSolutionOpen() { ${body} }`, evaluated: true })).failure?.message
 
-test('EventType names the built-in and the custom types', async () => {
+test('EventType contains the built-in and the custom types', async () => {
   expect(await value('return [EventType.saved, EventType.onShow, EventType.nothing]')).toEqual([
     'saved',
     'onShow',
@@ -67,7 +67,7 @@ test('fireEventListeners: an array as second argument contains the arguments; nu
   ])
 })
 
-test('contexts: a listener is called when its context is null, the fired one is null, or both are equal', async () => {
+test('contexts: a listener is called if its context is null, the fired context is null, or both are equal', async () => {
   const body = `const add = (name, context) => eventsManager.addEventListener('saved', () => { seen.push(name); return true }, context)
     let seen = []
     add('any'); add('a', 'a'); add('globals', globalThis)
@@ -91,7 +91,7 @@ test('stopPropagation: later listeners are skipped and do not affect the result'
   expect(await value(body)).toEqual([true, false, [true]])
 })
 
-test('a listener that throws or returns a Promise is logged with its position, counts as false, and the others run', async () => {
+test('if a listener throws or returns a Promise, it is logged with its position and counts as false, and the others run', async () => {
   const script = `function onSolutionOpen() {
     let ran = false
     eventsManager.addEventListener('saved', () => {
@@ -111,7 +111,7 @@ test('a listener that throws or returns a Promise is logged with its position, c
   expect(log[1]?.message).toContain('returned a Promise')
 })
 
-test('listeners added or removed while an event fires take effect at the next event', async () => {
+test('if listeners are added or removed while an event fires, that takes effect at the next event', async () => {
   const body = `const seen = []
     let first = true
     const off = eventsManager.addEventListener('saved', () => {
@@ -162,7 +162,7 @@ test('hasEventListeners: it returns true if a listener would be called', async (
   expect(await value(body)).toEqual([false, true, true, false])
 })
 
-test('an unknown type is a TypeError that lists the known ones', async () => {
+test('an unknown type causes a TypeError that lists the known types', async () => {
   expect(await failureOf("eventsManager.addEventListener('saveed', () => 1)")).toMatch(
     /^TypeError: unknown event type "saveed"; the event types are: onLoad, .*, saved, other$/,
   )
@@ -187,11 +187,11 @@ test.each([
     "eventsManager.fireEventListeners('saved', null, null, 2)",
     'the aggregation must be a constant of EVENTS_AGGREGATION_TYPE',
   ],
-])('%s is a TypeError', async (body, message) => {
+])('%s causes a TypeError', async (body, message) => {
   expect(await failureOf(body)).toBe(`TypeError: ${message}`)
 })
 
-test('events fired by listeners beyond the depth limit end the call as script_quota', async () => {
+test('a listener that fires events beyond the depth limit ends the call with script_quota', async () => {
   const script = `function onSolutionOpen() {
     eventsManager.addEventListener('saved', () => eventsManager.fireEventListeners('saved'))
     eventsManager.fireEventListeners('saved')
@@ -200,7 +200,7 @@ test('events fired by listeners beyond the depth limit end the call as script_qu
   expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'EVENT_DEPTH', allowed: 16, used: 17 } })
 })
 
-test('more listeners than the limit end the call as script_quota', async () => {
+test('more listeners than the limit end the call with script_quota', async () => {
   const script =
     "function onSolutionOpen() { for (let i = 0; i < 2000; i++) eventsManager.addEventListener('saved', () => true) }"
   const { failure } = await lab.run({ script })

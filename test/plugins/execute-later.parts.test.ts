@@ -75,7 +75,7 @@ test('executeLater: a scheduled function can schedule itself again', async () =>
   expect(await client.said(2)).toEqual(['tick', 'tick', 'tick'])
 })
 
-test('cancelLater: it returns true while the function waits, which is then not called', async () => {
+test('cancelLater: it returns true if the function is still waiting, and then the function is not called', async () => {
   const client = await open()
   await client.effects('run', ['application.executeLater(say, 1)'])
   const code =
@@ -87,7 +87,7 @@ test('cancelLater: it returns true while the function waits, which is then not c
 })
 
 test.each(['fail', 'hang', 'tooLong'])(
-  'executeLater: a call that ends in %s schedules, cancels and leaks nothing',
+  'executeLater: a call to %s that fails schedules, cancels and leaks nothing',
   async (entry) => {
     const client = await open()
     await client.effects('run', ["application.executeLater(say, 1, ['first'])"])
@@ -122,7 +122,7 @@ test.each([
   ['executeLater(say, 3600001)', 'milliseconds must be a whole number'],
   ["executeLater(say, '5')", 'milliseconds must be a whole number'],
   ['executeLater(say, 1, { length: 1 })', 'args must be an array'],
-])('application.%s is a TypeError', async (code, text) => {
+])('application.%s causes a TypeError', async (code, text) => {
   const client = await open()
   const { outcome, effects } = await client.call('run', [`application.${code}`])
   expect(outcome).toMatchObject({ message: expect.stringMatching(/^TypeError: application\.executeLater: /) })
@@ -131,7 +131,7 @@ test.each([
 })
 
 test.each(['executeLater(() => {}, 1)', 'cancelLater(1)'])(
-  'application.%s in a login is a TypeError with the reason',
+  'application.%s in a login causes a TypeError with the reason',
   async (code) => {
     const { failure } = await logins.run({ script: `function onSolutionOpen() { application.${code} }` })
     expect(failure?.message).toMatch(
@@ -140,7 +140,7 @@ test.each(['executeLater(() => {}, 1)', 'cancelLater(1)'])(
   },
 )
 
-test('executeLater: while scripts load it throws an error with its name; each client numbers from 1', async () => {
+test('executeLater: while scripts are loading, it throws an error with its name; each client’s ids start at 1', async () => {
   await expect(lab.hosted('application.executeLater(() => {}, 1)')).rejects.toThrow(
     'application.executeLater works only in a call',
   )

@@ -13,7 +13,7 @@ const SCRIPT = `function run(code) { return JSON.stringify((0, eval)('(() => {' 
   function fail(code) { (0, eval)(code); throw new Error('no') }`
 const get = (...keys: string[]) => `return ${JSON.stringify(keys)}.map((key) => i18n.getI18NMessage(key))`
 
-test('setI18NMessage: in a client a text lasts, is sent with all others, and is removed by null', async () => {
+test('setI18NMessage: in a client, a text stays until it is removed with null, and is sent with all others', async () => {
   const client = await lab.hosted(SCRIPT)
   const first = await client.effects('run', ["i18n.setI18NMessage('a', 'A'); i18n.setI18NMessage('__proto__', 'P')"])
   const messages = new Map([
@@ -42,14 +42,14 @@ test('setI18NMessage: in a client a text lasts, is sent with all others, and is 
   expect(first.messages).toEqual(messages)
 })
 
-test('setI18NMessage: the text of a failed call is discarded', async () => {
+test('setI18NMessage: a text that a failed call sets is discarded', async () => {
   const client = await lab.hosted(SCRIPT)
   const { outcome } = await client.call('fail', ["i18n.setI18NMessage('a', 'A')"])
   expect(outcome).toMatchObject({ code: 'script_error', message: 'Error: no' })
   expect(await client.result('run', [get('a')])).toBe('["!a!"]')
 })
 
-test('setI18NMessage: a client stores up to 200 texts and 64 KB across calls; exceeding this is an error in the call', async () => {
+test('setI18NMessage: a client stores up to 200 texts and 64 KB across calls; beyond that, the call fails', async () => {
   const client = await lab.hosted(SCRIPT)
   const many = new Map(Array.from({ length: 199 }, (_, index) => [`k${index}`, 'x']))
   const code = `const errors = []; for (const key of ['new', 'k7', 'newer', 'k8']) try { i18n.setI18NMessage(key, 'y') } catch (error) { errors.push(key + ' ' + error) }; return errors`
@@ -76,7 +76,7 @@ test('setI18NMessage: the host enforces the same limit, whatever a guest sends',
   expect([effects.messages.size, effects.messages.has('new'), effects.messages.get('k0')]).toEqual([200, false, 'y'])
 })
 
-test('setI18NMessage: in a login this limit does not apply, and the state stays a plain string', async () => {
+test('setI18NMessage: in a login, this limit does not apply, and the state stays a plain string', async () => {
   const script = "function onSolutionOpen() { for (let n = 0; n < 300; n++) i18n.setI18NMessage('k' + n, 'x') }"
   expect((await logins.run({ script })).effects.messages.size).toBe(300)
 })
@@ -100,7 +100,7 @@ test('getI18NMessage: a key that was missing in a failed call is reported by the
   expect((await client.effects('run', [get('a', 'while.loading')])).missingKeys).toEqual(['a', 'while.loading'])
 })
 
-test('getI18NMessage: a missing key in a login is reported, whether it succeeds or not, and never fails it', async () => {
+test('getI18NMessage: a missing key in a login is reported, whether or not the login succeeds, and never makes it fail', async () => {
   const script = (more: string) =>
     `function onSolutionOpen() { i18n.getI18NMessage('known'); i18n.getI18NMessage('gone'); ${more} }`
   expect((await logins.run({ script: script('') })).effects.missingKeys).toEqual(['gone'])
@@ -113,7 +113,7 @@ test('getI18NMessage: a missing key in a login is reported, whether it succeeds 
   expect(full.values).toEqual({ set: 2000, text: '!gone!' })
 })
 
-test('getI18NMessage: in getOAuthConfig a missing key does not count as an ineffective command', async () => {
+test('getI18NMessage: in getOAuthConfig, a missing key does not count as a command without effect', async () => {
   const script = "function getOAuthConfig() { return { clientId: i18n.getI18NMessage('gone') } }"
   const { values, log } = await logins.run({ script, entry: 'getOAuthConfig' })
   expect(values).toEqual({ clientId: '!gone!' })

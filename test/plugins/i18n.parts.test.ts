@@ -22,7 +22,7 @@ test('i18n: language and country can be passed, and an unknown key is returned b
   expect(await lab.evaluate(body)).toEqual(['Dag, {0} en {1}!', '!nothing.here!'])
 })
 
-test('i18n: texts of the platform are used where the solution has none', async () => {
+test('i18n: the platform’s texts are used where the solution has none', async () => {
   expect(await lab.evaluate("return i18n.getI18NMessage('platform.logindialog.submit')", { locale: 'nl' })).toBe(
     'Inloggen',
   )
@@ -39,15 +39,18 @@ test('i18n: setLocale changes the current language and is an effect of the call'
   expect(effects.locale).toBe('nl-BE')
 })
 
-test.each(["'__proto__'", "'n'", '5', 'null', "'nl', 'Belgium'"])('i18n.setLocale: %s is a TypeError', async (args) => {
-  const { failure } = await lab.run({
-    script: `function onSolutionOpen() { i18n.setLocale(${args}) }`,
-    evaluated: true,
-  })
-  expect(failure?.message).toMatch(/^TypeError: i18n\.setLocale/)
-})
+test.each(["'__proto__'", "'n'", '5', 'null', "'nl', 'Belgium'"])(
+  'i18n.setLocale: %s causes a TypeError',
+  async (args) => {
+    const { failure } = await lab.run({
+      script: `function onSolutionOpen() { i18n.setLocale(${args}) }`,
+      evaluated: true,
+    })
+    expect(failure?.message).toMatch(/^TypeError: i18n\.setLocale/)
+  },
+)
 
-test('i18n: setI18NMessage overrides a key for the response, and null removes it', async () => {
+test('i18n: setI18NMessage overrides a key for the response, and null removes the override', async () => {
   const script = `function onSolutionOpen() {
     i18n.setI18NMessage('only', 'mine')
     i18n.setI18NMessage('__proto__', 'safe')

@@ -27,7 +27,7 @@ afterAll(() => {
 
 const login = (call: string) => `function onSolutionOpen() { ${call} }`
 
-test('security.getPermissions: it returns all names that the manifests list, as an array of the script realm', async () => {
+test('security.getPermissions: it returns all names that the manifests list, as an array from the script realm', async () => {
   const body = `const all = security.getPermissions(); all.push('Root'); return [all, security.getPermissions()]`
   expect(await lab.evaluate(body)).toEqual([
     ['Users', 'Administrators', 'Root'],
@@ -42,7 +42,7 @@ test('security.login: an accepted login is the effect of the call', async () => 
   expect(effects.login).toEqual({ username: 'anna', uid: 'a-1', permissions: ['Users'] })
 })
 
-test('security.login: the first accepted login of a call wins and the second returns false', async () => {
+test('security.login: the first accepted login in a call wins, and the second returns false', async () => {
   const script = `function onSolutionOpen() {
     return JSON.stringify({ first: security.login('anna', 'a-1', ['Users']), second: security.login('eve', 'e', ['Users']), name: security.getUserName() })
   }`
@@ -74,7 +74,7 @@ test.each([
   ["security.login('x', null, ['Users'])", 'security.login: uid must be a string, but is null'],
   ["security.login('x', 'y', 'Users')", 'security.login: permissions must be an array of strings'],
   ["security.login('x', 'y', ['Users', , 5])", 'security.login: permissions[1] must be a string, but is undefined'],
-])('security.login: %s is a TypeError with a position', async (call, message) => {
+])('security.login: %s causes a TypeError with a position', async (call, message) => {
   const { failure } = await lab.run({ script: `\n${login(call)}` })
   expect(failure).toMatchObject({
     code: 'script_error',
@@ -84,7 +84,7 @@ test.each([
 })
 
 test.each(['', 'a\\r\\nSet-Cookie: x=y', '\\u0000', '\\ud800', '\\u202eadmin'])(
-  'security.login: the username "%s" is refused',
+  'security.login: the username "%s" is rejected',
   async (name) => {
     const { effects, failure } = await lab.run({
       script: login(`security.login('${name}', 'u', ['Users'])`),
@@ -95,7 +95,7 @@ test.each(['', 'a\\r\\nSet-Cookie: x=y', '\\u0000', '\\ud800', '\\u202eadmin'])(
   },
 )
 
-test('security.login: more permissions than the limit end the call as script_quota, with limit and count', async () => {
+test('security.login: more permissions than the limit end the call with script_quota, the limit and the count', async () => {
   const script = login("security.login('a', 'b', Array.from({ length: 1001 }, (_, n) => 'p' + n))")
   const { failure } = await open.run({ script })
   expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'PERMISSIONS', allowed: 1000, used: 1001 } })
@@ -108,7 +108,7 @@ test('security.login: it returns false outside an authenticator', async () => {
   expect(effects.login).toBeNull()
 })
 
-test('security: while scripts load, login and effects are unavailable, and the error has its position', async () => {
+test('security: while scripts are loading, login and effects are unavailable, and the error has its position', async () => {
   const early = await lab.run({
     script:
       "const ok = security.login('a', 'b', ['Users']); function onSolutionOpen() { return JSON.stringify({ ok }) }",
@@ -122,7 +122,7 @@ test('security: while scripts load, login and effects are unavailable, and the e
   })
 })
 
-test('security: getters return the pending values of the call', async () => {
+test('security: getters return the call’s pending values', async () => {
   const script = `function onSolutionOpen() {
     const before = [security.getUserName(), security.getUserPermissions(), security.getTenantValue(), security.hasPermission('Users')]
     security.login('anna', 'a-1', ['Users'])
@@ -138,7 +138,7 @@ test('security: getters return the pending values of the call', async () => {
   expect(effects.tenant).toEqual(['acme', -1])
 })
 
-test('security: an open solution sees the user of its session', async () => {
+test('security: in an open solution, scripts see the session’s user', async () => {
   const user = { username: 'anna', uid: 'a-1', permissions: ['Users'], tenant: ['acme'] }
   const value = await lab.evaluate(
     "return [security.getUserName(), security.getUserUID(), security.hasPermission('Users'), security.getTenantValue()]",
@@ -148,7 +148,7 @@ test('security: an open solution sees the user of its session', async () => {
 })
 
 test.each(['{}', '[]', 'null', '[{}]', 'NaN', "'x'.repeat(201)"])(
-  'security.setTenantValue: %s is a TypeError',
+  'security.setTenantValue: %s causes a TypeError',
   async (value) => {
     const { failure } = await lab.run({ script: login(`security.setTenantValue(${value})`), evaluated: true })
     expect(failure?.message).toMatch(/^TypeError: security\.setTenantValue/)
@@ -207,7 +207,7 @@ test('security.requireSecondFactor: it returns false outside an authenticator, a
   expect(() => commands.requireSecondFactor?.check([false], {} as SolutionFacts)).toThrow()
 })
 
-test('security.checkPasswordHash and hashPassword: the host answers, and a refusal is an Error', async () => {
+test('security.checkPasswordHash and hashPassword: they return the host’s result, and throw an Error if it rejects the call', async () => {
   asked.length = 0
   const script = `async function onSolutionOpen() {
     const refusal = await security.checkPasswordHash('x', 'odd').catch((error) => error.message)
@@ -232,7 +232,7 @@ test.each([
   ["checkPasswordHash('a', 'b'.repeat(1001))", 'security.checkPasswordHash: hash may have at most 1000 characters'],
   ['hashPassword()', 'security.hashPassword: password must be a string, but is undefined'],
   ["hashPassword('a'.repeat(1001))", 'security.hashPassword: password may have at most 1000 characters'],
-])('security.%s is a TypeError, and the host is not called', async (call, message) => {
+])('security.%s causes a TypeError, and the host is not called', async (call, message) => {
   asked.length = 0
   const body = `try { security.${call} } catch (error) { return [error instanceof TypeError, error.message] }`
   expect(await hashing.evaluate(body)).toEqual([true, message])

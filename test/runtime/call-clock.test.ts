@@ -10,7 +10,7 @@ test('call clock: before the call starts no time has passed, and the whole limit
   expect([clock.startedAt(), clock.elapsed(), clock.left(), clock.waited()]).toEqual([null, 0, 1000, 0])
 })
 
-test('call clock: while it is stopped, time passes but the limit is not used up', () => {
+test('call clock: while it is stopped, time does not count towards the limit', () => {
   const clock = createCallClock(1000)
   clock.begin()
   vi.advanceTimersByTime(300)
@@ -34,14 +34,14 @@ test('call clock: stopping or starting it twice changes nothing', () => {
   expect([clock.left(), clock.waited()]).toEqual([800, 100])
 })
 
-test('call clock: the time left to run is at least 1 ms, though the time left can be negative', () => {
+test('call clock: the timer for the remaining time is at least 1 ms, although the remaining time can be negative', () => {
   const clock = createCallClock(1000)
   clock.begin()
   vi.advanceTimersByTime(1500)
   expect([clock.run(), clock.left()]).toEqual([1, -500])
 })
 
-test('call clock: an alarm rings once; a later one replaces it, and begin, stop and cancel remove it', () => {
+test('call clock: an alarm fires once; a later one replaces it, and begin, stop and cancel remove it', () => {
   const rung: string[] = []
   const clock = createCallClock(1000)
   clock.alarm(10, () => rung.push('replaced'))

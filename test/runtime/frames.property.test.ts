@@ -11,17 +11,17 @@ const Text = fc.oneof(
   fc.constantFrom('', '\0', '\ufeff', '\ud800', '\udc00\ud800', '😀', '\r\n'),
   fc.integer({ min: 0, max: 70_000 }).map((length) => 'é'.repeat(length)),
 )
-/** The text after a round trip through UTF-8: an unpaired surrogate is not a character. */
+/** The text after a round trip through UTF-8, which replaces unpaired surrogates. */
 const sent = (text: string) => text.toWellFormed()
 
-/** The bytes in chunks that end at these fractions, including empty chunks. */
+/** Splits the bytes into chunks that end at these fractions. Some chunks may be empty. */
 function split(bytes: Buffer, shares: readonly number[]): Buffer[] {
   const ends = [...shares.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b), bytes.length]
   return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))
 }
 const Shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 })
 
-test('frames: however the bytes are split, the same texts arrive in the same order', () => {
+test('frames: regardless of how the bytes are split, the same texts arrive in the same order', () => {
   fc.assert(
     fc.property(fc.array(Text, { maxLength: 6 }), Shares, (texts, shares) => {
       const got: string[] = []
@@ -36,7 +36,7 @@ test('frames: however the bytes are split, the same texts arrive in the same ord
   )
 })
 
-test('frames: byte by byte the same texts arrive, each with its last byte', () => {
+test('frames: if single bytes arrive, each text is delivered with its last byte', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 20 }), { minLength: 1, maxLength: 4 }), (texts) => {
       const got: string[] = []
@@ -57,7 +57,7 @@ test('frames: byte by byte the same texts arrive, each with its last byte', () =
   )
 })
 
-test('frames: a length over the limit is refused as soon as it is read, and nothing after it arrives', () => {
+test('frames: a length over the limit is rejected as soon as it is read, and nothing after it is delivered', () => {
   const Case = fc.record({
     before: fc.array(fc.string({ maxLength: 10 }), { maxLength: 3 }),
     bound: fc.integer({ min: 40, max: 70_000 }),
@@ -93,7 +93,7 @@ function bytesUpTo(chunks: readonly Buffer[], last: number): number {
   return chunks.slice(0, last + 1).reduce((sum, { length }) => sum + length, 0)
 }
 
-test('frames: the limit is inclusive, in bytes, and read again for each frame', () => {
+test('frames: the limit is inclusive, counts bytes, and is read again for each frame', () => {
   fc.assert(
     fc.property(Text, (text) => {
       const length = encodeFrame(text).length - 4
@@ -112,7 +112,7 @@ test('frames: the limit is inclusive, in bytes, and read again for each frame', 
   )
 })
 
-test('frames: invalid UTF-8 never throws and gives well-formed texts', () => {
+test('frames: invalid UTF-8 is decoded to well-formed text without an exception', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
       const got: string[] = []

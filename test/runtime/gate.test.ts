@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { createGate } from '../../runtime/gate.ts'
 
-test('gate: a limited number enters together, the rest in order of arrival', async () => {
+test('gate: a limited number of callers enter together, the others in order of arrival', async () => {
   const gate = createGate(2)
   const entered: number[] = []
   const all = [1, 2, 3, 4].map(async (number) => {
@@ -18,7 +18,7 @@ test('gate: a limited number enters together, the rest in order of arrival', asy
   expect(entered).toEqual([1, 2, 3, 4])
 })
 
-test('gate: one that waits too long is turned away, and the turn goes to the next in line', async () => {
+test('gate: a caller that waits too long is rejected, and the next in line gets its turn', async () => {
   vi.useFakeTimers()
   const gate = createGate(1)
   expect(await gate.enter()).toBe(true)
@@ -33,7 +33,7 @@ test('gate: one that waits too long is turned away, and the turn goes to the nex
   vi.useRealTimers()
 })
 
-test('gate: a forced entry counts like the others', async () => {
+test('gate: a forced entry counts like any other', async () => {
   const gate = createGate(1)
   gate.force()
   gate.force()

@@ -8,7 +8,7 @@ test.each([
   ['0x7f.1:80', '127.0.0.1', 80],
   ['[2001:DB8:0:0::1]:443', '[2001:db8::1]', 443],
   ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', null],
-])('a host is normalized like a URL parser does: %s', (text, host, port) => {
+])('a host is normalized as by a URL parser: %s', (text, host, port) => {
   expect(readHostPort(text)).toEqual({ host, port })
 })
 
@@ -31,7 +31,7 @@ test.each([
   '2001:db8::1',
   '[::1',
   '1.2.3.4.5',
-])('this is not a host with an optional port: %s', (text) => {
+])('the text is not a host with an optional port: %s', (text) => {
   expect(readHostPort(text)).toBeNull()
 })
 

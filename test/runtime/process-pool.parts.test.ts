@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import waits from '../support/waits/host.ts'
 
 const MEGABYTE = 1024 ** 2
-/** Room for two or three processes that serve a solution plus the spare one, but not for four. */
+/** Enough for the spare process and two or three that serve solutions, but not for four. */
 const ROOM = 90 * MEGABYTE
 
 let lab: ScriptLab
@@ -16,13 +16,14 @@ afterEach(() => lab.stop())
 
 const SOLUTIONS = ['a', 'b', 'c', 'd']
 
-/** The solutions that processes serve; the lab numbers them in order of appearance. */
+/** The names of the solutions that processes serve. The lab numbers solutions in the order in which they are used. */
 function serving(): readonly (string | undefined)[] {
   return lab.supervisor.processes().map(({ key }) => SOLUTIONS[Number(key?.split('sha-')[1])])
 }
 
 /**
- * Counts only the private memory of sandbox processes: the rest of this process and its children differs between tests.
+ * Counts only the private memory of sandbox processes. What this process and its other children use differs between
+ * tests.
  */
 const ownOf = (pid: number) => (pid === process.pid ? 0 : memoryOf(pid).own)
 const memoryInUse = () => lab.supervisor.processes().reduce((sum, { pid }) => sum + ownOf(pid), 0)
@@ -33,14 +34,14 @@ function createTightLab(plugins: readonly Plugin[] = []): ScriptLab {
   return createScriptLab({ memory: { minimum: 0, maximum: ROOM }, bound, plugins })
 }
 
-/** The spare has reached its size, and processes that had to make room for it have ended. */
+/** Waits until the spare process has reached its size, and so processes that had to make room for it have ended. */
 async function untilSpareIsReady(): Promise<void> {
   await until(() =>
     lab.supervisor.processes().some(({ pid, key }) => key === null && memoryOf(pid).own > 10 * MEGABYTE),
   )
 }
 
-test('solutions that need more memory than there is take turns: the longest idle one makes room', async () => {
+test('if solutions need more memory than there is, the process that was idle longest is ended', async () => {
   lab = createTightLab()
   const sums: number[] = []
   const watch = setInterval(() => sums.push(memoryInUse()), 50)
@@ -64,7 +65,7 @@ test('solutions that need more memory than there is take turns: the longest idle
   expect(Math.max(...sums) / MEGABYTE).toBeLessThanOrEqual(ROOM / MEGABYTE)
 })
 
-test('a process that grows while it works displaces idle ones, but not others’ memory', async () => {
+test('a process that grows while it works displaces idle processes, but not busy ones', async () => {
   lab = createTightLab([waits({ command, request, ScriptError, z })])
   for (const solution of ['a', 'b']) {
     await lab.run({ script: `function onSolutionOpen() { security.login('${solution}', 'u', ['x']) }` })
@@ -90,8 +91,7 @@ const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
 
 /**
- * A host with as much memory in use as the test sets: `used` of 1000 MB, of which 969 may be used before processes are
- * ended.
+ * A host whose memory in use is set by the test: `used`, of 1000 MB. Above 969 MB, the host starts to end processes.
  */
 function labOf() {
   const memory = { used: 0, heapFull: false }
@@ -112,7 +112,7 @@ const until = (isSo: () => boolean) => waitUntil(() => expect(isSo()).toBe(true)
 
 const busiest = () => lab.supervisor.processes().filter(({ calls }) => calls > 0)
 
-test('while a running call uses up the memory, new logins, uploads and bodies are refused, and the call continues', async () => {
+test('while a running call uses up the memory, new logins, uploads and bodies are rejected, and the call continues', async () => {
   const memory = labOf()
   const running = lab.run({ script: WAITING('a') })
   await until(() => busiest().length === 1)
@@ -134,14 +134,14 @@ test('while a running call uses up the memory, new logins, uploads and bodies ar
   expect((await lab.run({ script: QUICK })).effects.login?.username).toBe('q')
 })
 
-test('above the maximum the largest process is terminated: its call may be repeated, others continue', async () => {
+test('above the maximum, the largest process is terminated: its call may be retried, and others continue', async () => {
   const memory = labOf()
   const small = lab.run({ script: WAITING('small') })
   const large = lab.run({ script: WAITING('large', 4_000_000) })
   await until(() => busiest().some(({ pid }) => memoryOf(pid).own > 50 * MEGABYTE))
   const [first] = busiest().sort((one, other) => memoryOf(other.pid).own - memoryOf(one.pid).own)
   const largest = first?.pid as number
-  // It falls with the end of the process, not when the test looks, or the next one is terminated too.
+  // Memory use must fall as soon as the process ends, or the host terminates the next process too.
   Object.defineProperty(memory, 'used', { get: () => (memoryOf(largest).own === 0 ? 100 : 1001) })
   expect((await large).failure).toMatchObject({
     code: 'sandbox_busy',
@@ -150,7 +150,7 @@ test('above the maximum the largest process is terminated: its call may be repea
   expect((await small).effects.login?.username).toBe('small0')
 })
 
-test('calls that changed something are refused for now if their process is terminated for its memory', async () => {
+test('if a process is terminated for its memory, calls that changed something are not retried, but fail as busy', async () => {
   const memory = labOf()
   const script = `async function onSolutionOpen() {
     for (let n = 0; n < 50; n++) await waits.change()
@@ -158,14 +158,14 @@ test('calls that changed something are refused for now if their process is termi
   }`
   const calls = [lab.run({ script }), lab.run({ script })]
   await until(() => busiest().some(({ calls }) => calls === 2))
-  // Both got their first answer.
+  // By then, both calls have received their first response.
   await new Promise((resolve) => setTimeout(resolve, 300))
   memory.used = 1001
   const ended = (await Promise.all(calls)).map(({ failure }) => failure?.code)
   expect(ended).toEqual(['sandbox_busy', 'sandbox_busy'])
 })
 
-test('an upload whose check was terminated for memory is not invalid: it is refused, as the next one is', async () => {
+test('an upload whose check was terminated for memory does not count as invalid: it is rejected as busy, as is the next one', async () => {
   const memory = labOf()
   const checked = lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, async () => {
     memory.used = 1001
@@ -176,7 +176,7 @@ test('an upload whose check was terminated for memory is not invalid: it is refu
   await expect(checked).rejects.toMatchObject({ code: 'ERR_MEMORY_FULL' })
 })
 
-test('while the host’s own heap is nearly full, new work is refused, and idle processes stay', async () => {
+test('while the host’s own heap is nearly full, new work is rejected, and idle processes stay', async () => {
   const memory = labOf()
   await lab.run({ script: QUICK })
   const before = lab.supervisor.processes().map(({ pid }) => pid)

@@ -26,7 +26,7 @@ function build(main: URL): string {
 
 const MAIN = "import { said } from './said.ts'\nconst text: string = said\nconsole.log(text)"
 
-test('program: it runs from its folder alone, without types, and is built once', () => {
+test('program: it runs from its own folder, without types, and is built once', () => {
   const main = program('one', { 'main.ts': MAIN, 'said.ts': "export const said: string = 'well'" })
   const file = build(main)
   rmSync(join(folder, 'one'), { recursive: true })
@@ -34,7 +34,7 @@ test('program: it runs from its folder alone, without types, and is built once',
   expect(spawnSync(process.execPath, [file], { encoding: 'utf8' }).stdout).toBe('well\n')
 })
 
-test('program: a change in an imported file creates another program', () => {
+test('program: a change in an imported file causes a new build', () => {
   const one = build(program('first/x', { 'main.ts': MAIN, 'said.ts': "export const said = 'a'" }))
   const two = build(program('second/x', { 'main.ts': MAIN, 'said.ts': "export const said = 'b'" }))
   expect(two).not.toBe(one)

@@ -5,8 +5,8 @@ import { FAILURES } from '../../runtime/outcome.ts'
 import { checkFromSandbox } from '../../runtime/protocol-check.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
-// Compares with a second, slow and simple implementation of the protocol (`isMessage`): messages that it accepts are
-// accepted unchanged, anything else is refused, whatever a hostile process sends.
+// Compares with a second, slow and simple implementation of the check (`isMessage`). Messages that it accepts must be
+// accepted unchanged, and anything else that a malicious process sends must be rejected.
 
 const SEED = 20_260_101
 
@@ -36,7 +36,7 @@ const isRecord =
   (check: Check): Check =>
   (value) =>
     isObject(value) && Object.values(value).every(check)
-/** An object with exactly these keys; those that end in "?" may be absent. */
+/** Accepts an object with exactly these keys. Those that end in "?" may be absent. */
 function isShape(shape: Readonly<Record<string, Check>>): Check {
   const checks = new Map(Object.entries(shape).map(([key, check]) => [key.replace('?', ''), check]))
   const needed = Object.keys(shape).filter((key) => !key.endsWith('?'))
@@ -225,7 +225,7 @@ const Valid = fc.oneof(
   }),
 )
 
-test('protocol: every message is accepted as it is', () => {
+test('protocol: every message is accepted unchanged', () => {
   fc.assert(
     fc.property(Valid, (message) => {
       const text = JSON.stringify(message)
@@ -238,7 +238,7 @@ test('protocol: every message is accepted as it is', () => {
 
 // --- hostile changes -----------------------------------------------------------------------------------------------------
 
-/** What can replace a value, as JSON. */
+/** The values that `change` puts in place of others, as JSON. */
 const HOSTILE = [
   ...[
     'null',
@@ -277,13 +277,13 @@ const Change = fc.record<Change>({
   what: fc.nat(),
 })
 
-/** Every object and list in a message, starting with the message. */
+/** The message and every object and array in it. */
 function containers(value: unknown): (Record<string, unknown> | unknown[])[] {
   if (typeof value !== 'object' || value === null) return []
   return [value as Record<string, unknown>, ...Object.values(value).flatMap(containers)]
 }
 
-/** Changes a place in the message. `raw` marks texts that only become JSON at the end, such as 1e999. */
+/** Changes one place in the message. `raw` is for JSON that JSON.stringify can't produce, such as 1e999. */
 function change(message: unknown, { how, where, what }: Change, raw: (text: string) => string): void {
   const places = containers(message)
   const place = places[where % places.length] as Record<string, unknown>
@@ -299,7 +299,7 @@ function change(message: unknown, { how, where, what }: Change, raw: (text: stri
   else delete place[key]
 }
 
-/** The text of a message after changes. */
+/** @returns the message as text, with these changes */
 function changedText(message: unknown, changes: readonly Change[]): string {
   const copy = JSON.parse(JSON.stringify({ message })) as { message: unknown }
   const raws: string[] = []
@@ -308,7 +308,7 @@ function changedText(message: unknown, changes: readonly Change[]): string {
   return JSON.stringify(copy.message).replace(/"raw text (\d+);"/g, (_, index) => raws[Number(index)] as string)
 }
 
-test('protocol: however a message is changed, it is refused or still a message of the protocol', () => {
+test('protocol: regardless of how a message is changed, it is rejected or still a valid message', () => {
   const counts = { accepted: 0, refused: 0 }
   fc.assert(
     fc.property(Valid, fc.array(Change, { minLength: 1, maxLength: 3 }), (message, changes) => {
@@ -324,7 +324,7 @@ test('protocol: however a message is changed, it is refused or still a message o
   expect(counts.refused).toBeGreaterThan(propertyRuns(5000))
 })
 
-test('protocol: texts that are almost JSON never throw', () => {
+test('protocol: texts that are almost JSON never cause an exception', () => {
   const Edit = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), text: fc.string({ maxLength: 3 }) })
   fc.assert(
     fc.property(Valid, fc.array(Edit, { minLength: 1, maxLength: 3 }), fc.nat(3), (message, edits, removed) => {
@@ -340,7 +340,7 @@ test('protocol: texts that are almost JSON never throw', () => {
   )
 })
 
-test('protocol: any text and any JSON that is not a message gives null', () => {
+test('protocol: for any text or JSON that is not a message, the result is null', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), (text) => {
       expect(checkFromSandbox(text)).toBeNull()
@@ -386,7 +386,7 @@ const SAMPLES: readonly Record<string, unknown>[] = [
   { kind: 'checked', checked: CHECKED },
 ]
 
-/** The paths of all places in a value. */
+/** The paths to a value and to everything in it. */
 function paths(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([key, one]) => paths(one, [...path, key]))]
@@ -399,10 +399,10 @@ function withAt(value: unknown, path: readonly string[], edit: (place: never, ke
   return JSON.stringify(copy)
 }
 
-/** Any value is allowed below these. */
+/** Any value is allowed below these keys. */
 const isFree = (path: readonly string[]) => path.some((key) => ['args', 'template', 'i18n', 'forms'].includes(key))
 
-test.each(SAMPLES)('protocol: $kind is accepted, and refused with an extra key in any of its objects', (sample) => {
+test.each(SAMPLES)('protocol: $kind is accepted, and rejected with an extra key in any of its objects', (sample) => {
   expect(checkFromSandbox(JSON.stringify(sample))).toEqual(sample)
   for (const path of paths(sample).filter((one) => !isFree(one))) {
     const object = path.reduce<unknown>((one, key) => (one as Record<string, unknown>)[key], sample)
@@ -416,7 +416,7 @@ test.each(SAMPLES)('protocol: $kind is accepted, and refused with an extra key i
   }
 })
 
-test.each(SAMPLES)('protocol: $kind without a required key, or with a key of a wrong type, is refused', (sample) => {
+test.each(SAMPLES)('protocol: $kind without a required key, or with a key of the wrong type, is rejected', (sample) => {
   const optional = new Set(['position', 'limit', 'used', 'odd', 'line', 'column'])
   for (const path of paths(sample).filter((one) => one.length > 0 && !isFree(one.slice(0, -1)))) {
     const key = path.at(-1) as string
@@ -471,7 +471,7 @@ test.each<[string, string, string]>([
   ['the largest safe id', ask({ id: Number.MAX_SAFE_INTEGER }), ask({ id: Number.MAX_SAFE_INTEGER + 1 })],
   ['the id 0', ask({ id: 0 }), ask({ id: -1 })],
   ['a whole id', ask({ id: 5 }), ask({ id: 5.5 })],
-  ['a whole id of a request', ask({ request: 5 }), ask({ request: 0.1 })],
+  ['a whole request id', ask({ request: 5 }), ask({ request: 0.1 })],
   ['a numeric id', log({ id: 7 }), log({ id: '7' })],
   ['no milliseconds', ended({ ...RETURNED, milliseconds: 0 }), ended({ ...RETURNED, milliseconds: -0.001 })],
   [
@@ -496,14 +496,14 @@ test.each<[string, string, string]>([
   ],
   ['a known level', log({ level: 'debug' }), log({ level: 'trace' })],
   ['a known failure', ended({ ...FAILED, code: 'script_quota' }), ended({ ...FAILED, code: 'toString' })],
-  ['ok as a boolean', ended(RETURNED), ended({ ...RETURNED, ok: 1 })],
+  ['a boolean ok', ended(RETURNED), ended({ ...RETURNED, ok: 1 })],
   ['a matching outcome', ended(FAILED), ended({ ...FAILED, ok: true })],
   ['ten entry functions', probed(10), probed(11)],
-  ['a message once', '{"kind":"ready"}', '[{"kind":"ready"}]'],
+  ['a single message', '{"kind":"ready"}', '[{"kind":"ready"}]'],
   ['a kind that exists', '{"kind":"pong"}', '{"kind":"toString"}'],
   ['a kind as an own property', '{"kind":"pong"}', '{"__proto__":{"kind":"pong"}}'],
   ['a text without a byte order mark', '{"kind":"pong"}', '\ufeff{"kind":"pong"}'],
-])('protocol: %s is accepted, and values just outside are refused', (_what, accepted, refused) => {
+])('protocol: %s is accepted, and the nearest invalid value is rejected', (_what, accepted, refused) => {
   expect(checkFromSandbox(accepted)).toEqual(JSON.parse(accepted))
   expect(checkFromSandbox(refused)).toBeNull()
 })
@@ -512,7 +512,7 @@ function probed(count: number): string {
   return JSON.stringify({ kind: 'probed', id: 1, faults: [], found: Array(count).fill('onSolutionOpen') })
 }
 
-test('protocol: deep and wide data never throw, and pollute nothing', () => {
+test('protocol: deep and wide data never cause an exception or pollute a prototype', () => {
   for (const depth of [10, 1000, 100_000]) {
     for (const [open, close] of [
       ['[', ']'],

@@ -6,7 +6,7 @@ function clocked() {
   return { quarantine: createQuarantine(() => time), after: (ms: number) => (time += ms), at: () => time }
 }
 
-test('quarantine: three kills within 60 s pause a version for 5 s, and nothing else', () => {
+test('quarantine: three kills within 60 s pause only that version, for 5 s', () => {
   const { quarantine, after, at } = clocked()
   expect(quarantine.killed('a')).toBeNull()
   after(20_000)
@@ -40,7 +40,7 @@ test('quarantine: after a pause one kill is enough, and pauses double up to five
   expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300].map((seconds) => seconds * 1000))
 })
 
-test('quarantine: ten minutes without a kill reset it', () => {
+test('quarantine: after ten minutes without a kill, it is reset', () => {
   const { quarantine, after } = clocked()
   for (let kill = 0; kill < 3; kill++) quarantine.killed('a')
   after(600_001)

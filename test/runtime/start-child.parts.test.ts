@@ -29,17 +29,17 @@ test('without free file descriptors, starting a process or thread fails only tha
   })
 })
 
-test('start: a program that does not exist is a failure', async () => {
+test('start: a program that does not exist is reported as a failure', async () => {
   const started = startChild('/none/such', [], { stdio: ['ignore', 'pipe', 'pipe'] })
   expect('failure' in started && (await started.failure).message).toMatch(/ENOENT/)
 })
 
-test('start: arguments that no process can have are a failure', async () => {
+test('start: invalid arguments are reported as a failure', async () => {
   const started = startChild(process.execPath, ['\0'], {})
   expect('failure' in started && (await started.failure).message).toMatch(/null bytes/)
 })
 
-test('start: if creating the arguments throws, it is a failure, and nothing is started', async () => {
+test('start: if creating the arguments throws, a failure is reported, and nothing is started', async () => {
   const failing = () => {
     throw new Error('EMFILE: sources')
   }

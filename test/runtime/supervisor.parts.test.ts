@@ -44,7 +44,7 @@ function probePlugin() {
 const waits = (method: string) =>
   `async function onSolutionOpen(arg) { await probe.${method}(arg); security.login(arg, 'u', ['x']) }`
 
-test('calls that only shared a process with the one that crashed it are run again', async () => {
+test('if a call crashes its process, other calls in that process are retried', async () => {
   const { plugin, asked, until, letGo } = probePlugin()
   lab = createScriptLab({ plugins: [plugin] })
   const script = waits('ask')
@@ -59,7 +59,7 @@ test('calls that only shared a process with the one that crashed it are run agai
   expect(asked.sort()).toEqual(['anna', 'anna', 'bram', 'bram'])
 })
 
-test('a call that sent a request that can change something is never run again, even before its answer', async () => {
+test('a call that sent a request that can change something is never retried, even before the response', async () => {
   const { plugin, asked, until } = probePlugin()
   lab = createScriptLab({ plugins: [plugin] })
   const script = waits('change')
@@ -91,7 +91,7 @@ test('a login followed by a logout signs nobody in', async () => {
   expect(effects.login).toBeNull()
 })
 
-test('a process that is idle for longer than LOAD_TIME is neither terminated nor counted as hung', async () => {
+test('a process that is idle for longer than LOAD_TIME is not terminated and does not count as hung', async () => {
   lab = createScriptLab({ limits: { LOAD_TIME: 1000 } })
   const script = "function onSolutionOpen(arg) { if (arg === 'bad') throw new Error('x'); return '{}' }"
   for (const arg of ['good', 'good', 'bad', 'good']) await lab.run({ script, arg })
@@ -109,7 +109,7 @@ test('a login after a logout stays valid', async () => {
   expect(effects).toMatchObject({ login: { username: 'a' }, logout: null })
 })
 
-test('a plugin whose settings fail for a solution makes its calls fail, and leaves no process behind', async () => {
+test('if a plugin’s settings fail for a solution, the solution’s calls fail, and no process is left behind', async () => {
   const broken: Plugin = {
     ...probePlugin().plugin,
     settings: ({ name }) => {
@@ -123,7 +123,7 @@ test('a plugin whose settings fail for a solution makes its calls fail, and leav
   expect(lab.supervisor.processes().every(({ key }) => key === null)).toBe(true)
 })
 
-test('a retired process finishes its running calls and then exits; the next call gets another one', async () => {
+test('a retired process finishes its running calls and then exits; the next call gets another process', async () => {
   const { plugin, until, letGo } = probePlugin()
   lab = createScriptLab({ plugins: [plugin] })
   const script = waits('ask')
@@ -141,7 +141,7 @@ test('a retired process finishes its running calls and then exits; the next call
   await untilSo(() => lab.supervisor.processes().every((one) => one.pid !== pid))
 })
 
-test('the process that checks an upload has the same priority as those that serve', async () => {
+test('the process that checks an upload has the same priority as those that serve solutions', async () => {
   lab = createScriptLab()
   const groups: (string | null)[] = []
   const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
@@ -166,7 +166,7 @@ test('with keepsCheckReady a process waits for the next upload after each check'
       return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
     }, [])
   expect((await check()).faults).toEqual([])
-  // There is no room for more than one spare, so a second process without a key is the one that is ready.
+  // There is room for only one spare process, so if there is a second process without a key, that one is ready.
   const waiting = () => lab.supervisor.processes().map(({ pid }) => pid)
   await untilSo(() => waiting().length >= 2 && !waiting().includes(used[0] as number))
   const ready = waiting().at(-1)
@@ -181,8 +181,8 @@ test('with keepsCheckReady a process waits for the next upload after each check'
 })
 
 /**
- * Niceness of the process' session; null if the kernel does not group processes by session. A process outside any group
- * (the file is empty then) has the same weight as one in a group with niceness 0.
+ * @returns the niceness of the process's session; null if the kernel does not group processes by session. For a process
+ * outside any group, the file is empty. It has the same weight as one in a group with niceness 0.
  */
 function niceness(pid: number): string | null {
   const file = `/proc/${pid}/autogroup`

@@ -8,8 +8,8 @@ import type { SandboxClient } from '../../runtime/sandbox-client.ts'
 import type { SandboxProcess } from '../../runtime/sandbox-process.ts'
 import { createWorker } from '../../runtime/worker.ts'
 
-// What a compromised sandbox process can do to the host with the messages it sends. The process is simulated: it sends
-// whatever the test wants, and it never exits when killed, since the host must not wait for that.
+// Tests what a compromised sandbox process can do to the host with the messages that it sends. The process is
+// simulated. It never exits when killed, since the host must not wait for that.
 
 const limits = createLimits({ CALL_REQUESTS: 20, LOG_LINES: 5 })
 const CALL: SandboxCall = { unit: 'main', entry: 'click', args: [], state: {}, timeLimit: 'CALL_TIME' }
@@ -22,7 +22,7 @@ function playedProcess() {
   const sent: ToSandbox[] = []
   let isOver = false
   const process: SandboxProcess = {
-    // Not a real process: its memory and its CPU time are 0.
+    // No process has this id, so its memory and CPU time are 0.
     pid: 2 ** 31,
     ready: Promise.resolve(),
     send: (message) => void sent.push(message),
@@ -41,7 +41,7 @@ function playedProcess() {
   return { process, sent, say: (message: FromSandbox) => process.onMessage?.(message) }
 }
 
-/** A call of a login, for which the process has sent nothing yet. */
+/** Starts the call for a login. The process has not sent anything yet. */
 function login() {
   const played = playedProcess()
   const logged: string[] = []
@@ -90,7 +90,7 @@ function pendingCall(id: number, logged: string[], asked: string[], settle: Pend
   }
 }
 
-/** A call of an open client, for which the process has sent nothing yet. */
+/** Starts a call in an open client. The process has not sent anything yet. */
 async function clientCall() {
   const played = playedProcess()
   const logged: string[] = []
@@ -123,15 +123,18 @@ const KINDS = [
   ['an open client', clientCall],
 ] as const
 
-test.each(KINDS)('%s: a process that repeats that the call started does not keep it open', async (_kind, start) => {
-  const { say, id, outcome, process } = await start()
-  for (let second = 0; second < 60 && outcome() === null; second++) {
-    say({ kind: 'started', id })
-    await vi.advanceTimersByTimeAsync(1000)
-  }
-  expect(outcome()).toMatchObject({ code: 'script_timeout', limit: { name: 'CALL_TIME' } })
-  expect(process.ended()).toBe(true)
-})
+test.each(KINDS)(
+  '%s: a process that repeatedly reports the call’s start does not keep the call open',
+  async (_kind, start) => {
+    const { say, id, outcome, process } = await start()
+    for (let second = 0; second < 60 && outcome() === null; second++) {
+      say({ kind: 'started', id })
+      await vi.advanceTimersByTimeAsync(1000)
+    }
+    expect(outcome()).toMatchObject({ code: 'script_timeout', limit: { name: 'CALL_TIME' } })
+    expect(process.ended()).toBe(true)
+  },
+)
 
 test.each(KINDS)('%s: a process that sends requests repeatedly does not keep the call open', async (_kind, start) => {
   const { say, id, outcome, process } = await start()
@@ -144,27 +147,30 @@ test.each(KINDS)('%s: a process that sends requests repeatedly does not keep the
   expect(process.ended()).toBe(true)
 })
 
-test.each(KINDS)('%s: requests over CALL_REQUESTS are not answered and terminate the process', async (_kind, start) => {
-  const { say, id, outcome, asked, process } = await start()
-  say({ kind: 'started', id })
-  for (let request = 0; request < 100; request++) {
-    say({ kind: 'request', id, request, plugin: 'probe', method: 'ask', args: [] })
-  }
-  await vi.advanceTimersByTimeAsync(0)
-  expect(asked).toHaveLength(20)
-  expect(process.ended()).toBe(true)
-  const limit = { name: 'CALL_REQUESTS', allowed: 20, used: 21 }
-  expect(outcome()).toMatchObject({ code: 'script_quota', limit })
-})
+test.each(KINDS)(
+  '%s: requests over CALL_REQUESTS get no response, and the process is terminated',
+  async (_kind, start) => {
+    const { say, id, outcome, asked, process } = await start()
+    say({ kind: 'started', id })
+    for (let request = 0; request < 100; request++) {
+      say({ kind: 'request', id, request, plugin: 'probe', method: 'ask', args: [] })
+    }
+    await vi.advanceTimersByTimeAsync(0)
+    expect(asked).toHaveLength(20)
+    expect(process.ended()).toBe(true)
+    const limit = { name: 'CALL_REQUESTS', allowed: 20, used: 21 }
+    expect(outcome()).toMatchObject({ code: 'script_quota', limit })
+  },
+)
 
-test.each(KINDS)('%s: lines over LOG_LINES, after the one that says so, are dropped', async (_kind, start) => {
+test.each(KINDS)('%s: after LOG_LINES and a line that says so, further lines are dropped', async (_kind, start) => {
   const { say, id, logged } = await start()
   say({ kind: 'started', id })
   for (let line = 0; line < 100; line++) say({ kind: 'log', id, level: 'info', message: `${line}` })
   expect(logged).toEqual(['0', '1', '2', '3', '4', '5'])
 })
 
-test('a call that waited too long for its start is refused, and not run again when its process is killed', async () => {
+test('a call that waited too long for its start is rejected, and not retried when its process is killed', async () => {
   const { outcome, process, runAgain } = login()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(outcome()).toMatchObject({ code: 'sandbox_busy' })
@@ -172,7 +178,7 @@ test('a call that waited too long for its start is refused, and not run again wh
   expect(runAgain).toEqual([])
 })
 
-test('a call refused after waiting for another one is not run again when the process is killed for that one', async () => {
+test('a call that was rejected after waiting for another one is not retried when the process is killed for that one', async () => {
   const { say, outcome, process, runAgain, run } = login()
   const [second, third] = [run(2), run(3)]
   await vi.advanceTimersByTimeAsync(9_000)

@@ -6,7 +6,7 @@ import { createLimits } from '../../runtime/limits.ts'
 import { checkedForm, formWith } from '../support/forms.ts'
 import { createScriptLab } from '../support/solutions.ts'
 
-// What a manifest lists can be granted, in each of the possible ways.
+// Every permission that a manifest may list can also be granted, in each of the possible ways.
 
 const lab = createScriptLab()
 afterAll(() => lab.stop())
@@ -40,7 +40,7 @@ const CHECKS: readonly (readonly [string, (name: string) => boolean | Promise<bo
 
 describe.each(CHECKS)('a permission in %s', (_where, isTaken) => {
   test.each(['a\u202eb', 'a\u200bb', '\u2066a', 'a\u00adb', 'a\u2028b', 'a\u0007b', ' a', 'a\u00a0', 'a\ud800'])(
-    'refused: %j',
+    'is rejected: %j',
     async (name) => {
       expect(await isTaken(name)).toBe(false)
     },

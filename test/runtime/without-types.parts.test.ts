@@ -6,7 +6,7 @@ import { withoutTypes } from '../../runtime/without-types.ts'
 
 const FOLDER = fileURLToPath(new URL('../../build/plain/', import.meta.url))
 
-test('types: the project’s own scripts are stripped once, and the result is reused', () => {
+test('types: they are stripped from each of the project’s own scripts only once, and the result is reused', () => {
   const source = `const id: string = '${randomUUID()}'`
   const plain = withoutTypes(source)
   expect(plain).toBe(source.replace(': string', '        '))

@@ -3,10 +3,7 @@ import { readBrowserFrame } from '../../host/web/frames.ts'
 import { checkManifest } from '../../runtime/bundle/manifest.ts'
 import { z } from '../../runtime/zod.ts'
 
-/**
- * Values that JSON from outside may contain: objects that operators cannot compare, since their `valueOf` is not a
- * function.
- */
+/** Comparison operators throw for this object, since its `valueOf` is not a function. Outside JSON may contain one. */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 const VALUES = [
   { length: UNCOMPARABLE },
@@ -29,7 +26,7 @@ const SCHEMAS = {
   'a number': z.number().min(1).max(4).multipleOf(2),
 }
 
-describe('a value of another type is refused, whatever its length is', () => {
+describe('a value of another type is rejected, whatever its length property contains', () => {
   test.each(Object.entries(SCHEMAS))('%s', (_name, schema) => {
     for (const value of VALUES) expect(schema.safeParse(value).success).toBe(false)
     expect(z.object({ inner: schema }).safeParse({ inner: VALUES[0] }).success).toBe(false)
@@ -44,7 +41,7 @@ test('lengths and sizes are checked as before', () => {
   expect(passes(z.set(z.int()).max(1), new Set([1]), new Set([1, 2]))).toEqual([true, false])
 })
 
-test('a manifest and a browser frame with such a value are refused', () => {
+test('a manifest and a browser frame with such a value are rejected', () => {
   const manifest = checkManifest({ $schema: { length: UNCOMPARABLE }, name: { length: UNCOMPARABLE } }, 'solution.json')
   expect(manifest.faults.map(({ message }) => message).join()).toContain('must be')
   const frame = { kind: 'event', seq: 1, form: { length: UNCOMPARABLE }, element: 'ok', type: 'onAction', value: null }

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { ADMIN_PASSWORD, type TestHost } from './host.ts'
 import { type Answer, type Ask, ask } from './http.ts'
 
-/** A browser on the administration pages, at the HTTP level: its cookie and the headers that browsers send. */
+/** Simulates a browser on the admin pages at the HTTP level, with its cookie and the headers that browsers send. */
 export async function signInToAdmin(host: Pick<TestHost, 'adminUrl'>) {
   const cookie = await adminCookie(host)
   const page = await ask(`${host.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie } })
@@ -11,7 +11,7 @@ export async function signInToAdmin(host: Pick<TestHost, 'adminUrl'>) {
     cookie,
     csrfToken,
     get: (path: string): Promise<Answer> => ask(`${host.adminUrl}${path}`, { headers: { ...NAVIGATION, cookie } }),
-    /** Sends an API request as a page's script does. */
+    /** Sends an API request like an admin page's script. */
     api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
       ask(`${host.adminUrl}/admin/api/${path}`, apiAsk(method, { cookie, 'x-csrf-token': csrfToken, ...more }, body)),
   }

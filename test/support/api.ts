@@ -3,7 +3,7 @@ import { type Answer, ask } from './http.ts'
 
 export type SendOptions = { readonly headers?: Record<string, string>; readonly authorization?: string }
 
-/** Sends requests to a host's API, as its admin account by default; a body is sent as JSON. */
+/** Sends requests to a host's API, by default as the admin account. The body is sent as JSON. */
 export function apiOf(host: () => Pick<TestHost, 'url' | 'admin'>) {
   function send(method: string, path: string, body?: unknown, options: SendOptions = {}): Promise<Answer> {
     const { headers = {}, authorization = host().admin } = options
@@ -16,13 +16,13 @@ export function apiOf(host: () => Pick<TestHost, 'url' | 'admin'>) {
   }
   return {
     send,
-    /** The response's JSON. */
+    /** The response body, parsed as JSON. */
     get: async (path: string) => (await send('GET', path)).json() as Record<string, unknown>,
     items: async (path: string) => ((await send('GET', path)).json() as { items: Record<string, unknown>[] }).items,
   }
 }
 
-/** Status and stable code of a refusal. */
+/** The status and error code of a rejected request. */
 export function codeOf(answer: Answer): [status: number, code: string] {
   return [answer.status, (answer.json() as { code: string }).code]
 }

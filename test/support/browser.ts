@@ -4,11 +4,11 @@ import { type Browser, type CDPSession, chromium, type Frame, type LaunchOptions
 import { expect } from 'vitest'
 import { waitUntil } from './wait-until.ts'
 
-/** Debian's Chromium, or undefined if it is not installed; tests that need it are skipped then. */
+/** Debian's Chromium, or undefined if it is not installed. Tests that need it are then skipped. */
 export const wholeBrowserPath = installed('/usr/bin/chromium')
 /**
- * The same engine without the browser's own pages (tabs, address bar), which take ten times the CPU time of ours. Falls
- * back to the full browser if it is not installed.
+ * The headless shell: the same engine without Chromium's own UI (tabs, address bar), which uses ten times as much CPU
+ * time as our pages. Falls back to the full browser if the shell is not installed.
  */
 export const browserPath = installed('/usr/bin/chromium-headless-shell') ?? wholeBrowserPath
 
@@ -24,20 +24,20 @@ export function launchBrowser(options: LaunchOptions = {}): Promise<Browser> {
 let shared: Promise<Browser> | undefined
 
 /**
- * The browser of this worker. Files close only their own contexts, which isolate them from each other, never the
- * browser.
+ * The browser of this worker, shared by its test files. Each file uses and closes its own browser context, and never
+ * closes the browser.
  */
 export function sharedBrowser(): Promise<Browser> {
   shared ??= launchBrowser()
   return shared
 }
 
-/** @param browser undefined if the hook that starts it failed */
+/** @param browser undefined if the hook that starts the browser failed */
 export async function closeContexts(browser: Browser | undefined): Promise<void> {
   await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
 }
 
-/** For behaviour of the full browser: windows that affect each other, and pages in the back/forward cache. */
+/** For tests that need the full browser, such as windows that affect each other, or the back/forward cache. */
 export function launchWholeBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return launch(wholeBrowserPath, options)
 }
@@ -60,15 +60,17 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
 }
 
 /**
- * Waits until the expression is true in the page. Playwright's `waitForFunction` evaluates a string inside the page on
- * its second poll. Our policy (no 'unsafe-eval') forbids that, so it would fail whenever the expression is not true
- * immediately.
+ * Waits until the expression is true on the page. Playwright's `waitForFunction` can't be used: after the first poll it
+ * evaluates a string inside the page, which our Content-Security-Policy (no 'unsafe-eval') forbids.
  */
 export function untilTrue(page: Page | Frame, expression: string): Promise<void> {
   return waitUntil(async () => expect(await page.evaluate(expression), expression).toBe(true))
 }
 
-/** Colours change over 120 ms, and colours in between would be reported. Endless animations keep running. */
+/**
+ * Waits for colour transitions of 120 ms to finish, because axe would report the colours in between. Endless animations
+ * keep running.
+ */
 const TRANSITIONS_OVER = `Promise.allSettled(
   document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
@@ -76,9 +78,10 @@ const TRANSITIONS_OVER = `Promise.allSettled(
 ).then(() => {})`
 
 /**
- * Every violation that axe finds on the page, as 'rule: element', including best practices.
- * @param rules 'colours': only rules that depend on the colour scheme, for a page that was already checked with all
- * rules
+ * Runs axe on the page, including its best practices.
+ * @param rules 'colours' runs only the rules that depend on the colour scheme, for a page that was already checked with
+ * all rules
+ * @returns the violations as 'rule: element'
  */
 export async function axeViolations(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
   await page.evaluate(TRANSITIONS_OVER)
@@ -95,23 +98,23 @@ export async function axeViolations(page: Page, rules: 'all' | 'colours' = 'all'
 }
 
 export type Look = {
-  /** Violations in light and dark mode. */
+  /** Runs axe in light and dark mode. @returns all violations */
   readonly light: readonly string[]
   readonly dark: readonly string[]
-  /** How far the page is wider than its window, in CSS pixels. */
+  /** How much wider the page is than its window, in CSS pixels. */
   readonly tooWide: number
   readonly tooWideAt320: number
 }
 
 const NARROW = { width: 320, height: 640 }
 
-/** The result for a page without problems. */
+/** The expected result for a page without problems. */
 export const SOUND_LOOK: Look = { light: [], dark: [], tooWide: 0, tooWideAt320: 0 }
 
 /**
- * Checks an open page for users with different settings, in one browser context, since opening a page takes most of the
- * time.
- * @param darkAt 320: checks the dark page with all rules in a narrow window, if its layout is different there
+ * Checks an open page with the settings of different users. Uses one browser context, because opening a page takes most
+ * of the time.
+ * @param darkAt 320 checks the dark page with all rules in a narrow window, for pages with a different layout there
  */
 export async function lookOf(page: Page, darkAt?: 320): Promise<Look> {
   const size = page.viewportSize()
@@ -134,9 +137,9 @@ function tooWideBy(page: Page): Promise<number> {
 
 const sessions = new WeakMap<Page, CDPSession>()
 
-/** From its next load on, the page is requested in another language, as by a browser with that setting. */
+/** Changes the browser's language. It applies from the next page load. */
 export async function speak(page: Page, locale: string): Promise<void> {
-  // Only the session that set a locale can set another one.
+  // Reuses the CDP session, because only the session that set a locale can change it.
   const devTools = sessions.get(page) ?? (await page.context().newCDPSession(page))
   sessions.set(page, devTools)
   const userAgent = await page.evaluate<string>('navigator.userAgent')
@@ -151,7 +154,10 @@ const NAME_OF_FOCUS = `(() => {
   return element.ariaLabel ?? (element.querySelector('.choice-title') ?? element).textContent.trim()
 })()`
 
-/** What the Tab key reaches until it leaves the page: the id of an input, the text of a link or button. */
+/**
+ * Presses Tab until the focus leaves the page.
+ * @returns what got the focus: ids of inputs, texts of links and buttons
+ */
 export async function tabOrder(page: Page): Promise<string[]> {
   const reached: string[] = []
   while (reached.length < 20) {

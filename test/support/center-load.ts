@@ -19,8 +19,8 @@ import { SimulatedHost } from './otlp.ts'
 import { startPostgres } from './postgres-server.ts'
 
 /*
- * Satellites without hosts: they send telemetry, report and poll like real ones, with the same queue on disk and the
- * same sender.
+ * Simulates Satellites without hosts. They send telemetry and reports and poll like real Satellites, with the same
+ * disk queue and sender.
  */
 
 export type LoadedCenter = {
@@ -30,9 +30,9 @@ export type LoadedCenter = {
   readonly api: (
     path: string,
   ) => Promise<{ readonly body: { readonly items: readonly unknown[] }; readonly took: number }>
-  /** Requests a page as a browser does. @returns the time in ms */
+  /** Requests a page like a browser. @returns the response time in ms */
   readonly page: (path: string) => Promise<number>
-  /** What the database has for each Satellite, after the control center has stopped. */
+  /** What the control center stored for each Satellite. Read after the control center has stopped. */
   readonly stored: () => Promise<ReadonlyMap<string, Stored>>
   readonly stop: () => Promise<void>
 }
@@ -44,23 +44,23 @@ type Stored = { readonly lines: number; readonly distinct: number; readonly logi
 export type SimulatedSatellite = {
   readonly environment: string
   readonly done: { logins: number; calls: number; lines: number; polls: number; reports: number; dropped: number }
-  /** Adds this number of lines to the queue. */
+  /** Adds this many log lines to the queue. */
   readonly log: (lines: number) => Promise<void>
-  /** Does some work and sends the metrics. */
+  /** Counts some simulated work and sends the metrics. */
   readonly work: () => Promise<void>
   readonly waiting: () => number
 }
 
 const BOUND = 512 * 1024 * 1024
-/** Lines per batch, as a host sends them. */
+/** The number of lines per batch, as on a real host. */
 const BATCH = 512
 export const NEEDLE = 'needle'
-/** Every 10,000th line contains it. */
+/** A word that every 10,000th line contains. */
 export const NEEDLE_EVERY = 10_000
 
 /**
  * A control center in a separate process with `count` Satellites, each in its own environment.
- * @param database where it stores its data; `postgresql` starts a server for it
+ * @param database the database for its data; `postgresql` starts a server for it
  */
 export async function startLoadedCenter(count: number, database: LoadedDatabase = 'embedded'): Promise<LoadedCenter> {
   const home = mkdtempSync(join(tmpdir(), 'center-load-'))
@@ -113,7 +113,7 @@ export async function startLoadedCenter(count: number, database: LoadedDatabase 
   }
 }
 
-/** What the database of a stopped control center contains, by the names of environments. */
+/** What a stopped control center stored, by environment name. */
 async function storedIn(
   properties: Readonly<Record<string, string>>,
   environments: readonly { readonly id: string; readonly name: string }[],
@@ -203,12 +203,12 @@ async function startSatellite(
     }
   }
 
-  /** Polls for the desired state like a Satellite: one request at a time. */
+  /** Polls for the desired state like a Satellite, with one request at a time. */
   async function poll(): Promise<void> {
     while (!stopping.aborted) {
       const answer = await ask('desired?after=0&wait=30')
       if (answer?.status === 204 || answer?.status === 200) done.polls++
-      // Without a pause, a statement that it already has would be returned again immediately.
+      // Without a pause, it would request a statement that it already has in an endless loop.
       if (answer?.status !== 204) await pause(1000, undefined, { signal: stopping }).catch(() => {})
     }
   }

@@ -8,9 +8,9 @@ import { PATIENCE } from './patience.ts'
 export type CenterProcess = {
   readonly url: string
   readonly pid: () => number
-  /** Everything that it printed. */
+  /** Everything that the process has printed. */
   readonly output: () => string
-  /** Kills it as in a crash; resolves when it is gone. */
+  /** Kills the process to simulate a crash. Resolves when it has exited. */
   readonly kill: () => Promise<void>
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
@@ -36,7 +36,7 @@ export async function startCenterProcess(
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const until = Date.now() + PATIENCE
-    while (!output.slice(from).includes('The control center runs at')) {
+    while (!output.slice(from).includes('The control center is running at')) {
       if (child.exitCode !== null || Date.now() > until)
         throw new Error(`the control center does not start: ${output.slice(from)}`)
       await new Promise((resolve) => setTimeout(resolve, 20))

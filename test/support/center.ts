@@ -13,7 +13,10 @@ import { UNTHROTTLED } from './unthrottled.ts'
 export const OWNER = 'owner@example.org'
 export const CENTER_PASSWORD = 'a long test password'
 
-/** A response with its parsed JSON; undefined if there is none. Untyped, since each test knows what to expect. */
+/**
+ * A response with its parsed JSON, or undefined if it has no body. The JSON is untyped, since each test knows what to
+ * expect.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
 export type ApiAnswer = Answer & { readonly body: any }
 
@@ -25,19 +28,19 @@ async function askApi(url: string, given: Ask): Promise<ApiAnswer> {
 
 export type TestCenter = ControlCenter & {
   readonly home: string
-  /** Everything that it logged. */
+  /** Everything that the control center has logged. */
   readonly logged: () => string
-  /** Sends API requests as the owner of the organisation `acme`, or with another API token; null: without one. */
+  /** Sends API requests as the owner of the organisation `acme`, or with another API token. `null` sends no token. */
   readonly api: (method: string, path: string, body?: unknown, token?: string | null) => Promise<ApiAnswer>
   /** Creates another API token of that organisation. */
   readonly tokenOf: (role: Role, organisation?: string) => Promise<string>
   /** Creates an environment of `acme` with a remote environment token. */
   readonly environment: (name: string) => Promise<{ readonly id: string; readonly token: string }>
-  /** Creates an account; @returns its uid. */
+  /** Creates an account. @returns its uid */
   readonly account: (username: string) => Promise<string>
 }
 
-/** A real control center on a free port of loopback, with its own folder, an owner and the organisation `acme`. */
+/** A real control center on a free loopback port, with its own folder, an owner and the organisation `acme`. */
 export async function startTestCenter(
   properties: Record<string, string> = {},
   options: { readonly home?: string } = {},
@@ -94,7 +97,7 @@ export async function startTestCenter(
   }
 }
 
-/** A browser on the pages, at the HTTP level. */
+/** Simulates a browser on the control center's pages at the HTTP level. */
 export async function signInToCenter(center: Pick<ControlCenter, 'url'>, username = OWNER) {
   const signedIn = await ask(`${center.url}/sign-in`, {
     method: 'POST',
@@ -110,7 +113,7 @@ export async function signInToCenter(center: Pick<ControlCenter, 'url'>, usernam
     cookie,
     csrfToken,
     get,
-    /** Sends an API request as a page's script does. */
+    /** Sends an API request like a page's script. */
     api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<ApiAnswer> =>
       askApi(`${center.url}/api/${path}`, {
         method,

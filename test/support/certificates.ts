@@ -8,11 +8,11 @@ export const CERTIFICATE_PASS = 'pass of the file'
 
 export type CertificateFolder = {
   readonly path: string
-  /** The file of the authority that signs all certificates, in PEM. */
+  /** The PEM file of the certificate authority that signs all certificates. */
   readonly authority: string
-  /** Runs openssl in the folder; `$` in the arguments is the password. */
+  /** Runs openssl in the folder, and replaces `$` in the arguments with the password. */
   readonly openssl: (words: string) => Promise<void>
-  /** Runs the commands in a text for users. */
+  /** Runs the commands in a user-facing text. */
   readonly shell: (command: string) => Promise<void>
   /** Creates `name.pem`, `name-key.pem` and `name.p12`. */
   readonly issue: (name: string, options?: Issue) => Promise<void>

@@ -1,6 +1,6 @@
 import type { Passwords } from '../../base/accounts/passwords.ts'
 
-/** Password hashes that take no time, for tests of what is done with them. The real ones have separate tests. */
+/** A fast fake for password hashing, for tests of the code that uses it. The real hashing has its own tests. */
 export const cheapPasswords: Passwords = {
   hash: async (password) => hashOf(password),
   verify: async (passwordHash, password) => passwordHash === hashOf(password),

@@ -15,7 +15,7 @@ export type CliOptions = { readonly cwd: string; readonly env?: Record<string, s
 let before: Promise<unknown> = Promise.resolve()
 
 /**
- * One run of the command line in this process. Runs wait for each other, since a process has one current folder. The
+ * Runs the command line in this process. Runs are sequential, because a process has only one working directory. The
  * tests' own environment is not passed on. Streams, signals and exit code are those of `runCliProcess`.
  */
 export function runCli(words: readonly string[], options: CliOptions): Promise<CliRun> {
@@ -44,7 +44,7 @@ async function runHere(words: readonly string[], { cwd, env = {} }: CliOptions):
   }
 }
 
-/** One run of the command line as users start it: in a separate process, with the launcher. */
+/** Runs the command line as users start it: in a separate process, with the launcher. */
 export async function runCliProcess(words: readonly string[], options: CliOptions): Promise<CliRun> {
   const started = startCli(words, options)
   return { code: await started.ended, out: started.out(), err: started.err() }
@@ -54,11 +54,11 @@ export type StartedCli = {
   readonly child: ChildProcess
   readonly out: () => string
   readonly err: () => string
-  /** The exit code; null after a signal. */
+  /** The exit code, or null if a signal ended the process. */
   readonly ended: Promise<number | null>
 }
 
-/** In a separate process group, as a shell starts it: Ctrl-C is a SIGINT to the whole group. */
+/** Starts a separate process group, as a shell does, because Ctrl-C sends SIGINT to the whole group. */
 export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions): StartedCli {
   const child = spawn(process.execPath, [LAUNCHER, ...words], {
     cwd,

@@ -8,18 +8,18 @@ import { axeViolations } from './browser.ts'
 import { PATIENCE } from './patience.ts'
 import { PASSWORD } from './users.ts'
 
-/** Where tests save screenshots if SCREENSHOTS is set; git ignores it. */
+/** The folder for screenshots, which tests save if SCREENSHOTS is set. Git ignores it. */
 export const SCREENSHOTS = fileURLToPath(new URL('../.output/screenshots/', import.meta.url))
 
 const WIDTHS = [320, 1280] as const
 
-/** The rules to check a page with. In the second colour scheme, only the colour rules can fail. */
+/** The axe rules to run. In the second colour scheme, only the colour rules can have a different result. */
 const SCHEMES = [
   ['light', 'all'],
   ['dark', 'colours'],
 ] as const
 
-/** What Chromium logs about a network that tests cut, and its advice on `sandbox`, which is meant for frames. */
+/** Ignores what Chromium logs when a test cuts the network, and its advice on `sandbox`, which is meant for frames. */
 const EXPECTED = /WebSocket connection to|ERR_|status of 404|can escape its sandboxing/
 
 export type Watched = Awaited<ReturnType<typeof openWatched>>
@@ -32,7 +32,7 @@ export async function openWatched(browser: Browser, options: BrowserContextOptio
   const profile = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     locale: 'en-GB',
-    // Colours in transition are not errors.
+    // Avoids false errors about colours during transitions.
     reducedMotion: 'reduce',
     ...options,
   })
@@ -58,15 +58,15 @@ export async function openWatched(browser: Browser, options: BrowserContextOptio
     profile,
     page: await profile.newPage(),
     complaints,
-    /** The source of each page, in order of arrival. */
+    /** The HTML source of each page, in order of arrival. */
     sources,
-    /** Everything received over connections. */
+    /** Everything that the page received over its connections. */
     frames: () => texts.map((text) => JSON.parse(text) as HostFrame),
     [Symbol.asyncDispose]: () => profile.close(),
   }
 }
 
-/** Signs in on the default login page, and waits for the client's first form. */
+/** Signs in on the default login page and waits for the client's first form. */
 export async function signIn(page: Page, address: string, username: string): Promise<void> {
   await page.goto(address)
   await page.fill('#username', username)
@@ -83,8 +83,8 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
 }
 
 /**
- * Checks the page in its current state, light and dark, in a narrow and a wide window.
- * @returns all violations that axe finds, and the windows in which the page scrolls sideways
+ * Runs axe on the page in its current state, in light and dark mode, in a narrow and a wide window.
+ * @returns all violations, and the windows in which the page scrolls horizontally
  */
 export async function faultsOfScreen(page: Page, name: string): Promise<string[]> {
   const faults: string[] = []
@@ -105,13 +105,13 @@ export async function faultsOfScreen(page: Page, name: string): Promise<string[]
   return faults
 }
 
-/** For a condition that is expected soon. */
+/** Polling options for a condition that is expected soon. */
 export function eventually<T>(look: () => T | Promise<T>) {
   return expect.poll(look, { interval: 50 })
 }
 
 /**
- * Observes a live region as a screen reader does: it must be in the page, and visible, before text is added.
+ * Observes a live region like a screen reader: the region must be on the page and visible before text is added.
  * @returns a function that reads its text
  */
 export async function hear(page: Page, selector: string): Promise<() => Promise<string | null>> {
@@ -137,14 +137,14 @@ const HAS_FOCUS_RING = `(() => {
   return isInWindow && outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2
 })()`
 
-/** The id of the focused element, else its text; null: nothing has the focus. */
+/** The id of the focused element, or its text if it has no id, or null if nothing has the focus. */
 export function nameOfFocus(page: Page): Promise<string | null> {
   return page.evaluate<string | null>(NAME_OF_FOCUS)
 }
 
 /**
- * Presses a key until the element has the focus. The focus must be visible at each step. @param name as `nameOfFocus`
- * returns it
+ * Presses a key until the element has the focus. Fails if the focus is not visible at a step.
+ * @param name as `nameOfFocus` returns it
  */
 export async function pressUntil(page: Page, key: string, name: string): Promise<void> {
   const passed: (string | null)[] = []
@@ -159,7 +159,7 @@ export async function pressUntil(page: Page, key: string, name: string): Promise
   throw new Error(`${key} does not lead to ${name}, but to ${passed.join(', ')}`)
 }
 
-/** A network between browser and host that can be cut: open connections break, and new ones fail. */
+/** A simulated network between browser and host that a test can cut: open connections break, and new ones fail. */
 export async function openNetwork(to: string) {
   const { hostname, port } = new URL(to)
   const open = new Set<Socket>()

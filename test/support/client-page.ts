@@ -13,22 +13,22 @@ type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
 export type ClientPageOptions = {
   /** The query of the page, such as `?argument=5`. */
   readonly query?: string
-  /** The client that the tab stored in an earlier load. */
+  /** The client id that the tab stored in an earlier page load. */
   readonly client?: string | null
-  /** Set to reconnect as the same load of the page. */
+  /** Set this to reconnect as the same page load. */
   readonly page?: string
-  /** Numbers continue from here. */
+  /** The sequence number to continue from. */
   readonly seq?: number
   readonly headers?: Record<string, string>
-  /** `false`: a connection that looks open, but nobody answers. */
+  /** `false`: simulates a connection that looks open but does not respond. */
   readonly answersPings?: boolean
-  /** Replaces the solution's own path. */
+  /** The path to connect to, instead of the solution's own. */
   readonly path?: string
-  /** The trusted authority in PEM, for a host with TLS. */
+  /** The trusted certificate authority in PEM format, for a host with TLS. */
   readonly ca?: Buffer
 }
 
-/** A page's end of a client's connection, without a browser: combines the received frames as a page would show them. */
+/** The page's end of a client connection, without a browser. Applies the received frames as a page would. */
 export async function openClientPage(
   base: string,
   solution: string,
@@ -74,7 +74,8 @@ export async function openClientPage(
   })
 
   /**
-   * Resolves when `found` finds something in what was received. @throws Error after `PATIENCE`, with what was received
+   * Waits until `found` returns something, and resolves with it.
+   * @throws Error after `PATIENCE`, with everything that was received
    */
   async function until<T>(what: string, found: () => T | null | undefined | false): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -108,20 +109,20 @@ export async function openClientPage(
     socket,
     send,
     until,
-    /** The last frame of a kind, as soon as there is one. */
+    /** Waits for a frame of this kind. @returns the last one */
     frame: <Kind extends HostFrame['kind']>(kind: Kind) =>
       until(kind, () => frames.findLast((one): one is Frame<Kind> => one.kind === kind)),
     hello: (extra: object = {}) =>
       send({ kind: 'hello', client: options.client ?? null, page, width: 1000, height: 800, ...extra }),
-    /** The code with which the host closed the connection. */
+    /** Waits until the host closes the connection. @returns the close code */
     closed: () => until('close', () => (closed === null ? null : { code: closed })).then(({ code }) => code),
-    /** Numbers a frame and sends it, without waiting until it is handled. @returns its number */
+    /** Sends a frame with the next sequence number, without waiting until it is handled. @returns the number */
     fire(form: string, element: string, type: string, value: unknown = null): number {
       seq += 1
       send({ kind: 'event', seq, form, element, type, value })
       return seq
     },
-    /** The same, but waits until the host has handled it. */
+    /** Sends an event and waits until the host has handled it. */
     async event(form: string, element: string, type: string, value: unknown = null): Promise<void> {
       const mine = made.fire(form, element, type, value)
       await until(`answer to ${type} of ${element}`, () => frames.some((one) => one.kind === 'idle' && one.seq >= mine))
@@ -129,21 +130,21 @@ export async function openClientPage(
     press: (form: string, element: string) => made.event(form, element, 'onAction'),
     enter: (form: string, element: string, value: unknown) => made.event(form, element, 'onElementDataChange', value),
     seq: () => seq,
-    /** The current markup of an element: from its last patch, else from the form; '' if it is absent. */
+    /** The current markup of an element, from its last patch or else from the form; '' if there is no such element. */
     element(form: string, name: string): string {
       const id = `e-${form}-${name}`
       return elements.get(id) ?? markupOf(html, id)
     },
     /** The text of an element, without markup. */
     text: (form: string, name: string) => textOf(made.element(form, name)),
-    /** The form frame's markup, without the changes of patches. */
+    /** The form frame's markup, without later patches. */
     html: () => html,
-    /** The text of the form frame, without the changes of patches. */
+    /** The form frame's text, without later patches. */
     words: () => textOf(html),
-    /** Everything that the host sent. */
+    /** Everything that the host has sent. */
     everything: () => JSON.stringify(frames),
     close: () => socket.close(),
-    /** Simulates a lost network: the host receives nothing. */
+    /** Simulates a lost network connection, so that the host receives nothing more. */
     drop: () => socket.terminate(),
   }
   return made
@@ -151,7 +152,7 @@ export async function openClientPage(
 
 export type ClientPage = Awaited<ReturnType<typeof openClientPage>>
 
-/** Opens a client and waits until its first form is there. */
+/** Opens a client and waits for its first form. */
 export async function openClient(base: string, solution: string, visitor: HasCookies, options: ClientPageOptions = {}) {
   const page = await openClientPage(base, solution, visitor, options)
   page.hello()
@@ -161,8 +162,8 @@ export async function openClient(base: string, solution: string, visitor: HasCoo
 }
 
 /**
- * Opens a client and leaves as soon as it opened or failed: for what `onSolutionOpen` does.
- * @returns the page, which still has what it received
+ * Opens a client and leaves as soon as it has opened or failed, to test what `onSolutionOpen` does.
+ * @returns the page, with everything that it received
  */
 export async function openOnce(base: string, solution: string, visitor: HasCookies, query = ''): Promise<ClientPage> {
   const page = await openClientPage(base, solution, visitor, { query })

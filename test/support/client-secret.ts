@@ -1,2 +1,2 @@
-/** The secret of every client of the tests' providers. ASCII only, as `oidc-provider` requires. */
+/** The client secret of every OAuth client in the tests. ASCII only, as `oidc-provider` requires. */
 export const CLIENT_SECRET = 'secret-of-a-test-client-that-is-long-enough'

@@ -6,10 +6,10 @@ import { bundleOf } from './zip.ts'
 export type ClientSolution = {
   /** Elements of the form `main`. */
   readonly elements: readonly unknown[]
-  /** The script of that form. */
+  /** The form's script. */
   readonly script: string
   readonly globals?: string
-  /** Nobody has to sign in by default. */
+  /** By default, users don't have to sign in. */
   readonly manifest?: Record<string, unknown>
   readonly files?: Record<string, string>
 }
@@ -27,17 +27,17 @@ export async function addClientSolution(
 }
 
 export const label = (name: string, text = '0') => ({ type: 'label', name, label: text })
-/** A button whose handler has the same name. */
+/** A button whose handler has the same name as the button. */
 export const button = (name: string) => ({ type: 'button', name, label: name, onAction: name })
 
 export type LogLine = { readonly level: string; readonly message: string; readonly code?: string }
 
-/** A solution's log, oldest first. */
+/** Reads a solution's log, oldest lines first. */
 export async function linesOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string): Promise<readonly LogLine[]> {
   return (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=1000`)).items as LogLine[]
 }
 
-/** What its scripts logged. */
+/** The messages that its scripts logged. */
 export async function outputOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string): Promise<readonly string[]> {
   return (await linesOf(host, solution)).filter(({ level }) => level === 'info').map(({ message }) => message)
 }

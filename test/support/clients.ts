@@ -21,40 +21,40 @@ import {
 import { createProbe } from './probe/host.ts'
 import { manifestOf } from './solutions.ts'
 
-/** A request of a script, which the test answers. */
+/** A script's request, which the test responds to. */
 export type Asked = { readonly text: Json; readonly answer: (value: Json) => void }
 
 export type ClientLab = {
   readonly supervisor: Supervisor
-  /** `forms`: by name, a definition with all defaults and a script. */
+  /** `forms` contains each form by name: a definition with all defaults, and a script. */
   readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
   /**
-   * Returns the same solution for the same source and forms, so that its clients share a process: starting one takes
-   * far longer than most tests.
+   * Returns the same solution for the same source and forms, so that its clients share a process. Starting a process
+   * takes far longer than most tests.
    */
   readonly shared: (source: string, forms: Readonly<Record<string, LabForm>>) => ActiveSolution
-  /** Makes calls as the host does, with the facts that plugins get, and applies their commands. */
+  /** Makes calls like the host, with the data that plugins get, and applies the resulting commands. */
   readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
-  /** Applies the commands of an outcome, to another call than its own. */
+  /** Applies the commands from an outcome to a different call. */
   readonly applied: (outcome: ClientOutcome, facts?: Partial<HostCall>) => HostedCall
-  /** @throws Error when the client cannot be opened */
+  /** @throws Error if the client cannot be opened */
   readonly open: (version: Loadable) => Promise<LabClient>
   readonly tryOpen: (version: Loadable) => Promise<SandboxClient | Failed>
   readonly lines: readonly GuestLogLine[]
-  /** Waits until this number of requests has arrived, including answered ones. */
+  /** Waits until this many requests have arrived, including those with a response. */
   readonly asked: (count: number) => Promise<readonly Asked[]>
-  /** The pids of the processes for clients. */
+  /** The pids of the client processes. */
   readonly pids: () => number[]
   readonly stop: () => void
 }
 
-/** The functions are those that `script` declares at its top level. */
+/** A form. Its functions are those that `script` declares at the top level. */
 export type LabForm = { readonly definition: FormDefinition; readonly script?: string }
 
 export type LabClient = SandboxClient & {
-  /** Calls a function of the scripts with texts. */
+  /** Calls a script function with string arguments. */
   readonly run: (entry: string, ...args: Json[]) => Promise<ClientOutcome>
-  /** Calls it and returns its result. @throws Error if it failed */
+  /** Calls a function. @returns its result @throws Error if it failed */
   readonly result: (entry: string, ...args: Json[]) => Promise<string | null>
 }
 
@@ -62,14 +62,14 @@ export type HostedCall = { readonly outcome: ClientOutcome; readonly effects: Ef
 
 export type HostedClient = {
   readonly call: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<HostedCall>
-  /** The call's effects. @throws Error if it failed */
+  /** Calls a function. @returns the effects @throws Error if it failed */
   readonly effects: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<Effects>
-  /** The entry function's result. @throws Error if it failed */
+  /** Calls the entry function. @returns its result @throws Error if it failed */
   readonly result: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<string | null>
   readonly close: () => void
 }
 
-/** Clients in real sandbox processes, without HTTP and database. The test answers `probe.ask(text)`. */
+/** Runs clients in real sandbox processes, without HTTP and a database. The test answers `probe.ask(text)`. */
 export function createClientLab(
   options: {
     readonly limits?: Partial<Record<LimitName, number>>

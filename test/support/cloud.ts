@@ -11,7 +11,7 @@ import {
 import { startTestHost, type TestHost } from './host.ts'
 import { bundleOf } from './zip.ts'
 
-/** What a control center does with one request; it has to respond or disconnect. */
+/** How a control center handles a request. The function must respond or disconnect. */
 export type Misbehaviour = (request: IncomingMessage, response: ServerResponse) => void
 
 export type CloudRequestSeen = {
@@ -24,7 +24,7 @@ export type CloudRequestSeen = {
 export const CLOUD_TOKEN = 'remote-environment-token-of-a-test'
 export const CLOUD_PASSWORD = 'seven green tractors'
 
-/** A login page, as the designer of a control center could create it. */
+/** A login page, as the control center's designer could create it. */
 export const DESIGNED: LoginPageAnswer = {
   template: `<!DOCTYPE html><html lang="%%i18n:platform.language%%"><head><meta charset="UTF-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>%%i18n:design.title%%</title>
@@ -47,7 +47,7 @@ label{display:block;margin-top:1rem} .errorlabel{display:none;color:#a00000}</st
   },
 }
 
-/** A user who is accepted with `CLOUD_PASSWORD`. */
+/** A user who can sign in with `CLOUD_PASSWORD`. */
 export const ANNA: AuthenticateAnswer = {
   outcome: 'accepted',
   uid: 'c-1',
@@ -107,11 +107,11 @@ export async function startTestCloud() {
 
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Every request, in order. */
+    /** All requests, in order of arrival. */
     seen,
     asked: (what: string) => seen.filter(({ path }) => path.endsWith(`/${what}`)),
     connections: () => sockets.size,
-    /** From now on serves a different page. */
+    /** Serves a different page from now on. */
     design(next: LoginPageAnswer) {
       page = next
       version++
@@ -122,14 +122,14 @@ export async function startTestCloud() {
     misbehave(how: Misbehaviour | null) {
       misbehaves = how
     },
-    /** Resets everything except the recorded requests. A page designed in the meantime gets a new version. */
+    /** Resets everything except the recorded requests. A page that changed in the meantime gets a new version. */
     behave() {
       misbehaves = null
       answers = accept
       if (page !== DESIGNED) this.design(DESIGNED)
     },
     goAway: stop,
-    /** At the same address. */
+    /** Starts it again at the same address. */
     comeBack: listen,
     stop,
   }
@@ -147,7 +147,7 @@ export function send(response: ServerResponse, status: number, body: unknown): v
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** A Satellite of a control center, whose clock tests can set. */
+/** A control center's Satellite with a clock that tests can set. */
 export async function startSatellite(
   cloud: { readonly url: string },
   properties: Record<string, string> = {},
@@ -176,7 +176,7 @@ export async function startSatellite(
   }
 }
 
-/** A solution whose users are those of the control center. */
+/** A solution whose users are managed by the control center. */
 export async function addCloudSolution(
   host: TestHost,
   name = 'harbour',

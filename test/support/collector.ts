@@ -5,26 +5,26 @@ import { gunzipSync } from 'node:zlib'
 export type Received = {
   readonly path: string
   readonly headers: IncomingMessage['headers']
-  /** The parsed OTLP/JSON; null for protobuf. */
+  /** The parsed OTLP/JSON, or null for protobuf. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at what they expect
   readonly body: any
   readonly size: number
 }
 
-/** What the collector does with a request; `hang`: it does not respond. */
+/** How the collector handles a request. With `hang` it does not respond. */
 export type Reply = { readonly status: number; readonly headers?: Record<string, string> } | 'hang'
 
 /** A receiver of OTLP over HTTP on loopback. It reads metrics as JSON, so a host under test must use that protocol. */
 export type Collector = {
   readonly url: string
   readonly received: Received[]
-  /** Every attempt, including refused ones. */
+  /** Every attempt, including rejected ones. */
   readonly tries: { readonly path: string; readonly status: number | 'hang' }[]
-  /** Applies from now on, to all requests. */
+  /** How the collector responds to all requests from now on. */
   reply: (request: { readonly path: string }) => Reply
   /** Stops listening. */
   away(): Promise<void>
-  /** Listens on the same port again. */
+  /** Starts listening on the same port again. */
   back(): Promise<void>
   stop(): Promise<void>
 }
@@ -84,14 +84,14 @@ function read(path: string, { headers }: IncomingMessage, raw: Buffer): Received
 }
 
 export type Point = {
-  /** Epoch ms. */
+  /** The time, in epoch ms. */
   readonly time: number
   readonly attributes: Readonly<Record<string, string>>
-  /** For a histogram, its count. */
+  /** The value. For a histogram, its count. */
   readonly value: number
 }
 
-/** The points of a metric in each export that arrived, in the order in which they were created. */
+/** The data points of a metric from all exports, in the order in which they were created. */
 export function pointsOf(collector: Pick<Collector, 'received'>, metric: string): Point[] {
   return collector.received
     .filter(({ body }) => body?.resourceMetrics !== undefined)
@@ -101,7 +101,7 @@ export function pointsOf(collector: Pick<Collector, 'received'>, metric: string)
     .sort((a, b) => a.time - b.time)
 }
 
-/** The times of all exports of metrics that arrived, in epoch ms, sorted and without duplicates. */
+/** The times of all received metric exports in epoch ms, sorted and without duplicates. */
 export function exportTimes(collector: Pick<Collector, 'received'>, metric: string): number[] {
   return [...new Set(pointsOf(collector, metric).map(({ time }) => time))]
 }
@@ -126,7 +126,7 @@ export function attributesOf(attributes: readonly any[]): Record<string, string>
   return Object.fromEntries(attributes.map(({ key, value }) => [key, String(Object.values(value)[0])]))
 }
 
-/** Spans that arrived. */
+/** The received spans. */
 export function spansOf(collector: Pick<Collector, 'received'>) {
   return (
     collector.received
@@ -144,7 +144,7 @@ export function spansOf(collector: Pick<Collector, 'received'>) {
   )
 }
 
-/** Log records that arrived. */
+/** The received log records. */
 export function recordsOf(collector: Pick<Collector, 'received'>) {
   return (
     collector.received

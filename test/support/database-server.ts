@@ -6,67 +6,69 @@ import { join } from 'node:path'
 import type { DatabaseServer } from '../../base/database/kind.ts'
 import { runFolder } from './run-folder.ts'
 
-/** A real database server on a free port of loopback, with its own data in a temporary folder. */
+/** A real database server on a free loopback port, with its own data in a temporary folder. */
 export type TestServer = {
-  /** How to sign in as its administrator. */
+  /** The credentials of the server's administrator. */
   readonly address: DatabaseServer
-  /** The platform's database on it, created when it is first opened. On a shared server each file has its own. */
+  /**
+   * The platform's database on this server, created when it is first opened. On a shared server, each test file has its
+   * own database.
+   */
   readonly database: string
-  /** Kills it as in a crash; resolves when it is gone. */
+  /** Kills the server to simulate a crash. Resolves when it has exited. */
   readonly kill: () => Promise<void>
-  /** From now on it keeps its connections but sends nothing, as if the network had lost it. */
+  /** Freezes the server: it keeps its connections but sends nothing, as after a network failure. */
   readonly freeze: () => void
   readonly thaw: () => void
-  /** Starts it again with its data on the same port, this time with additional options. */
+  /** Starts the server again on the same port with the same data, and with additional options. */
   readonly restart: (...options: string[]) => Promise<void>
-  /** Whether it runs. */
+  /** Whether the server is running. */
   readonly isAlive: () => boolean
-  /** Stops it and removes its data. A shared one keeps running. */
+  /** Stops the server and removes its data. A shared server keeps running. */
   readonly stop: () => Promise<void>
 }
 
 export type ServerProgram = {
   readonly username: string
-  /** The account that runs the process if the tests run as root. */
+  /** The user account for the server process if the tests run as root. */
   readonly account: string
   readonly prepare: (folder: Folder) => void
   readonly command: (folder: string, port: number) => readonly [program: string, ...options: string[]]
-  /** What it prints when it accepts connections. */
+  /** What the server prints when it accepts connections. */
   readonly ready: RegExp
 }
 
 export type Folder = {
   readonly path: string
-  /** Runs a program to its end, as the server's account. */
+  /** Runs a program as the server's user account until it exits. */
   readonly run: (program: string, options: readonly string[]) => void
 }
 
 export const PASSWORD = 'a test server’s password: \'"\\%'
 
-/** How long a server may take to start on a busy machine, in ms: for the hook that starts it. */
+/** Timeout in ms for the hook that starts a server, long enough for a busy machine. */
 export const SERVER_START = 120_000
 
 /**
- * The server of this worker, started when it is first requested. Files of a worker run sequentially and share it, each
- * with its own database. It ends with the worker; its data is removed at the end of the run.
+ * The server shared by all test files of this worker, which run sequentially, each with its own database. It starts
+ * when it is first requested and ends with the worker. Its data is removed at the end of the run.
  */
 export function createSharedServer(start: (folder: string) => Promise<TestServer>): () => Promise<TestServer> {
   let starting: Promise<TestServer> | undefined
   let files = 0
   return async () => {
-    // Vitest ends a worker with this signal, and listeners for the exit of the process are not called without a
-    // handler.
+    // Vitest ends a worker with this signal. Without a handler, the process's exit listeners would not be called.
     if (starting === undefined) process.once('SIGTERM', () => process.exit())
     starting ??= start(runFolder())
     const server = await starting
-    // An earlier file may have failed while the server was down.
+    // A previous test file may have failed while the server was down.
     server.thaw()
     if (!server.isAlive()) await server.restart()
     return { ...server, database: `file_${++files}`, stop: async () => {} }
   }
 }
 
-/** @throws if it exits repeatedly for 30 s */
+/** @throws if the server keeps exiting for 30 s */
 export async function startServer(program: ServerProgram, parent = tmpdir()): Promise<TestServer> {
   const identity = identityOf(program.account)
   const path = mkdtempSync(join(parent, 'solhost-server-'))
@@ -86,7 +88,8 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
   async function start(...more: string[]): Promise<void> {
     const until = Date.now() + 30_000
     let output = ''
-    // After a crash its children may hold the data for a moment: it exits immediately, and is started again.
+    // After a crash, the server's child processes may lock the data for a moment. The server then exits immediately, so
+    // it is started again.
     do {
       running = spawn(name, [...options, ...more], { cwd: path, ...identity, stdio: ['ignore', 'ignore', 'pipe'] })
       output = await untilReady(running, program.ready)
@@ -136,7 +139,7 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
   }
 }
 
-/** PostgreSQL has a process per connection, which would continue to answer for a moment. */
+/** PostgreSQL has a process for each connection, which would keep responding for a moment. */
 function childrenOf(pid: number | undefined): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
   return text === '' ? [] : text.split(' ').map(Number)
@@ -150,7 +153,7 @@ function sendTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** @returns what it printed if it exited instead, else nothing */
+/** @returns what the server printed if it exited instead, otherwise nothing */
 function untilReady(child: ChildProcess, ready: RegExp): Promise<string> {
   return new Promise((resolve) => {
     let output = ''

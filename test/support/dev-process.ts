@@ -10,20 +10,20 @@ import { PATIENCE } from './patience.ts'
 export type DevProcess = StartedCli & {
   /** The solution's folder. */
   readonly folder: string
-  /** Its address, without a path. */
+  /** The URL of the dev host, without a path. */
   readonly url: string
-  /** The host's process, which the launcher started. */
+  /** The pid of the host process, which the launcher started. */
   readonly pid: number
   readonly save: (file: string, content: string) => void
   /** Resolves when the output since the last `mark` matches. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
-  /** Earlier output is ignored from now on. */
+  /** Makes later calls ignore the output so far. */
   readonly mark: () => void
-  /** As Ctrl-C does. @returns the exit code */
+  /** Sends SIGINT, like Ctrl-C. @returns the exit code */
   readonly stop: () => Promise<number | null>
 }
 
-/** A form with an input, a label and a button, and a solution that opens with it; nobody signs in. */
+/** A solution without a sign-in that opens a form with an input, a label and a button. */
 export function devSolution(label: string, script = ''): Record<string, string> {
   return {
     'solution.json': JSON.stringify({ name: 'shop', version: '1.0.0', authenticator: 'NONE', firstForm: 'main' }),
@@ -32,7 +32,7 @@ export function devSolution(label: string, script = ''): Record<string, string> 
   }
 }
 
-/** @param more further elements */
+/** @param more additional elements */
 export function devForm(label: string, ...more: readonly unknown[]): string {
   const elements = [
     { type: 'label', name: 'heading', label },
@@ -43,18 +43,18 @@ export function devForm(label: string, ...more: readonly unknown[]): string {
   return JSON.stringify({ title: 'Main', ...formWith(...elements, ...more) }, null, 2)
 }
 
-/** Where `dev` stores users and data of a solution in the tests. */
+/** Where `dev` stores a solution's users and data in the tests. */
 export function homeOf(folder: string): string {
   return openDevHome(folder, { XDG_STATE_HOME: stateOf(folder) })
 }
 
-/** `solhost dev` as users start it, on free ports, by default with a temporary folder. */
+/** `solhost dev` as users start it, on free ports and, by default, in a temporary folder. */
 export async function startDev(
   files: Readonly<Record<string, string>>,
   options: {
     readonly words?: readonly string[]
     readonly env?: Record<string, string>
-    /** An existing folder. */
+    /** An existing folder to use instead of a temporary one. */
     readonly folder?: string
   } = {},
 ): Promise<DevProcess & Disposable> {
@@ -70,7 +70,7 @@ export async function startDev(
 
   async function printed(pattern: RegExp): Promise<RegExpExecArray> {
     let isLate = false
-    // If a process prints nothing more, this fails before the test times out, so that its output is shown.
+    // Fails before the test times out, so that the output is shown if the process prints nothing more.
     const late = wait(PATIENCE, undefined, { ref: false }).then(() => {
       isLate = true
     })

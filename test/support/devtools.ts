@@ -3,20 +3,20 @@ import { WebSocket } from 'ws'
 type Params = Readonly<Record<string, unknown>>
 type Told = { readonly method: string; readonly params: Params }
 
-/** A client of the Chrome DevTools protocol, with what the tests need. */
+/** A minimal client for the Chrome DevTools protocol. */
 export interface DevTools {
   /** @throws the debugger's error response */
   ask(method: string, params?: Params): Promise<Params>
-  /** The next event with this name that was not read yet, including those that already arrived. */
+  /** Returns the next unread event with this name, including events that have already arrived. */
   event(method: string): Promise<Params>
-  /** The names of events that were not read yet. */
+  /** The names of the unread events. */
   readonly untold: () => readonly string[]
-  /** The code with which the other side closed. */
+  /** Waits until the other side closes the connection. @returns the close code */
   readonly closed: Promise<number>
   close(): void
 }
 
-/** @throws the status with which the handshake was refused */
+/** @throws the status if the handshake was rejected */
 export async function openDevTools(url: string, headers: Record<string, string> = {}): Promise<DevTools> {
   const socket = new WebSocket(url, { headers, perMessageDeflate: false })
   const answers = new Map<number, (answer: Params) => void>()

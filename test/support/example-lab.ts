@@ -35,32 +35,33 @@ import type { Json } from '../../runtime/plugin.ts'
 import { createSupervisor } from '../../runtime/supervisor.ts'
 import { PASSWORD } from './users.ts'
 
-/**
- * The solutions of a folder, run as clients run them: sandbox processes, databases and users are real; without HTTP.
- */
+/** Runs a folder's solutions with real sandbox processes, databases and users, but without HTTP. */
 export type ExampleLab = {
   /** Uploads the example. */
   readonly add: (name: string) => Promise<ActiveSolution>
-  /** Deletes the solution's embedded database: the next client starts without one. */
+  /** Deletes the solution's embedded database, so that the next client starts without one. */
   readonly eraseDatabase: (name: string) => Promise<void>
   /** Creates a user in the users table, with `PASSWORD`. */
   readonly addUser: (username: string, permissions: readonly string[]) => Promise<void>
   readonly grantUsers: (solution: string) => Promise<void>
-  /** Opens a client on its first form. @param permissions null: nobody is signed in, and the form is the login form */
+  /**
+   * Opens a client and waits for its first form.
+   * @param permissions null opens the login form, without a signed-in user
+   */
   readonly open: (solution: ActiveSolution, username: string, permissions: readonly string[] | null) => Promise<Person>
   readonly lines: readonly NewLogLine[]
   readonly stop: () => Promise<void>
 }
 
 /**
- * What a user can do and see in a client. Each action is checked like that of a browser. @throws Error when it is
- * refused
+ * What a user can do and see in a client. Each action is checked like a browser's.
+ * @throws Error if an action is rejected
  */
 export type Person = {
   readonly form: () => string | null
-  /** An element of the shown form: its definition plus the changes by scripts. */
+  /** An element of the current form: its definition, with changes by scripts applied. */
   readonly see: (element: string) => ElementState & Record<string, unknown>
-  /** The shown form as the browser gets it. */
+  /** The current form as the browser gets it. */
   readonly page: () => string
   readonly press: (element: string) => Promise<Effects>
   readonly enter: (element: string, value: Json) => Promise<Effects>
@@ -72,7 +73,7 @@ const NOWHERE = { host: '127.0.0.1', port: 1, username: 'nobody', password: '', 
 
 export async function createExampleLab(): Promise<ExampleLab> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-example-'))
-  // These tests show what the examples do, not how fast the machine is.
+  // The limits are high, because these tests are not about speed.
   const limits = createLimits({ CALL_TIME: 20_000, QUERY_TIME: 20_000 })
   const db = await openHostDatabase(home)
   const nothing = async () => {}

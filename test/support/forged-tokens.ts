@@ -12,7 +12,7 @@ import type { JWK } from 'jose'
 
 export type Json = Record<string, unknown>
 
-/** A key pair that a provider signs with, and its entry in the key set. */
+/** A provider's signing key pair, and its entry in the key set. */
 export type SigningKey = {
   readonly alg: string
   readonly kid: string
@@ -20,7 +20,7 @@ export type SigningKey = {
   readonly jwk: JWK
 }
 
-/** jose only creates and signs with valid keys; invalid ones require `node:crypto`. */
+/** jose only creates and uses valid keys, so invalid ones require `node:crypto`. */
 export function makeSigningKey(alg: 'RS256' | 'ES256', { bits = 2048 } = {}): SigningKey {
   const { privateKey, publicKey } =
     alg === 'RS256'
@@ -34,7 +34,7 @@ export function publicPem({ privateKey }: SigningKey): string {
   return String(createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }))
 }
 
-/** header.payload.signature, whatever the header says. */
+/** Builds header.payload.signature, with any algorithm in the header. */
 export function signToken(header: unknown, claims: unknown, key: SigningKey): string {
   const input = `${encode(header)}.${encode(claims)}`
   return `${input}.${signatureOf(input, key)}`

@@ -15,12 +15,12 @@ import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 type Socket = Pick<WebSocketRoute, 'send' | 'close' | 'onMessage' | 'onClose'>
 type Hello = Extract<BrowserFrame, { kind: 'hello' }>
 
-/** The first client's id, in the format that a host uses. */
+/** The first client's id, in the host's format. */
 export const CLIENT = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ'
 
 /**
- * The host's end of a client's connection, without solution and sandbox: it accepts every value, sorts, selects and
- * turns pages, and records what it received. Like a client, it outlives connections.
+ * Simulates the host's end of a client connection, without a solution or sandbox. It accepts every value, sorts,
+ * selects and pages, and records what it receives. Like a client, it survives reconnects.
  */
 export function createFormHost(definition: FormDefinition, context: RenderContext) {
   const elements = new Map<string, ElementState>()
@@ -66,7 +66,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     view,
     send,
     change,
-    /** Sends the changed elements, as the result of a handler would. */
+    /** Sends changed elements, as after a handler call. */
     patch(...names: string[]): void {
       send({ kind: 'patch', seq: handled, changes: changes(...names) })
     },
@@ -82,17 +82,17 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
       held = null
       for (const one of waiting) one()
     },
-    /** Postponed answers belong to a client that no longer exists. */
+    /** Drops postponed answers, because their client no longer exists. */
     forget(): void {
       held = null
     },
-    /** Closes the connection and refuses new ones until it is reachable again. */
+    /** Closes the connection and rejects new ones until the host is reachable again. */
     lose(): void {
       isReachable = false
       void socket?.close({ code: 1011 })
       socket = null
     },
-    /** The host stops, and another one takes over. */
+    /** Simulates that the host stops and another one takes over. */
     goAway(): void {
       void socket?.close({ code: 1001 })
       socket = null
@@ -100,7 +100,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     comeBack(): void {
       isReachable = true
     },
-    /** Opens a client with a new id and new states, as after the grace period. @returns its id */
+    /** Opens a new client with a new id and new state, as after the grace period. @returns its id */
     beginAnew(): string {
       client = client.slice(1) + client[0]
       isNew = true
@@ -112,7 +112,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     get isConnected(): boolean {
       return socket !== null
     },
-    /** For `page.routeWebSocket`; pass a real socket with `routeOf`. */
+    /** The handler for `page.routeWebSocket`. To use a real socket, wrap it with `routeOf`. */
     connect(route: Socket): void {
       if (!isReachable) return void route.close({ code: 1011 })
       socket = route
@@ -124,7 +124,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
         if (frame === null) throw new TypeError(`not a frame: ${String(message).slice(0, 200)}`)
         if (frame.kind === 'hello') {
           hellos.push(frame)
-          // Another tab's client, or one that ended, is not resumed.
+          // Does not resume another tab's client, or one that has ended.
           if (frame.client !== client) isNew = true
           if (frame.page !== page) handled = 0
           page = frame.page
@@ -144,7 +144,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
   }
 }
 
-/** Uses a real connection in place of the one that Playwright intercepts. */
+/** Uses a real connection instead of the one that Playwright intercepts. */
 export function routeOf(socket: WebSocket): Socket {
   return {
     send: (data) => socket.send(data),

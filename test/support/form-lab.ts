@@ -9,22 +9,22 @@ import { checkedForm } from './forms.ts'
 /** `form` as an author writes it. */
 export type WrittenForms = Readonly<Record<string, { readonly form: unknown; readonly script?: string }>>
 
-/** What a call sent to the host part of forms, after its checks. */
+/** What a call sent to the host part of the forms plugin, after validation. */
 export type Changes = {
   readonly shown: string | null
-  /** By form and element, as `orders.total`. */
+  /** Values by form and element name, such as `orders.total`. */
   readonly elements: Readonly<Record<string, unknown>>
   readonly titles: Readonly<Record<string, string>>
-  /** null: unchanged. */
+  /** `null` means unchanged. */
   readonly listening: readonly string[] | null
 }
 
 export type FormClient = LabClient & {
-  /** What a user does, as the host passes it to scripts. */
+  /** A user's action, as the host passes it to scripts. */
   readonly fire: (form: string, element: string, type: string, value?: Json) => Promise<ClientOutcome>
-  /** @throws Error when the call failed */
+  /** @throws Error if the call failed */
   readonly changes: (call: Promise<ClientOutcome>) => Promise<Changes>
-  /** Another client of the same version. */
+  /** Opens another client of the same version. */
   readonly again: () => Promise<FormClient>
 }
 
@@ -33,7 +33,7 @@ export type FormLab = Omit<ClientLab, 'open' | 'tryOpen' | 'version'> & {
   readonly tryOpen: (source: string, forms: WrittenForms) => Promise<SandboxClient | Failed>
 }
 
-/** Clients with forms in real sandbox processes. */
+/** Runs clients with forms in real sandbox processes. */
 export function createFormLab(options: Parameters<typeof createClientLab>[0] = {}): FormLab {
   const lab = createClientLab(options)
 
@@ -67,7 +67,7 @@ export function createFormLab(options: Parameters<typeof createClientLab>[0] = {
   }
 }
 
-/** @throws Error for a form that an upload would refuse */
+/** @throws Error for a form that an upload would reject */
 export function definitionOf(written: unknown): FormDefinition {
   const { form, faults } = checkedForm(written)
   if (form === null) throw new Error(faults.join('\n'))
@@ -75,8 +75,8 @@ export function definitionOf(written: unknown): FormDefinition {
 }
 
 /**
- * Checks and applies what the guest sent, as the host does. @throws Error when the call failed, and the errors of the
- * checks
+ * Validates and applies what the guest sent, like the host.
+ * @throws Error if the call failed, and the errors of the checks
  */
 export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<string, FormDefinition>): Changes {
   if (outcome.code !== 'returned') throw new Error(`${outcome.code}: ${outcome.message}`)

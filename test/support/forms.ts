@@ -5,7 +5,7 @@ import type { FormSurroundings } from '../../runtime/forms/form-references.ts'
 
 export const FORM_FILE = 'forms/orders.json'
 
-/** A form of one column with these elements, as an author writes it. */
+/** A one-column form with these elements, in the format that authors write. */
 export function formWith(...elements: readonly unknown[]): Record<string, unknown> {
   return { layout: [{ columns: [{ elements }] }] }
 }
@@ -17,7 +17,7 @@ export type FormCheck = {
   readonly warnings: readonly string[]
 }
 
-/** Checks a form as an upload does; everything it refers to exists unless `around` says otherwise. */
+/** Validates a form like an upload. Everything that the form refers to exists, unless `around` says otherwise. */
 export function checkedForm(value: unknown, around: Partial<FormSurroundings> = {}): FormCheck {
   const found = new Findings()
   const surroundings = {

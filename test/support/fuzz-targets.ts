@@ -14,12 +14,12 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 const HEALTH = '/health/live'
 const AUTHORIZATION = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
-/** Logging each refused frame would be most of the work. */
+/** Without this, logging rejected frames would take most of the time. */
 const PROPERTIES = { SERVLET_PASSWORD: ADMIN_PASSWORD, METRICS_PORT: '0' }
 
 export type FuzzTargets = AsyncDisposable & { readonly targets: readonly FuzzTarget[] }
 
-/** All servers of a host and of a control center, with and without TLS: four processes. */
+/** All servers of hosts and control centers, with and without TLS, in four processes. */
 export async function startFuzzTargets(): Promise<FuzzTargets> {
   await using started = new AsyncDisposableStack()
   const folder = started.use(await certificateFolder())
@@ -71,7 +71,7 @@ export async function startFuzzTargets(): Promise<FuzzTargets> {
   return { targets, [Symbol.asyncDispose]: () => everything.disposeAsync() }
 }
 
-/** The addresses of the additional ports, from the start message, which may arrive in parts. */
+/** Reads the addresses of the additional ports from the start message, which may arrive in chunks. */
 async function portsOf({ output }: HostProcess): Promise<{ admin: string; metrics: string; redirect: string }> {
   const found = (pattern: RegExp) => pattern.exec(output())?.[1]
   const until = Date.now() + PATIENCE
@@ -86,7 +86,7 @@ async function portsOf({ output }: HostProcess): Promise<{ admin: string; metric
   }
 }
 
-/** A solution that nobody has to sign in to, so that anyone can use its WebSocket. */
+/** A solution without a sign-in, so that anyone can use its WebSocket. */
 async function uploadOpen(url: string, send: typeof ask): Promise<void> {
   const headers = { authorization: AUTHORIZATION, 'content-type': 'application/zip' }
   const upload = async (name: string, body: Uint8Array) => {

@@ -5,22 +5,22 @@ import { changed, fuzzedFrames, fuzzedHttp2, fuzzedRequests, handshake } from '.
 import { PATIENCE } from './patience.ts'
 import { type Random, seededRandom } from './random.ts'
 
-/** A server that gets malformed data. */
+/** A server that is tested with malformed data. */
 export type FuzzTarget = {
   readonly name: string
-  /** Its address, without a path. */
+  /** The server's address, without a path. */
   readonly url: string
-  /** The path that answers while it is alive. */
+  /** A path that responds while the server is alive. */
   readonly healthPath: string
-  /** Where it accepts WebSockets; null: nowhere. */
+  /** The path that accepts WebSockets, or null if there is none. */
   readonly socketPath: string | null
-  /** Why its process has ended; null while it is running. */
+  /** Why the server's process ended, or null while it is running. */
   readonly ended: () => string | null
 }
 
 export type FuzzPlan = {
   readonly seed: number
-  /** Of all targets together. */
+  /** Totals for all targets. */
   readonly requests: number
   readonly sockets: number
 }
@@ -28,24 +28,24 @@ export type FuzzPlan = {
 export type FuzzResult = {
   readonly requests: number
   readonly sockets: number
-  /** How many connections got an answer. */
+  /** How many connections got a response. */
   readonly answered: number
-  /** How many handshakes were accepted; frames were sent after these. */
+  /** How many handshakes were accepted. Frames are sent only after those. */
   readonly upgraded: number
-  /** Failures, with the seeds of the connections that were open at the time. */
+  /** Failures, with the seeds of the connections that were open when they happened. */
   readonly failures: readonly string[]
-  /** The longest wait for an answer of a healthy client in the meantime, in ms. */
+  /** The longest time, in ms, that a well-behaved client waited for a response. */
   readonly longestWait: number
 }
 
-/** Simultaneous connections. */
+/** The number of simultaneous connections. */
 const PARALLEL = 24
-/** For an answer, in ms: incomplete requests get none. */
+/** How long to wait for a response, in ms. Incomplete requests get none. */
 const ANSWER_TIME = 120
-/** Connections between two checks of the target's health. */
+/** The number of connections between two health checks of the target. */
 const LOOK_EVERY = 200
 
-/** Sends malformed requests and frames to all targets, in turn. A failure of one target ends its part. */
+/** Sends malformed requests and frames to each target in turn. If a target fails, the next one follows. */
 export async function fuzz(targets: readonly FuzzTarget[], { seed, requests, sockets }: FuzzPlan): Promise<FuzzResult> {
   const results: FuzzResult[] = []
   const withSockets = targets.filter(({ socketPath }) => socketPath !== null)
@@ -71,7 +71,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
   let answered = 0
   let upgraded = 0
   const total = requests + sockets
-  // Spread evenly, so that a WebSocket meets a server that is also doing other work.
+  // Spreads handshakes evenly, so that the server does other work at the same time.
   const isSocket = (index: number) =>
     Math.floor(((index + 1) * sockets) / total) > Math.floor((index * sockets) / total)
 
@@ -81,7 +81,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
       if (index % LOOK_EVERY === 0) await look()
       const random = seededRandom(seed + index)
       const send = isSocket(index) ? playSocket : playRequest
-      // Connections end in every possible way here.
+      // Ignores errors, because connections end in every possible way here.
       const answer = await send(target, random).catch(() => '')
       if (answer !== '') answered++
       if (answer.startsWith('HTTP/1.1 101')) upgraded++
@@ -101,7 +101,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
   return { requests, sockets, answered, upgraded, failures, longestWait }
 }
 
-/** A healthy client in the meantime. @returns null if it got an answer */
+/** Sends a normal request while the attack is running. @returns null if it got a response */
 async function whyUnhealthy(target: FuzzTarget): Promise<string | null> {
   const until = performance.now() + PATIENCE
   let problem = 'it does not answer'
@@ -119,7 +119,7 @@ async function whyUnhealthy(target: FuzzTarget): Promise<string | null> {
         .toArray()
       socket.destroy()
       const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(String(answer[0]))?.[1])
-      // Everything but a server error is an answer: a redirect port redirects elsewhere.
+      // Accepts any status except a server error, because a redirect port responds with a redirect.
       if (status >= 200 && status < 500) return null
       problem = `its health is answered with ${String(answer[0]).slice(0, 40)}`
     } catch (error) {
@@ -138,18 +138,18 @@ async function open(url: string, protocol: 'http/1.1' | 'h2' | null): Promise<So
     await once(socket, 'connect')
     return socket
   }
-  // The certificate's owner does not matter here.
+  // The name in the certificate does not matter here.
   const socket = connectTls({ ...place, rejectUnauthorized: false, ALPNProtocols: [protocol], servername: 'localhost' })
   await once(socket, 'secureConnect')
   return socket
 }
 
-/** @returns the beginning of the answer; '' without one */
+/** @returns the beginning of the response, or '' if there is none */
 async function playRequest({ url }: FuzzTarget, random: Random): Promise<string> {
   const isSecure = url.startsWith('https:')
   const kind = isSecure ? random.below(10) : random.below(20) === 0 ? 1 : 9
-  // On a port with TLS, one in ten is not TLS at all, and three are HTTP/2. Elsewhere few are HTTP/2, since no client
-  // expects it there.
+  // On a TLS port, one connection in ten does not use TLS, and three use HTTP/2. Other ports get little HTTP/2, because
+  // they don't support it.
   if (isSecure && kind === 0) return converse(await open(url, null), random, fuzzedRequests(random))
   const isHttp2 = kind < 4
   return converse(
@@ -159,15 +159,15 @@ async function playRequest({ url }: FuzzTarget, random: Random): Promise<string>
   )
 }
 
-/** A handshake, usually valid, and frames after its answer. */
+/** Sends a handshake, usually a valid one, and frames after the response. */
 async function playSocket({ url, socketPath }: FuzzTarget, random: Random): Promise<string> {
   const socket = await open(url, 'http/1.1')
   const hello = Buffer.from(handshake(socketPath ?? '/', url), 'latin1')
   const frames = fuzzedFrames(random)
-  // Frames that are sent without waiting for the answer.
+  // Sends the frames without waiting for the response.
   if (random.below(4) === 0) return converse(socket, random, Buffer.concat([hello, frames]))
   const isGood = random.below(8) > 0
-  // A valid handshake is answered, however busy the machine is.
+  // Waits longer, because a valid handshake always gets a response, even on a busy machine.
   const first = answerOf(socket, isGood ? PATIENCE : ANSWER_TIME)
   socket.write(isGood ? hello : changed(random, hello))
   const answer = await first
@@ -175,7 +175,7 @@ async function playSocket({ url, socketPath }: FuzzTarget, random: Random): Prom
   return answer
 }
 
-/** Writes in one or more parts, waits for an answer, and disconnects in one of several ways. */
+/** Writes the data in one or more chunks, waits for a response, and disconnects in one of several ways. */
 async function converse(socket: Socket, random: Random, bytes: Buffer): Promise<string> {
   const answer = answerOf(socket)
   for (let at = 0, pieces = 1 + random.below(3); pieces > 0 && at < bytes.length; pieces--) {
@@ -193,7 +193,7 @@ async function converse(socket: Socket, random: Random, bytes: Buffer): Promise<
   return received
 }
 
-/** The first answer before the connection ends or the time is up; '' for none. */
+/** Waits for the first response. @returns '' if the connection ends or the time is up first */
 function answerOf(socket: Socket, time = ANSWER_TIME): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const timer = setTimeout(resolve, time, '')

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 import { maskedFrame } from './raw-frames.ts'
 
-// Bytes that no client should send. All come from a seeded random source, so that a failure can be reproduced.
+// Generates bytes that no client should send, from a seeded random source, so that failures can be reproduced.
 
 const CRLF = '\r\n'
 
@@ -80,7 +80,7 @@ const VERSIONS = [
 const KEY = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
 const HANDSHAKE = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', KEY]
 
-/** Each is a group of header lines that belong together, or none. */
+/** Each entry is a group of header lines that belong together, or no header. */
 const HEADERS: readonly (readonly string[])[] = [
   HANDSHAKE,
   HANDSHAKE,
@@ -175,7 +175,7 @@ function pick<T>(random: Random, from: readonly T[]): T {
   return from[random.below(from.length)] as T
 }
 
-/** One to three requests on one connection, with changed bytes in some of them. */
+/** Generates one to three requests on one connection, some of them with changed bytes. */
 export function fuzzedRequests(random: Random): Buffer {
   const requests = Array.from({ length: random.below(4) === 0 ? 1 + random.below(3) : 1 }, () => fuzzedRequest(random))
   const bytes = Buffer.from(requests.join(''), 'latin1')
@@ -190,7 +190,7 @@ function fuzzedRequest(random: Random): string {
   return [first, ...host, ...headers, end].join(CRLF) + pick(random, BODIES)
 }
 
-/** Flips, removes, doubles or inserts bytes, one to four times. */
+/** Flips, removes, duplicates or inserts bytes, one to four times. */
 export function changed(random: Random, bytes: Buffer): Buffer {
   let made = bytes
   for (let times = 1 + random.below(4); times > 0; times--) {
@@ -205,7 +205,7 @@ export function changed(random: Random, bytes: Buffer): Buffer {
   return made
 }
 
-/** A handshake that a server accepts. @param origin of the server's pages */
+/** A valid handshake. @param origin the origin of the server's pages */
 export function handshake(path: string, origin: string): string {
   return [
     'GET ',
@@ -233,17 +233,17 @@ export function fuzzedFrames(random: Random): Buffer {
 function fuzzedFrame(random: Random): Buffer {
   const payload = pick(random, PAYLOADS)
   switch (random.below(8)) {
-    case 0: // Any first byte: reserved bits, unknown opcodes, fragments of a frame that never started.
+    case 0: // Any first byte, such as reserved bits, unknown opcodes, or a continuation frame without a first fragment.
       return Buffer.concat([Buffer.of(random.below(256)), maskedFrame(payload).subarray(1)])
-    case 1: // Without a mask.
+    case 1: // An unmasked frame.
       return Buffer.concat([Buffer.of(0x81, 5), Buffer.from('hello')])
-    case 2: // Longer than any frame.
+    case 2: // A length that exceeds the maximum frame size.
       return Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])
-    case 3: // Closed with any code, or half a code.
+    case 3: // A close frame with any code, or with only one byte of it.
       return maskedFrame(String.fromCharCode(random.below(128), random.below(128)).slice(random.below(3)), {
         opcode: 8,
       })
-    case 4: // A ping or pong that is too long, or incomplete.
+    case 4: // A ping or pong frame that is too long or incomplete.
       return maskedFrame('p'.repeat(random.below(200)), { opcode: 9 + random.below(2), isLast: random.below(4) > 0 })
     case 5:
       return maskedFrame(payload, { isLast: false })
@@ -253,14 +253,14 @@ function fuzzedFrame(random: Random): Buffer {
 }
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-/** A SETTINGS frame without settings. */
+/** A SETTINGS frame that contains no settings. */
 const SETTINGS = frame(4, 0, 0, Buffer.alloc(0))
 
-/** What a client of HTTP/2 sends: its preface, then frames of any type with any flags (RFC 9113, section 6). */
+/** What an HTTP/2 client sends: the preface, then frames of any type with any flags (RFC 9113, section 6). */
 export function fuzzedHttp2(random: Random): Buffer {
   const frames = Array.from({ length: 1 + random.below(8) }, () => {
     const payload = Buffer.from(Array.from({ length: random.below(40) }, () => random.below(256)))
-    // Of HPACK: the static table's GET, /, https, and an authority (RFC 7541, appendix A).
+    // HPACK: GET, / and https from the static table, and an authority (RFC 7541, appendix A).
     const headers = Buffer.concat([Buffer.from([0x82, 0x84, 0x87, 0x41, 9]), Buffer.from('localhost')])
     const isRequest = random.below(2) === 0
     if (isRequest)

@@ -12,7 +12,7 @@ const AFTER = 'http://127.0.0.1:9/solution/one/index.html?signed-out'
 
 if (glewlwydPath === undefined) {
   console.info('Glewlwyd is not installed: its tests are left out')
-  test('glewlwyd: it is not installed here', () => {
+  test('Glewlwyd is not installed here', () => {
     expect(glewlwydPath).toBe(undefined)
   })
 } else testGlewlwyd()
@@ -59,7 +59,7 @@ function testGlewlwyd(): void {
     expect(info.email).toBe('anna@example.org')
   })
 
-  test('glewlwyd: form_post and fragment return a code too', async () => {
+  test('glewlwyd: form_post and fragment also return a code', async () => {
     for (const mode of ['form_post', 'fragment'] as const) {
       const { tokens, callback } = await signIn(createPerson(), mode)
       expect(callback.method).toBe(mode === 'form_post' ? 'POST' : 'GET')
@@ -67,7 +67,7 @@ function testGlewlwyd(): void {
     }
   })
 
-  test('glewlwyd: configured to send iss, it does; with form_post it encodes the value twice', async () => {
+  test('glewlwyd: sends iss if configured to; with form_post it encodes the value twice', async () => {
     const other = await startGlewlwyd({ sendsIssuer: true })
     try {
       await other.addClient({ clientId: 'one', redirectUris: [REDIRECT] })
@@ -100,20 +100,20 @@ function testGlewlwyd(): void {
     expect(payload).toMatchObject({ email: 'anna@example.org', nonce })
   })
 
-  test('glewlwyd: a refresh token can be used once', async () => {
+  test('glewlwyd: a refresh token can be used only once', async () => {
     const { tokens } = await signIn(createPerson(), 'query')
     const again = await client.refreshTokenGrant(configuration, String(tokens.refresh_token))
     expect(again.access_token).toEqual(expect.any(String))
     await expect(client.refreshTokenGrant(configuration, String(tokens.refresh_token))).rejects.toThrow()
   })
 
-  test('glewlwyd: a wrong password does not sign in', async () => {
+  test('glewlwyd: a wrong password is rejected', async () => {
     const { location } = await begin('query')
     const signedIn = signInAtGlewlwyd(createPerson(), location, { account: 'anna', password: 'wrong' })
     await expect(signedIn).rejects.toThrow('POST /auth/ answered 401')
   })
 
-  test('glewlwyd: signing out there sends a logout token without exp, and the browser back', async () => {
+  test('glewlwyd: signing out sends a logout token without exp, and redirects the browser back', async () => {
     const person = createPerson()
     const { tokens } = await signIn(person, 'query')
     const { href } = client.buildEndSessionUrl(configuration, {

@@ -13,8 +13,8 @@ import { type Callback, createPerson, formOf, type Page, type Person, type SignI
 const SCHEMA = '/usr/share/doc/glewlwyd/database/init.sqlite3.sql.gz'
 
 /**
- * Debian's Glewlwyd, or undefined if it or the schema in its documentation is not installed; tests with it are skipped
- * then.
+ * Debian's Glewlwyd, or undefined if it, or the schema in its documentation, is not installed. Tests that need it are
+ * then skipped.
  */
 export const glewlwydPath = ['/usr/bin/glewlwyd'].find((path) => existsSync(path) && existsSync(SCHEMA))
 
@@ -27,7 +27,7 @@ export type GlewlwydClient = {
 
 export type Glewlwyd = {
   readonly issuer: string
-  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
+  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   /** Adds a client with `CLIENT_SECRET`. */
   readonly addClient: (client: GlewlwydClient) => Promise<void>
@@ -47,7 +47,7 @@ export const GLEWLWYD_ACCOUNTS: readonly ProviderAccount[] = [
   },
 ]
 
-/** How long a busy machine may take to start it, in ms. */
+/** Timeout for starting Glewlwyd on a busy machine, in ms. */
 const START_TIME = 30_000
 const STOP_TIME = 5000
 const SCOPES = ['openid', 'email', 'profile']
@@ -56,13 +56,13 @@ const SESSION = 'GLEWLWYD2_SESSION_ID'
 /**
  * Glewlwyd, an OpenID provider in C, on loopback with its own database. The caller stops it.
  *
- * It supports (2.7.5): code, id_token, the three response modes, PKCE, refresh tokens with rotation, revocation,
+ * Version 2.7.5 supports code, id_token, the three response modes, PKCE, refresh tokens with rotation, revocation,
  * RP-initiated and back-channel logout. Its discovery document has no `authorization_response_iss_parameter_supported`,
  * though it can send `iss`. Its logout tokens follow a draft: they have no `exp`, which Back-Channel Logout 1.0 section
- * 2.4 requires, so a conforming host refuses them. It does not decode client id and secret in Basic (RFC 6749 section
- * 2.3.1).
- * @param sendsIssuer whether its responses have `iss`. With form_post they are wrong: it encodes form values like those
- * of a URL, so that a correct client refuses them
+ * 2.4 requires, so a conforming host rejects them. It does not decode the client id and secret in Basic authentication
+ * (RFC 6749 section 2.3.1).
+ * @param sendsIssuer whether its responses have `iss`. With form_post the value is wrong, because Glewlwyd encodes form
+ * values like URL parameters, so a correct client rejects it
  */
 export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer = false } = {}): Promise<Glewlwyd> {
   const program = glewlwydPath
@@ -72,8 +72,7 @@ export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer 
   const base = `http://127.0.0.1:${port}`
   const database = new DatabaseSync(join(folder, 'database'))
   database.exec(gunzipSync(readFileSync(SCHEMA)).toString('utf8'))
-  // Properties that the schema's own clients and users lack: its end session endpoint reads the first, a claim uses the
-  // second.
+  // Properties that the default schema lacks. The end session endpoint reads the first, and a claim uses the second.
   database.exec(
     `UPDATE g_client_module_instance SET gcmi_parameters = json_set(gcmi_parameters,
        '$."data-format".post_logout_redirect_uris', json('{"multiple":true,"read":true,"write":true}'));
@@ -117,7 +116,10 @@ export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer 
   }
 }
 
-/** Its pages are one script, which calls its API; this does the same. Requested scopes are allowed. */
+/**
+ * Glewlwyd's pages are a single script that calls its API. This function makes the same calls, and grants the requested
+ * scopes.
+ */
 export async function signInAtGlewlwyd(
   person: Person,
   location: string,
@@ -141,8 +143,8 @@ export async function signInAtGlewlwyd(
 }
 
 /**
- * Signs out at its end session endpoint, and confirms on its page.
- * @returns where it redirects the browser then
+ * Signs out at the end session endpoint and confirms on the page.
+ * @returns where Glewlwyd then redirects the browser
  */
 export async function signOutAtGlewlwyd(person: Person, location: string): Promise<string> {
   const { origin } = new URL(location)
@@ -294,7 +296,7 @@ function clientOf({ clientId, redirectUris, postLogoutRedirectUris, backchannelL
   }
 }
 
-/** It reports its start before it listens. */
+/** Polls, because Glewlwyd reports that it has started before it listens. */
 async function untilAnswering(base: string, running: ChildProcess): Promise<void> {
   const end = Date.now() + START_TIME
   while (Date.now() < end && running.exitCode === null) {
@@ -318,7 +320,7 @@ function untilReady(running: ChildProcess): Promise<void> {
       clearTimeout(timer)
       resolve()
     }
-    // Read to the end: a full pipe would block it.
+    // Reads all output, because a full pipe would block the process.
     running.stdout?.on('data', read)
     running.stderr?.on('data', read)
     running.once('exit', (code) => {

@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from './database-server.ts'
 import type { Answer, Ask } from './http.ts'
 
-/** Debian's, or undefined if it is not installed. */
+/** The path of Debian's HAProxy, or undefined if it is not installed. */
 export const haproxyPath = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find(existsSync)
 export const HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url))
-/** The configuration for a control center. */
+/** The HAProxy configuration for a control center. */
 export const CENTER_HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/control-center/haproxy.cfg', import.meta.url))
 
 /** The host name in the certificate of `test/support/tls`. */
@@ -23,10 +23,10 @@ const lookup: LookupFunction = (_name, { all }, found) => {
   else found(null, '127.0.0.1', 4)
 }
 
-/** For requests through the proxy: trusts the test's authority, and resolves the name to loopback. */
+/** Options for requests through the proxy: trust the test's certificate authority, and resolve the name to loopback. */
 export const PROXY_CLIENT = { ca: tls('authority.pem'), lookup }
 
-/** Values of the configuration's variables, for a proxy on free ports. */
+/** Values for the variables in the configuration, for a proxy on free ports. */
 export async function proxyVariables(nodes: readonly [string, string], port: number, certificate: string) {
   const [https, http, admin] = [await freePort(), await freePort(), await freePort()]
   return {
@@ -42,7 +42,7 @@ export async function proxyVariables(nodes: readonly [string, string], port: num
   }
 }
 
-/** The same for the proxy of a control center. */
+/** Values for the variables in the control center's configuration. */
 export async function centerProxyVariables(center: string, port: number, certificate: string) {
   const [https, http] = [await freePort(), await freePort()]
   return {
@@ -55,7 +55,9 @@ export async function centerProxyVariables(center: string, port: number, certifi
   }
 }
 
-/** Certificate and key in one file, as HAProxy requires. Also returns a function that removes it. */
+/**
+ * Writes the certificate and the key to one file, as HAProxy requires. Also returns a function that removes the file.
+ */
 export function proxyCertificate() {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-proxy-'))
   const file = join(folder, 'certificate.pem')
@@ -63,7 +65,7 @@ export function proxyCertificate() {
   return { file, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** HAProxy's output when it checks the configuration in `deploy/`. */
+/** Runs HAProxy's check of the configuration in `deploy/`. */
 export function checkProxyConfig(variables: Readonly<Record<string, string>>, config = HAPROXY_CONFIG) {
   return spawnSync(haproxyPath ?? 'haproxy', ['-c', '-f', config], { env: variables, encoding: 'utf8' })
 }
@@ -88,7 +90,7 @@ export async function startHaproxy(variables: Readonly<Record<string, string>>, 
     await new Promise(setImmediate)
   }
   return {
-    /** The address for browsers. */
+    /** The URL for browsers. */
     origin: originOf(variables),
     output: () => output,
     async stop() {
@@ -99,12 +101,12 @@ export async function startHaproxy(variables: Readonly<Record<string, string>>, 
   }
 }
 
-/** The address for browsers of a proxy with these variables. */
+/** The URL for browsers if the proxy runs with these variables. */
 export function originOf({ PROXY_HTTPS_PORT }: Readonly<Record<string, string>>): string {
   return `https://${PROXIED_NAME}:${PROXY_HTTPS_PORT}`
 }
 
-/** Like `ask` in `http.ts`, through the proxy. No answer within 30 s is an error. */
+/** Like `ask` in `http.ts`, through the proxy. Fails if there is no response within 30 s. */
 export function askProxied(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = {

@@ -7,14 +7,14 @@ import type { ServerKindName } from '../../base/database/kind.ts'
 import type { TestServer } from './database-server.ts'
 import { type HostProcess, startHostProcess } from './host-process.ts'
 
-/** Host processes on one database, behind a balancer that sends each request to the next of them. */
+/** Host processes with one database, behind a load balancer that sends each request to the next host. */
 export type HostGroup = {
-  /** The balancer's address. */
+  /** The URL of the load balancer. */
   readonly url: string
-  /** `Authorization` of the admin account. */
+  /** The `Authorization` header of the admin account. */
   readonly admin: string
   readonly hosts: readonly HostProcess[]
-  /** The number of responses by status, through the balancer. */
+  /** The number of responses through the load balancer, by status. */
   readonly statuses: ReadonlyMap<number, number>
   readonly stop: () => Promise<void>
 }
@@ -22,7 +22,7 @@ export type HostGroup = {
 export const ADMIN_PASSWORD = 'admin of several hosts'
 export const ADMIN = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
 
-/** The properties of a host whose database is on this server; the same on all hosts. */
+/** The properties of a host with its database on this server. They are the same for all hosts. */
 export function sharedProperties(
   kind: ServerKindName,
   { address, database }: Pick<TestServer, 'address' | 'database'>,
@@ -41,7 +41,8 @@ export function sharedProperties(
 }
 
 /**
- * Starts them together, even on an empty database. Requests may set their client address with `X-Forwarded-For`.
+ * Starts all hosts at the same time, even with an empty database. Requests may set their client address with
+ * `X-Forwarded-For`.
  * @param properties the same on all hosts; see `sharedProperties`
  */
 export async function startHostGroup(count: number, properties: Record<string, string>): Promise<HostGroup> {
@@ -70,9 +71,9 @@ export async function startHostGroup(count: number, properties: Record<string, s
   return { url: balancer.url, admin: ADMIN, hosts, statuses, stop }
 }
 
-/** Round robin, without affinity: each request of a browser reaches another host. */
+/** Round robin without session affinity: consecutive requests from a browser reach different hosts. */
 async function startBalancer(urls: readonly string[], onStatus: (status: number) => void) {
-  // Without keep-alive, since a host may close a connection that is about to be reused.
+  // Disables keep-alive, since a host may close a connection just before it is reused.
   const agent = new Agent()
   let turn = 0
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {

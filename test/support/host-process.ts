@@ -7,15 +7,15 @@ const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 export type HostProcess = {
   readonly child: ChildProcess
   readonly url: string
-  /** Everything that it printed so far. */
+  /** Everything that the process has printed so far. */
   readonly output: () => string
   readonly gone: Promise<unknown>
 }
 
 /**
- * The host as a separate process, on free ports, without examples. It is started by the CLI, or by a file with a
- * channel.
- * @param before a command that replaces itself with the command after it, such as one that joins a control group first
+ * The host as a separate process, on free ports, without examples. Started by the CLI, or by a script that communicates
+ * over an IPC channel.
+ * @param before a command that executes the command after it, for example after joining a cgroup
  */
 export async function startHostProcess(
   home: string,
@@ -33,8 +33,8 @@ export async function startHostProcess(
   })
   let output = ''
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const addressOf = () => /Solhost runs at (https?:\/\/[^/\s]+)/.exec(output)?.[1]
-  // Without polling, since the starting host needs the processor.
+  const addressOf = () => /Solhost is running at (https?:\/\/[^/\s]+)/.exec(output)?.[1]
+  // Doesn't poll, since the starting host needs the CPU.
   const told = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk) => {

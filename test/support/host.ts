@@ -8,16 +8,16 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 export type TestHost = Host & {
   readonly home: string
-  /** `Authorization` of the admin account. */
+  /** The `Authorization` header of the admin account. */
   readonly admin: string
-  /** Everything that the platform logged. */
+  /** Everything that the platform has logged. */
   readonly logged: () => string
   readonly upload: (name: string, bundle: Uint8Array) => Promise<Response>
 }
 
 export const ADMIN_PASSWORD = 'test admin password'
 
-/** A real host on free ports of loopback with its own folder, without example solutions by default. */
+/** A real host on free loopback ports with its own folder. By default it has no example solutions. */
 export async function startTestHost(
   properties: Record<string, string> = {},
   options: { readonly home?: string; readonly inspect?: HostOptions['inspect'] } = {},
@@ -29,7 +29,7 @@ export async function startTestHost(
     PLATFORM_HOME: home,
     ENVIRONMENT: 'prod',
     SERVLET_PASSWORD: ADMIN_PASSWORD,
-    // One spare sandbox process instead of four: most hosts of tests use only one.
+    // Keeps one spare sandbox process instead of four, because most test hosts need only one.
     RUNTIME_XMS: '1m',
     ...UNTHROTTLED,
     ...properties,

@@ -1,4 +1,4 @@
-/** What the author reads, by the case's name; the first match applies. */
+/** The message that the author sees, by a pattern for the case's name. The first match applies. */
 const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/^(iss|response iss)\b/, /"iss"|issuer/],
   [/^azp/, /"azp"/],

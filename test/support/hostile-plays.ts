@@ -23,19 +23,19 @@ import {
   type TokenPlay,
 } from './misbehaving-provider.ts'
 
-/** How the browser returns: a code in one of three ways, or an ID token in the fragment. */
+/** How the browser returns: with a code, in one of three response modes, or with an ID token in the fragment. */
 export type Flow = 'query' | 'form_post' | 'fragment' | 'id_token'
 
 export type FlowCase = {
   readonly name: string
   readonly flows: readonly Flow[]
   readonly play: Play
-  /** A normal login at the same stage comes first. */
+  /** Whether a normal login at the same stage precedes the attack. */
   readonly needsEarlier?: boolean
 }
 
 export type HostileCase = FlowCase & {
-  /** How the sign-in fails. */
+  /** The expected error of the sign-in. */
   readonly problem: OAuthProblemCode
 }
 
@@ -55,7 +55,7 @@ const header =
   (sound, scene) =>
     JSON.parse(JSON.stringify({ ...sound, ...changes(scene) })) as Json
 
-/** Signed with a key that the header itself contains. */
+/** A token that is signed with a key contained in its own header. */
 const signedByForeign: NonNullable<TokenPlay['sign']> = (head, body, { keys }) => signToken(head, body, keys.foreign)
 
 const withSecret =
@@ -68,7 +68,7 @@ const unsigned =
   (head, body) =>
     `${encode({ ...head, alg })}.${encode(body)}.`
 
-/** Invalid signed tokens, as ID tokens and as logout tokens. */
+/** Invalid signed tokens, used both as ID tokens and as logout tokens. */
 const SIGNED: readonly { readonly name: string; readonly play: Play }[] = [
   {
     name: 'signature flipped',
@@ -242,7 +242,7 @@ const CLAIMS: readonly HostileCase[] = CLAIM_CHANGES.map(([name, changes, proble
 
 const CODE_CLAIMS: readonly HostileCase[] = [
   {
-    // In a fragment it would exceed the maximum size of response headers.
+    // Not for fragments, where the token would exceed the maximum size of response headers.
     name: 'claims of 100 kB',
     flows: CODE,
     play: { claims: claims(() => ({ padding: 'p'.repeat(100_000) })) },
@@ -271,8 +271,8 @@ const added =
   (parameters: Pairs) => [...parameters, ...pairs]
 
 /**
- * Hostile responses through the browser. They are refused before any request to the provider, except for a code that
- * looks valid.
+ * Malicious authorization responses. The host rejects them before it sends a request to the provider, unless they
+ * contain a code that looks valid.
  */
 export const HOSTILE_RESPONSES: readonly HostileCase[] = (
   [
@@ -352,10 +352,10 @@ const DISCOVERY: readonly HostileCase[] = (
   ] as const satisfies readonly (readonly [string, NonNullable<Play['discovery']>])[]
 ).map(([name, discovery]) => ({ name, flows: ALL, play: { discovery }, problem: 'oauth_provider' }))
 
-/** Without email in the ID token, so that a host has to request user info. */
+/** The ID token has no email, so the host must request user info. */
 const withoutEmail = claims(() => ({ email: undefined, email_verified: undefined, name: undefined }))
 
-/** For providers whose user info is requested. */
+/** Attacks on the user info request. */
 export const HOSTILE_USER_INFO: readonly HostileCase[] = (
   [
     ['user info of another sub', (user) => json({ ...user, sub: 'sub-of-bram' }), 'oauth_token'],
@@ -368,7 +368,7 @@ export const HOSTILE_USER_INFO: readonly HostileCase[] = (
   ] as const satisfies readonly (readonly [string, NonNullable<Play['userInfo']>, OAuthProblemCode])[]
 ).map(([name, userInfo, problem]) => ({ name, flows: CODE, play: { userInfo, claims: withoutEmail }, problem }))
 
-/** Sign-ins that a correct client refuses, as listed in issue 5. */
+/** Sign-ins that a correct client must reject, as listed in issue 5. */
 export const HOSTILE: readonly HostileCase[] = [
   ...SIGNED.map(({ name, play }) => ({ name, flows: ALL, play, problem: 'oauth_token' as const })),
   {
@@ -399,7 +399,7 @@ export const HOSTILE: readonly HostileCase[] = [
 ]
 
 export type AcceptedCase = FlowCase & {
-  /** The stage's keys are rotated between the previous login and this one, with 5 s between them for the client. */
+  /** The signing keys are rotated between the previous login and this one. For the client, 5 s pass in between. */
   readonly rotates?: boolean
 }
 
@@ -439,8 +439,8 @@ export const ACCEPTED: readonly AcceptedCase[] = [
   { name: 'no at_hash', flows: CODE, play: { claims: claims(() => ({ at_hash: undefined })) } },
   { name: 'c_hash right', flows: CODE, play: { claims: claims(({ code }) => ({ c_hash: halfHash(code ?? '') })) } },
   {
-    // An ID token names its issuer itself, and RFC 9207 section 2.4 then requires no parameter, so oidc-provider sends
-    // none.
+    // An ID token contains its issuer, so RFC 9207 section 2.4 does not require the `iss` parameter, and oidc-provider
+    // doesn't send it.
     name: 'response iss dropped beside an ID token',
     flows: ['id_token'],
     play: { authorization: without('iss') },
@@ -453,11 +453,14 @@ export type RefreshCase = {
   readonly name: string
   readonly play: NonNullable<Play['refresh']>
   readonly userInfo?: Play['userInfo']
-  /** `refused`: the remembered login ends; `away`: the provider could not be reached, and the login stays unchanged. */
+  /**
+   * `refused` means that the remembered login must end. `away` means that the provider could not be reached, and the
+   * login must stay unchanged.
+   */
   readonly effect: 'refused' | 'away'
 }
 
-/** Hostile responses to a refresh after a normal login. */
+/** Malicious responses to a token refresh after a normal login. */
 export const HOSTILE_REFRESH: readonly RefreshCase[] = [
   ...(
     [
@@ -469,7 +472,7 @@ export const HOSTILE_REFRESH: readonly RefreshCase[] = [
     ] as const satisfies readonly (readonly [string, (scene: Scene) => Json])[]
   ).map(([name, changes]) => ({ name, play: { claims: claims(changes) }, effect: 'refused' as const })),
   {
-    // Without a new ID token, only user info identifies the user.
+    // The response has no new ID token, so only user info identifies the user.
     name: 'refresh without ID token, and user info of another sub',
     play: { tokenEndpoint: ({ id_token: _, ...answer }) => json(answer) },
     userInfo: (user) => json({ ...user, sub: 'sub-of-bram' }),
@@ -493,7 +496,7 @@ export const HOSTILE_REFRESH: readonly RefreshCase[] = [
   },
 ]
 
-/** Responses without an ID token or without a new refresh token are valid too (OIDC Core 12.2). */
+/** A response without an ID token or a new refresh token is also valid (OIDC Core 12.2). */
 export const ACCEPTED_REFRESH: readonly { readonly name: string; readonly play: NonNullable<Play['refresh']> }[] = [
   { name: 'refresh token rotated', play: {} },
   {
@@ -505,7 +508,7 @@ export const ACCEPTED_REFRESH: readonly { readonly name: string; readonly play: 
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
-/** Logout tokens that end nobody's session (OIDC Back-Channel Logout 1.0, section 2.6). */
+/** Logout tokens that must not end any session (OIDC Back-Channel Logout 1.0, section 2.6). */
 export const BAD_LOGOUT_TOKENS: readonly { readonly name: string; readonly changes: TokenPlay }[] = [
   ...SIGNED.filter(({ play }) => play.keySet === undefined).map(({ name, play }) => ({ name, changes: play })),
   ...(

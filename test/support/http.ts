@@ -11,11 +11,11 @@ export type Ask = {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly body?: string | Uint8Array
-  /** Sent literally, where a URL parser would normalize it. */
+  /** The path to send unchanged. A URL parser would normalize it. */
   readonly path?: string
 }
 
-/** A single request, without redirects. `Host` can be any name while the address is loopback. */
+/** Sends a single request and doesn't follow redirects. `Host` can be any name while the address is loopback. */
 export function ask(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -43,12 +43,13 @@ export function ask(url: string, { method = 'GET', headers = {}, body, path }: A
 
 export type FormOptions = {
   readonly headers?: Record<string, string>
-  /** Omits the hidden token, or sends a different one. */
+  /** The hidden token to send instead; null omits it. */
   readonly token?: string | null
 }
 
 /**
- * A browser with what signing in needs: cookies by name and path, and the hidden token of the last page.
+ * Simulates a browser as far as signing in requires: it stores cookies by name and path, and the hidden token from the
+ * last page.
  * @param askAt replaces `ask`, for example for TLS
  */
 export function createVisitor(base: string, defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
@@ -77,7 +78,7 @@ export function createVisitor(base: string, defaults: Record<string, string> = {
 
   return {
     cookies,
-    /** Headers that it sends with each request. */
+    /** Headers to send with each request. */
     headers: defaults,
     token: () => token,
     get: (path: string, headers: Record<string, string> = {}) => send(path, { headers }),

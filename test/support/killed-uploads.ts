@@ -11,12 +11,12 @@ import { bundleOf } from './zip.ts'
 
 type Versions = { readonly active: string; readonly versions: readonly { sha256: string; version: string }[] }
 
-/** The longest time that an upload may run before its host is killed, in ms. */
+/** The maximum time before the host is killed during an upload, in ms. */
 const LONGEST = 260
 
 /**
- * Repeatedly kills a host with SIGKILL at some point during an upload, with the same folder each time.
- * @returns how many of the uploads were interrupted
+ * Repeatedly kills a host with SIGKILL at a random point during an upload, and restarts it with the same folder.
+ * @returns the number of interrupted uploads
  * @throws AssertionError if the database does not open, or the active version is neither the old nor the new one
  */
 export async function killUploads(rounds: number): Promise<number> {
@@ -46,7 +46,7 @@ export async function killUploads(rounds: number): Promise<number> {
 const PASSWORD = 'secret-of-admin'
 const HEADERS = { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` }
 
-/** The last upload is either active or does not exist, and then the previous version still does. */
+/** Either the last upload is active, or it does not exist and the previous version is active. */
 async function checkVersions(url: string, before: string, sent: string): Promise<string> {
   const answer = await ask(`${url}/admin/api/solutions/crm`, { headers: HEADERS })
   const { active, versions } = answer.json() as Versions

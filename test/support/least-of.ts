@@ -1,6 +1,6 @@
 /**
- * The least of up to five measurements in the same unit; stops after one below `enough`. Other work on the machine
- * makes a time longer, never shorter, so one measurement below the limit proves that the work itself is.
+ * Returns the minimum of up to five measurements. Stops after one below `enough`. Other work on the machine makes a
+ * measured time longer, never shorter, so one measurement below the limit is proof enough.
  */
 export async function leastOf(measure: () => Promise<number>, enough: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY

@@ -5,16 +5,16 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 export type ArrivedMail = {
   readonly from: string
   readonly to: readonly string[]
-  /** As received, with its headers. */
+  /** The mail as received, with headers. */
   readonly raw: string
   readonly subject: string
-  /** Its text, decoded. */
+  /** The decoded text. */
   readonly text: string
 }
 
-/** A real mail server on loopback that stores what it receives. */
+/** A real mail server on loopback that stores the mails it receives. */
 export type TestMailServer = {
-  /** For `SMTP_URL`. */
+  /** The URL to use as `SMTP_URL`. */
   readonly url: string
   readonly port: number
   readonly mails: readonly ArrivedMail[]
@@ -66,7 +66,7 @@ function partsOf(raw: string): { readonly subject: string; readonly text: string
   return { subject: header('Subject'), text: encoding === 'quoted-printable' ? unquoted(content) : content }
 }
 
-/** RFC 2045, section 6.7. */
+/** Decodes quoted-printable (RFC 2045, section 6.7). */
 function unquoted(content: string): string {
   const bytes = content
     .replace(/=\n/g, '')
@@ -74,7 +74,7 @@ function unquoted(content: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
-/** The address of the page that the last mail links to. */
+/** The URL of the link in the last mail. */
 export function linkOf({ mails }: TestMailServer): string {
   const link = /https?:\/\/\S+/.exec(mails.at(-1)?.text ?? '')?.[0]
   if (link === undefined) throw new Error('there is no mail with a link')

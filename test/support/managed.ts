@@ -3,7 +3,7 @@ import type { TestCenter } from './center.ts'
 import { startTestHost, type TestHost } from './host.ts'
 import { bundleOf, type Files } from './zip.ts'
 
-/** A host that is managed by a control center, as a Satellite. */
+/** Starts a host as a Satellite of a control center. */
 export function startSatellite(
   center: { readonly url: string },
   token: string,
@@ -38,7 +38,7 @@ export async function addPackage(center: TestCenter, version: TestVersion): Prom
   if (!answer.ok) throw new Error(`the package was answered ${answer.status}: ${await answer.text()}`)
 }
 
-/** The active version of a host's solution `crm`; null: none. */
+/** The active version of the solution `crm` on a host, or null if there is none. */
 export async function activeOf(host: TestHost): Promise<string | null> {
   const answer = await fetch(`${host.url}/admin/api/solutions/crm`, { headers: { authorization: host.admin } })
   if (answer.status === 404) return null
@@ -56,7 +56,7 @@ export type ShownCloud = {
   readonly refused: string | null
 }
 
-/** The control center's state in a host's health report. */
+/** The state of the control center connection in a host's health report. */
 export async function cloudOf(host: TestHost): Promise<ShownCloud> {
   const answer = await fetch(`${host.url}/admin/api/health`, { headers: { authorization: host.admin } })
   return ((await answer.json()) as { cloud: ShownCloud }).cloud

@@ -2,13 +2,13 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSharedServer, PASSWORD, type ServerProgram, startServer, type TestServer } from './database-server.ts'
 
-/** Debian's MariaDB, or undefined if it is not installed; tests that need it are skipped then. */
+/** Debian's MariaDB, or undefined if it is not installed. Tests that need it are then skipped. */
 export const mariadbPath = ['/usr/sbin/mariadbd'].find((path) => existsSync(path))
 
-/** The MariaDB of this worker, for files that don't need a separate one. */
+/** The MariaDB server of this worker, for test files that don't need a separate server. */
 export const sharedMariadb = createSharedServer((folder) => startMariadb({ folder }))
 
-/** A MariaDB whose account `root` signs in with a password. The caller stops it. */
+/** A MariaDB server whose account `root` signs in with a password. The caller stops it. */
 export function startMariadb(options: { folder?: string } = {}): Promise<TestServer> {
   const program = mariadbPath
   if (program === undefined) throw new TypeError('there is no MariaDB to start: skip the test')

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => provider.stop())
 
 for (const flow of FLOWS) {
-  test(`misbehaving provider: without a play openid-client signs in by ${flow}`, async () => {
+  test(`misbehaving provider: without a scenario, openid-client can sign in by ${flow}`, async () => {
     const stage = provider.play()
     const signedIn = await signIn(stage, flow)
     expect(signedIn.claims).toMatchObject({ sub: 'sub-of-anna', email: 'anna@example.org', iss: stage.issuer })
@@ -41,7 +41,7 @@ for (const flow of FLOWS) {
   })
 }
 
-test('misbehaving provider: user info and refresh work, and a refresh token can be used once', async () => {
+test('misbehaving provider: user info and refresh work, and a refresh token can be used only once', async () => {
   const stage = provider.play()
   const { at, tokens } = await signIn(stage, 'query')
   const info = await client.fetchUserInfo(at, String(tokens?.access_token), 'sub-of-anna')
@@ -52,7 +52,7 @@ test('misbehaving provider: user info and refresh work, and a refresh token can 
   await expect(used).rejects.toMatchObject({ error: 'invalid_grant' })
 })
 
-test('misbehaving provider: it detects missing PKCE, a wrong secret, a used code and an unknown path', async () => {
+test('misbehaving provider: detects missing PKCE, a wrong secret, a used code and an unknown path', async () => {
   const stage = provider.play()
   const token = (fields: Record<string, string>) =>
     fetch(`${stage.issuer}/token`, {
@@ -74,7 +74,7 @@ test('misbehaving provider: it detects missing PKCE, a wrong secret, a used code
   ])
 })
 
-test('hostile plays: names are unique, and each lists the flows in which it is played', () => {
+test('malicious scenarios: names are unique, and each lists the flows in which it runs', () => {
   for (const list of [HOSTILE, ACCEPTED, HOSTILE_USER_INFO, HOSTILE_REFRESH, BAD_LOGOUT_TOKENS]) {
     const names = list.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
@@ -83,7 +83,7 @@ test('hostile plays: names are unique, and each lists the flows in which it is p
   expect(BAD_LOGOUT_TOKENS.length).toBeGreaterThanOrEqual(19)
 })
 
-/** What openid-client accepts (design section 10), so the host has to refuse it. */
+/** Responses that openid-client accepts, so that the host itself must reject them (design, section 10). */
 const CODE: readonly Flow[] = ['query', 'form_post', 'fragment']
 const PASSES_OPENID_CLIENT: Readonly<Record<string, readonly Flow[]>> = {
   'at_hash wrong': CODE,
@@ -111,7 +111,7 @@ const PASSES_OPENID_CLIENT: Readonly<Record<string, readonly Flow[]>> = {
   'token endpoint huge': CODE,
 }
 
-test('hostile plays: openid-client, checking signatures, refuses all except the known exceptions', async () => {
+test('malicious scenarios: openid-client with signature checks rejects all except the known exceptions', async () => {
   const passed: Record<string, Flow[]> = {}
   for (const one of HOSTILE) {
     for (const flow of one.flows) {
@@ -121,7 +121,7 @@ test('hostile plays: openid-client, checking signatures, refuses all except the 
   expect(passed).toEqual(PASSES_OPENID_CLIENT)
 })
 
-test('accepted plays: openid-client accepts them', async () => {
+test('harmless scenarios: openid-client accepts them', async () => {
   const refused: string[] = []
   for (const one of ACCEPTED) {
     for (const flow of one.flows) if (!(await isAccepted(one, flow))) refused.push(`${one.name} by ${flow}`)
@@ -129,7 +129,7 @@ test('accepted plays: openid-client accepts them', async () => {
   expect(refused).toEqual([])
 })
 
-test('hostile plays: the clock of a stage can be shifted', async () => {
+test('malicious scenarios: the clock of a stage can be shifted', async () => {
   const stage = provider.play()
   stage.clock.offset = 3_600_000
   await expect(signIn(stage, 'query')).resolves.toMatchObject({ claims: { iat: expect.any(Number) } })
@@ -137,7 +137,7 @@ test('hostile plays: the clock of a stage can be shifted', async () => {
   await expect(signIn(stage, 'query')).rejects.toThrow()
 })
 
-test('logout tokens: jose verifies a valid one, and refuses all bad ones except those that break only logout rules', async () => {
+test('logout tokens: jose accepts a valid token, and rejects all invalid ones except those that only violate logout rules', async () => {
   const stage = provider.play()
   const keys = createRemoteJWKSet(new URL(`${stage.issuer}/jwks`))
   const rules = {

@@ -6,17 +6,17 @@ import { CLIENT_SECRET } from './client-secret.ts'
 import { halfHash, type Json, makeSigningKey, type SigningKey, signToken } from './forged-tokens.ts'
 
 /**
- * A provider that misbehaves as a play says, and is correct otherwise. Each play has its own issuer below the same
- * address, so that what a client caches for one play does not affect another.
+ * A provider that misbehaves as its scenario (a "play") specifies, and is otherwise correct. Each scenario has its own
+ * issuer under the same address, so that what a client caches for one doesn't affect another.
  */
 export type PlayedProvider = {
   readonly base: string
-  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
+  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   readonly play: (play?: Play) => Stage
-  /** Requests that belong to no play, such as `GET /p1x/jwks`. */
+  /** Requests that don't belong to a scenario, such as `GET /p1x/jwks`. */
   readonly lost: readonly string[]
-  /** Its response to a request. */
+  /** The provider's response to a request. */
   readonly answer: (request: ProviderRequest) => Reply
 }
 
@@ -34,25 +34,27 @@ export type Stage = {
   readonly name: string
   readonly issuer: string
   readonly clientId: string
-  /** Every request below the issuer, oldest first. */
+  /** Every request to a path under the issuer, oldest first. */
   readonly requests: StageRequest[]
-  /** Every code and token that it issued, in full, oldest first. */
+  /** Every code and token that the provider has issued, oldest first. */
   readonly given: readonly string[]
-  /** Requests that no correct client sends: to an unknown path, with another method, a used code or a wrong secret. */
+  /**
+   * Requests that a correct client never sends, with an unknown path, a wrong method, a used code or a wrong secret.
+   */
   readonly strays: () => string[]
-  /** Plays this from now on. */
+  /** Switches to this scenario. */
   readonly change: (play: Play) => void
-  /** Signs with another key from now on. The key set has the new key, and the old one with `keepsOld`. */
+  /** Signs with another key from now on. The key set contains the new key, and also the old one with `keepsOld`. */
   readonly rotate: (options?: { readonly keepsOld?: boolean }) => void
-  /** Added to its clock, in ms. */
+  /** An offset of the provider's clock, in ms. */
   readonly clock: { offset: number }
-  /** A logout token; valid except for the changes. */
+  /** Creates a logout token that is valid except for the changes. */
   readonly logoutToken: (changes?: TokenPlay) => string
 }
 
 export type StageRequest = {
   readonly method: string
-  /** Below the issuer, such as `/token`. */
+  /** A path under the issuer, such as `/token`. */
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
@@ -60,13 +62,13 @@ export type StageRequest = {
   status?: number
 }
 
-/** How a signed token is created. */
+/** How to create a signed token. */
 export type TokenPlay = {
   readonly header?: (header: Json, scene: Scene) => Json
   readonly claims?: (claims: Json, scene: Scene) => Json
-  /** Creates the whole token from header and claims. */
+  /** Creates the whole token from the header and the claims. */
   readonly sign?: (header: Json, claims: Json, scene: Scene) => string
-  /** Changes it after it was signed. */
+  /** Changes the token after it is signed. */
   readonly token?: (token: string, scene: Scene) => string
 }
 
@@ -78,31 +80,31 @@ export type Play = TokenPlay & {
   readonly authorization?: (parameters: Pairs, scene: Scene) => Pairs
   readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply
   readonly userInfo?: (claims: Json, scene: Scene) => Reply
-  /** Replaces the same properties when a refresh token is used. */
+  /** Overrides these properties when a refresh token is used. */
   readonly refresh?: TokenPlay & { readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply }
 }
 
-/** What a play can use. */
+/** What a scenario's functions can use. */
 export type Scene = {
   readonly issuer: string
   readonly clientId: string
   readonly account: string
   readonly keys: Keys
-  /** In seconds, by the provider's clock. */
+  /** The time in seconds, by the provider's clock. */
   readonly now: number
   readonly nonce: string | null
-  /** From the previous login at the same stage. */
+  /** Values from the previous login at the same stage. */
   readonly earlierNonce: string | null
   /** The authorization code that is issued with the ID token. */
   readonly code: string | null
-  /** An address of this provider that only an incorrect client requests. */
+  /** A URL of this provider that only an incorrect client requests. */
   readonly trap: (name: string) => string
 }
 
 export type Keys = {
-  /** The signing key. */
+  /** The key that signs tokens. */
   readonly current: SigningKey
-  /** Not in any key set. */
+  /** A key that is not in any key set. */
   readonly foreign: SigningKey
   readonly elliptic: SigningKey
   readonly weak: SigningKey
@@ -113,7 +115,7 @@ export type Reply = {
   readonly type: string
   readonly body: string
   readonly headers?: Record<string, string>
-  /** Its body continues endlessly with a space now and then. */
+  /** A response whose body never ends, and continues with an occasional space. */
   readonly isEndless?: boolean
 }
 
@@ -124,9 +126,9 @@ export const json = (value: unknown, status = 200): Reply => ({
 })
 export const html = (): Reply => ({ status: 200, type: 'text/html', body: '<!doctype html><p>Hello</p>' })
 export const failure = (): Reply => ({ status: 500, type: 'application/json', body: '{"error":"server_error"}' })
-/** Valid content that never ends. */
+/** A response with valid content that never ends. */
 export const slow = (value: unknown): Reply => ({ ...json(value), isEndless: true })
-/** Valid content with 2 MB of spaces in it. */
+/** A response with valid content that includes 2 MB of spaces. */
 export const huge = (value: unknown): Reply => {
   const { body, ...rest } = json(value)
   return { ...rest, body: `${' '.repeat(2_000_000)}${body}` }
@@ -148,13 +150,13 @@ const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
   '/logout': ['GET'],
 }
 
-/** Time between two bytes of an endless response, in ms. */
+/** The time between two bytes of an endless response, in ms. */
 const DRIP = 20
 
-/** Created once for all providers of a worker, since creating an RSA key is slow. */
+/** Created once per worker for all providers, since creating an RSA key is slow. */
 let pool: { readonly signing: readonly SigningKey[]; readonly others: Omit<Keys, 'current'> } | undefined
 
-/** Without a server: at a loopback address where nothing needs to listen. */
+/** Creates the provider without a server, with a loopback address at which nothing needs to listen. */
 export function createPlayedProvider(hostPort: string, clientId = 'one'): PlayedProvider {
   pool ??= {
     signing: [makeSigningKey('RS256'), makeSigningKey('RS256')],
@@ -190,7 +192,7 @@ export function createPlayedProvider(hostPort: string, clientId = 'one'): Played
   }
 }
 
-/** The caller stops it. */
+/** Starts the provider with a server. The caller stops it. */
 export async function startMisbehavingProvider(): Promise<MisbehavingProvider> {
   const server = createServer(async (request, response) => {
     const { method = '', headers } = request
@@ -240,7 +242,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
   let round = 0
   let published = [signingKey()]
 
-  /** A new key with a new id each time. */
+  /** Returns a new key with a new id each time. */
   function signingKey(): SigningKey {
     const key = signing[round % signing.length]
     if (key === undefined) throw new TypeError('there are no keys')
@@ -331,7 +333,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
     return play.keySet?.(keys, sceneOf(null)) ?? json({ keys })
   }
 
-  /** Redirects immediately, without sign-in or consent pages. */
+  /** Redirects immediately, without a sign-in or consent page. */
   function authorize({ query }: StageRequest): Reply {
     const redirectUri = query.get('redirect_uri')
     const type = query.get('response_type')
@@ -370,10 +372,10 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
       const login = refreshTokens.get(given)
       if (login === undefined) return json({ error: 'invalid_grant' }, 400)
       const changes = play.refresh ?? play
-      // OIDC Core 12.2: the nonce may be omitted.
+      // The nonce may be omitted (OIDC Core 12.2).
       const answer = tokensOf({ ...login, nonce: null }, changes, null)
       const reply = changes.tokenEndpoint?.(answer, sceneOf(login)) ?? json(answer)
-      // It can be used once if a new one replaces it.
+      // A refresh token can be used only once if a new one replaces it.
       if (reply.body.includes(String(answer.refresh_token))) refreshTokens.delete(given)
       return reply
     }
@@ -456,7 +458,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
   return { stage, answer }
 }
 
-/** The account's data, by its name. */
+/** An account's data, by name. */
 export function userOf(account: string): Json {
   return { sub: `sub-of-${account}`, email: `${account}@example.org`, email_verified: true, name: `Name of ${account}` }
 }

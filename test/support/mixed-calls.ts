@@ -3,7 +3,7 @@ import { z } from '../../runtime/zod.ts'
 import { createScriptLab, type ScriptLab } from './solutions.ts'
 import waits from './waits/host.ts'
 
-/** The kinds of calls, with the code of the failure that each must end with; null: it must succeed. */
+/** The kinds of calls, with the expected error code, or null if the call must succeed. */
 const KINDS = {
   plain: null,
   listens: null,
@@ -19,7 +19,7 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS
 
-/** One script for all kinds, since one solution version has one process. */
+/** All kinds of calls use one script, since one solution version has one process. */
 const SCRIPT = `
 const kept = []
 for (let n = 0; n < 200; n++) kept.push({ n, text: 'entry ' + n })
@@ -65,7 +65,9 @@ export function mixedCallsLab(): ScriptLab {
   })
 }
 
-/** Makes `count` calls of all kinds in turn, at most two together, since a third would get a separate process. */
+/**
+ * Makes `count` calls of all kinds in turn, at most two at the same time, since a third would get a separate process.
+ */
 export async function mixedCalls(lab: ScriptLab, count: number): Promise<void> {
   const kinds = Object.keys(KINDS) as Kind[]
   let next = 0

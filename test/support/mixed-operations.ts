@@ -4,7 +4,7 @@ import { seededRandom } from './random.ts'
 import { addUser, askAdmin, PASSWORD, visit } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** How many of each operation are run each time the mix is played; guesses are added per account. */
+/** How many times each operation runs in one round of the mix. Guesses are added per account. */
 const MIX = {
   'sign-in': 48,
   check: 60,
@@ -20,9 +20,9 @@ const USERS = 16
 /** Changes on other hosts must apply within this time, in ms (design section 7, "within 1 s"). */
 const WITHIN = 1000
 const LOOK_EVERY = 50
-/** Guesses per account. */
+/** The number of guesses per account. */
 const GUESSES = 20
-/** Number of networks that guess at an account, unless all guesses come from one. */
+/** The number of networks that guess an account's password, unless all guesses are from one network. */
 const NETWORKS = 5
 /** Solutions whose authenticator returns its version. */
 const PUBLISHED = ['app-1', 'app-2', 'app-3'] as const
@@ -30,29 +30,29 @@ const PUBLISHED = ['app-1', 'app-2', 'app-3'] as const
 export type Target = {
   readonly username: string
   readonly isWide: boolean
-  /** The statuses of the guesses, in the order of the responses. */
+  /** The response statuses of the guesses, in order of arrival. */
   readonly statuses: number[]
 }
 
-/** The results of the operations. Times are ms after the response that reported success. */
+/** The results of the operations. Times are in ms after the response that reported success. */
 export type MixedResult = {
   readonly operations: number
-  /** Responses that the operation must not get, with a description of it. */
+  /** Unexpected responses, with a description of the operation. */
   readonly unexpected: readonly string[]
-  /** Until a host knew a confirmed session. */
+  /** How long it took until a host knew a confirmed session. */
   readonly found: readonly number[]
   /** How long a host still accepted an ended session. */
   readonly gone: readonly number[]
   /** How long a host still served the previous version. */
   readonly served: readonly number[]
-  /** How many new cookies each remembered cookie was exchanged for. */
+  /** The number of new cookies that each remembered cookie was exchanged for. */
   readonly exchanges: readonly number[]
-  /** How many browsers each login token signed in. */
+  /** The number of browsers that each login token signed in. */
   readonly tokens: readonly number[]
   readonly targets: readonly Target[]
-  /** The sessions at the end: cookie and user. */
+  /** The sessions at the end, by cookie, with their users. */
   readonly live: ReadonlyMap<string, SignedIn>
-  /** Responses with 500 and above, including those of direct requests to a host. */
+  /** Responses with status 500 and above, including responses to direct requests to a host. */
   readonly serverErrors: number
 }
 
@@ -64,18 +64,18 @@ type Browser = SignedIn & {
   readonly remembers: boolean
 }
 
-/** An entry of a solution's history: it may be served between these times, by `performance.now()`. */
+/** An entry in a solution's history: the period in which hosts may serve this version, by `performance.now()`. */
 type Publication = { readonly version: string; readonly from: number; until: number }
 
 type Plan = {
   readonly seed: number
-  /** Operations that run at the same time. */
+  /** The number of operations that run at the same time. */
   readonly width: number
-  /** How many times the mix is played. */
+  /** How many rounds of the mix to run. */
   readonly times: number
-  /** Accounts that are guessed at from one network each. */
+  /** The number of accounts that are attacked from one network each. */
   readonly narrow: number
-  /** Accounts that are guessed at from several networks. */
+  /** The number of accounts that are attacked from several networks. */
   readonly wide: number
 }
 
@@ -121,7 +121,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     return { status: answer.status, sha256: (answer.json() as { sha256: string }).sha256 }
   }
 
-  /** A solution whose versions are published sequentially; one operation at a time has it. */
+  /** A solution whose versions are published sequentially. Only one operation at a time can use it. */
   async function createApp(name: string) {
     const history: Publication[] = []
     const uploaded: { readonly version: string; readonly sha256: string }[] = []
@@ -172,13 +172,13 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
         before = mine
         return mine
       },
-      /** Whether this version may have answered between the two times. */
+      /** Whether a host may have served this version between the two times. */
       mayServe: (version: string, from: number, to: number) =>
         history.some((entry) => entry.version === version && entry.from <= to && entry.until >= from),
     }
   }
 
-  /** @returns for how many ms after `done` it was still true, by the time of the request */
+  /** @returns for how many ms after `done` the condition was still true, by the time of the request */
   async function lastTime(done: number, isStillSo: () => Promise<boolean>): Promise<number> {
     let last = 0
     for (;;) {
@@ -249,7 +249,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     signedIn.push(browser)
   }
 
-  /** Takes a browser out of the list of signed-in ones, so that only this operation uses it. */
+  /** Removes a browser from the list of signed-in browsers, so that only this operation uses it. */
   function take(isWanted: (browser: Browser) => boolean): Browser | undefined {
     const wanted = signedIn.filter(isWanted)
     const browser = wanted[random.below(wanted.length)]
@@ -264,7 +264,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     signedIn.push(browser)
   }
 
-  /** The browser was closed and is opened again, in one tab or in several together. */
+  /** Closes the browser and opens it again, in one tab or in several tabs at the same time. */
   async function comeBack(browser: Browser, tabs: number): Promise<void> {
     const { at, solution, username } = browser
     const used = at.cookie('remember') ?? ''
@@ -284,7 +284,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
   async function logOut(browser: Browser): Promise<void> {
     const cookie = browser.at.cookie('session') ?? ''
     const series = browser.at.cookie('remember')
-    // The page that has the button.
+    // Opens the page that contains the button.
     await browser.at.open()
     const answer = await browser.at.logOut()
     const done = performance.now()
@@ -321,7 +321,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     if (kind === 'token') return useTokenTwice()
     if (kind === 'publish') return apps[random.below(apps.length)]?.publish()
     const browser = take(kind === 'return' || kind === 'two-tabs' ? ({ remembers }) => remembers : () => true)
-    // No suitable browser is signed in, so another user signs in instead.
+    // If no suitable browser is signed in, another user signs in instead.
     if (browser === undefined) return signIn()
     if (kind === 'check') return check(browser)
     if (kind === 'logout') return logOut(browser)

@@ -3,15 +3,15 @@ import { spawnSync } from 'node:child_process'
 /** Simulates a separate machine on the network, with its own address and a connection to this one. */
 export type NetworkNamespace = {
   readonly name: string
-  /** The start of a command that is to run there. */
+  /** The prefix for a command to run there. */
   readonly prefix: readonly [program: string, ...options: string[]]
   readonly address: string
-  /** Our address, as seen from there. */
+  /** This machine's address, as seen from there. */
   readonly outside: string
   readonly remove: () => void
 }
 
-/** Whether this machine can create one: this requires root, and `ip` from Debian's iproute2. */
+/** Whether this machine can create a network namespace. This requires root, and `ip` from Debian's iproute2. */
 export function canMakeNamespaces(): boolean {
   const name = `sh${process.pid}t`
   if (process.getuid?.() !== 0 || spawnSync('ip', ['netns', 'add', name]).status !== 0) return false
@@ -20,13 +20,13 @@ export function canMakeNamespaces(): boolean {
 
 /**
  * @param number from 0 to 63, different for each namespace of the process
- * @throws Error when `ip` refuses
+ * @throws Error when `ip` fails
  */
 export function makeNamespace(number: number): NetworkNamespace {
   const name = `sh${process.pid}n${number}`
   const near = `sh${process.pid % 100_000}a${number}`
   const far = `sh${process.pid % 100_000}b${number}`
-  // From the network reserved for benchmarks between machines (RFC 2544, 198.18.0.0/15).
+  // An address from 198.18.0.0/15, which RFC 2544 reserves for benchmarks.
   const network = `198.18.${process.pid % 256}`
   const outside = `${network}.${number * 4 + 1}`
   const address = `${network}.${number * 4 + 2}`

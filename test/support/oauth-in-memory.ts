@@ -41,30 +41,30 @@ import type { PlayedProvider, ProviderRequest, Reply } from './misbehaving-provi
 
 export type OAuthInMemory = {
   readonly url: string
-  /** Sends a request to the host or the provider, like a browser. */
+  /** Sends a request to the host or the provider, as a browser would. */
   readonly ask: typeof ask
-  /** Stores the client's secret for the solution, to be sent to these hosts. */
+  /** Stores the solution's client secret, which may be sent to these hosts. */
   readonly setSecret: (solution: string, hosts: readonly string[]) => Promise<void>
   readonly linesOf: (solution: string) => readonly NewLogLine[]
-  /** Everything that the platform logged. */
+  /** Everything that the platform has logged. */
   readonly logged: () => string
   readonly audited: () => Promise<string>
-  /** Hosts without a server that passed every check of an address. */
+  /** Hosts that passed every address check although no server exists there. */
   readonly reached: readonly string[]
   readonly stop: () => Promise<void>
 }
 
-/** What a script of a solution returns, for the parameters of the address. */
+/** What a solution's script returns for the URL's query parameters. */
 export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
 
-/** The server at a host and port, such as `127.0.0.1:3`. */
+/** Returns the server for a host and port, such as `127.0.0.1:3`. */
 export type Answering = (request: ProviderRequest) => Reply | Promise<Reply>
 
 const HOST_PORT = '127.0.0.1:1'
 
 /**
- * Sign-in with a provider, with the real code of the host but without server, sandbox processes and network: the
- * scripts are functions, and the provider is called directly. Every name resolves to loopback.
+ * Runs sign-ins with a provider, using the host's real code but no server, sandbox processes or network. The scripts
+ * are functions, and the provider is called directly. Every name resolves to loopback.
  * @param others other servers that the host may reach
  */
 export async function createOAuthInMemory(
@@ -74,9 +74,9 @@ export async function createOAuthInMemory(
     readonly limits?: Partial<Record<LimitName, number>>
     readonly onSolutionOpen?: AuthenticatorQuestion
     readonly others?: Readonly<Record<string, Answering>>
-    /** The folder of an earlier one, which the caller removes. */
+    /** The folder of an earlier instance. The caller removes it. */
     readonly home?: string
-    /** Settings in a solution's manifest, used instead of a script's. */
+    /** Settings in a solution's manifest, used instead of those from a script. */
     readonly writtenOf?: (solution: string) => WrittenOAuthSettings | null
   } = {},
 ): Promise<OAuthInMemory> {
@@ -166,7 +166,7 @@ export async function createOAuthInMemory(
   }
 }
 
-/** Sends a request like a browser. */
+/** Sends a request as a browser would. */
 function askProvider(provider: PlayedProvider): typeof ask {
   return async (address, { method = 'GET', headers = {}, body = '' } = {}) => {
     const answer = provider.answer({ method, url: new URL(address), headers, body: String(body) })
@@ -176,7 +176,7 @@ function askProvider(provider: PlayedProvider): typeof ask {
   }
 }
 
-/** The rules for the host's own requests, with functions instead of the network. */
+/** The host's rules for outgoing requests, with functions instead of the network. */
 function outboundTo(places: Readonly<Record<string, Answering>>, reached: string[]): Outbound {
   const checkedAddresses = createCheckedAddresses({
     allowedPrivate: Object.keys(places),

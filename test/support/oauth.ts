@@ -15,7 +15,7 @@ import {
 import { askAdmin } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** Settings for every way in which a provider's response can arrive; the key is the solution's name. */
+/** Settings for every OAuth flow and response mode, by the name of the solution. */
 export const FLOWS = {
   query: {},
   'form-post': { response_mode: 'form_post' },
@@ -24,7 +24,7 @@ export const FLOWS = {
   'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
 } as const
 
-/** Signs in users with a verified email at example.org, by email; `/session` shows what the script got. */
+/** An authenticator that accepts users with a verified email at example.org; `/session` shows what the script got. */
 export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   const login = q.last_login
   application.output('asked ' + JSON.stringify({ arg, q }))
@@ -33,7 +33,7 @@ export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   security.login(login.email, login.iss + '#' + login.sub, login.email.startsWith('anna') ? ['Users', 'Admins'] : ['Users'])
 }`
 
-/** The part of a host that sign-ins need. */
+/** The parts of a host that sign-ins need. */
 export type OAuthHost = Pick<TestHost, 'url' | 'admin' | 'upload'> & Partial<Pick<TestHost, 'addressOf'>>
 
 export type OAuthSolution = {
@@ -84,7 +84,10 @@ export async function addSolutionOfProvider(
   )
 }
 
-/** One solution, and so one sandbox process, for all of `FLOWS`: its query parameter `flow` chooses. */
+/**
+ * Adds one solution for all of `FLOWS`, which needs only one sandbox process. Its query parameter `flow` chooses the
+ * flow.
+ */
 export function addFlowsOfProvider(
   host: OAuthHost,
   provider: OidcProvider,
@@ -99,18 +102,18 @@ export function addFlowsOfProvider(
   })
 }
 
-/** The script that chooses one of `FLOWS`; without the parameter `query`. */
+/** A script that chooses one of `FLOWS` by the parameter `flow`. The default is `query`. */
 export function chooseFlow(settings: Record<string, unknown>): string {
   const all = Object.entries(FLOWS).map(([flow, own]) => [flow, { ...settings, ...own }])
   return `function getOAuthConfig(q) { return ${JSON.stringify(Object.fromEntries(all))}[q.flow || 'query'] || null }`
 }
 
-/** A user's browser on one solution whose users sign in with a provider. */
+/** A user's browser with one solution, whose users sign in with a provider. */
 export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person = createPerson()) {
   const base = `${host.url}/solution/${solution}`
   const page = `${base}/index.html`
 
-  /** Opens the page; @returns the provider's address if it redirects there. */
+  /** Opens the page. @returns the provider's URL if the page redirects there */
   async function start(query = ''): Promise<{ answer: Page; location: string }> {
     const answer = await person.open(`${page}${query}`)
     return { answer, location: answer.headers.location ?? '' }
@@ -120,7 +123,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
     person,
     base,
     start,
-    /** From the page to the provider and back: the response to the return. */
+    /** Signs in with the provider. @returns the host's response to the callback */
     async signIn(answers: Partial<SignInAnswers> = {}, query = ''): Promise<Page> {
       const { answer, location } = await start(query)
       if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -128,7 +131,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
     },
     open: (query = '') => person.open(`${page}${query}`),
     session: () => person.open(`${base}/session`),
-    /** @param after the token in a client's sign-out frame */
+    /** @param after the token from a client's sign-out frame */
     logOut: (after?: string) => {
       const fields: Fields = after === undefined ? [] : [['after', after]]
       return person.open(`${base}/logout`, { method: 'POST', from: page, ...(after === undefined ? {} : { fields }) })
@@ -147,7 +150,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
 
 export type Visitor = ReturnType<typeof comeTo>
 
-/** The text of a page, for messages and for what users read. */
+/** The visible text of a page. */
 export function textOf(html: string): string {
   return html
     .replace(/<(style|script|template)\b.*?<\/\1>/gs, '')
@@ -156,7 +159,7 @@ export function textOf(html: string): string {
     .trim()
 }
 
-/** Lines of a solution's log, oldest first. */
+/** Reads a solution's log, oldest lines first. */
 export async function logOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string) {
   const { items } = (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=200`)) as {
     items: { level: string; message: string; code?: string; correlationId?: string }[]

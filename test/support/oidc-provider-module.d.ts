@@ -1,4 +1,4 @@
-/** What the tests use of the npm package `oidc-provider`, which has no types. */
+/** Types for the parts of the npm package `oidc-provider` that the tests use. The package has no types. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
   import type { Context, Next } from 'koa'

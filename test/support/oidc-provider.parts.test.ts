@@ -14,7 +14,7 @@ import { CLIENT_SECRET } from './client-secret.ts'
 import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
 import { type Callback, createPerson, deliver, type Person, signInAtProvider, signOutAtProvider } from './person.ts'
 
-/** Nothing listens there: the simulated user stops before. */
+/** Nothing needs to listen there, because the simulated user stops before the redirect. */
 const REDIRECT = 'http://127.0.0.1:9/solution/one/app_oauth/index.html'
 const AFTER = 'http://127.0.0.1:9/solution/one/index.html?signed-out'
 
@@ -64,13 +64,13 @@ test('oidc-provider: a code flow with PKCE returns the account’s claims, and i
   expect(asked[0]?.body).toMatchObject({ grant_type: 'authorization_code', redirect_uri: REDIRECT })
 })
 
-test('oidc-provider: without PKCE it refuses, and redirects with the error', async () => {
+test('oidc-provider: a request without PKCE is rejected with a redirect that contains the error', async () => {
   const location = client.buildAuthorizationUrl(configuration, { redirect_uri: REDIRECT, scope: 'openid', state: 's' })
   const { url } = await signInAtProvider(createPerson(), location.href, { account: 'anna' })
   expect(new URL(url).searchParams.get('error')).toBe('invalid_request')
 })
 
-test('oidc-provider: a user who denies access, or leaves, returns with access_denied', async () => {
+test('oidc-provider: a user who denies access or cancels is redirected back with access_denied', async () => {
   for (const answers of [
     { account: 'anna', consent: false },
     { account: 'anna', cancel: true },
@@ -81,13 +81,13 @@ test('oidc-provider: a user who denies access, or leaves, returns with access_de
   }
 })
 
-test('oidc-provider: a wrong password does not sign in', async () => {
+test('oidc-provider: a wrong password is rejected', async () => {
   const { location } = await begin({ scope: 'openid' })
   const signIn = signInAtProvider(createPerson(), location, { account: 'anna', password: 'wrong' })
   await expect(signIn).rejects.toThrow('refuses account "anna"')
 })
 
-test('oidc-provider: form_post returns a form, which is sent without the other site’s cookies', async () => {
+test('oidc-provider: form_post returns a form, which the browser sends without the other site’s cookies', async () => {
   const begun = await begin({ scope: 'openid email', response_mode: 'form_post' })
   const callback = await signInAtProvider(createPerson(), begun.location, { account: 'bram' })
   expect({ method: callback.method, url: callback.url }).toEqual({ method: 'POST', url: REDIRECT })
@@ -96,7 +96,7 @@ test('oidc-provider: form_post returns a form, which is sent without the other s
   expect(tokens.claims()?.email).toBe('bram@example.org')
 })
 
-test('oidc-provider: the ID token is in the fragment, signed with a key of its set', async () => {
+test('oidc-provider: the ID token is in the fragment, signed with a key from the key set', async () => {
   const nonce = client.randomNonce()
   const parameters = { redirect_uri: REDIRECT, scope: 'openid email', response_type: 'id_token', state: 's', nonce }
   const { href } = client.buildAuthorizationUrl(configuration, parameters)
@@ -110,10 +110,10 @@ test('oidc-provider: the ID token is in the fragment, signed with a key of its s
   expect({ email: payload.email, nonce: payload.nonce }).toEqual({ email: 'anna@example.org', nonce })
 })
 
-test('oidc-provider: after a rotation the new key signs; the old one stays or is removed', async () => {
+test('oidc-provider: after a key rotation, tokens are signed with the new key; the old one stays or is removed', async () => {
   const other = await startOidcProvider()
   const signIn = async () => {
-    // openid-client requests keys again only after a minute, so a new configuration is used each time.
+    // A new configuration each time, because openid-client caches keys for a minute.
     const at = await discover(other)
     const begun = await begin({ scope: 'openid' }, at)
     const { id_token } = await finish(begun, await signInAtProvider(createPerson(), begun.location, ANNA), at)
@@ -137,7 +137,7 @@ test('oidc-provider: after a rotation the new key signs; the old one stays or is
   }
 })
 
-test('oidc-provider: signing out there asks for confirmation, redirects back and sends the client a logout token', async () => {
+test('oidc-provider: signing out asks for confirmation, redirects back and sends the client a logout token', async () => {
   const person = createPerson()
   const begun = await begin({ scope: 'openid' })
   const tokens = await finish(begun, await signInAtProvider(person, begun.location, { account: 'bram' }))
@@ -156,7 +156,7 @@ test('oidc-provider: signing out there asks for confirmation, redirects back and
   expect(protectedHeader.typ).toBe('logout+jwt')
 })
 
-test('oidc-provider: sessionsEnd signs an account out in all its browsers, and in no other’s', async () => {
+test('oidc-provider: sessionsEnd signs an account out in all its browsers, but does not affect other accounts', async () => {
   const persons = [createPerson(), createPerson()]
   for (const person of persons) await signIn(person, 'anna')
   const other = createPerson()
@@ -168,13 +168,13 @@ test('oidc-provider: sessionsEnd signs an account out in all its browsers, and i
   expect(new Set(subs)).toEqual(new Set(['sub-of-anna']))
   expect(provider.backchannel.at(-1)).toEqual({ clientId: 'one', sub: 'sub-of-anna', fault: null })
   expect(await provider.sessionsEnd('sub-of-anna')).toBe(0)
-  // A user who is still signed in there needs no password.
+  // A user who is still signed in at the provider needs no password.
   const { location } = await begin({ scope: 'openid' })
   const callback = await signInAtProvider(other, location, { account: 'bram', password: 'not asked for' })
   expect(new URL(callback.url).searchParams.has('code')).toBe(true)
 })
 
-test('oidc-provider: down means that nobody answers; after up it continues with its data', async () => {
+test('oidc-provider: down makes it unreachable; after up it continues with the same data', async () => {
   const person = createPerson()
   await signIn(person, 'anna')
   await provider.down()
@@ -183,7 +183,7 @@ test('oidc-provider: down means that nobody answers; after up it continues with 
   await signIn(person, 'anna')
 })
 
-test('oidc-provider: with claims only at user info, the ID token of a code flow has no email', async () => {
+test('oidc-provider: if claims are only at the user info endpoint, the ID token in a code flow has no email', async () => {
   const other = await startOidcProvider({ claimsIn: 'userinfo', refreshTokens: 'always' })
   try {
     await other.setClient({ client_id: 'one', redirect_uris: [REDIRECT] })
@@ -200,7 +200,7 @@ test('oidc-provider: with claims only at user info, the ID token of a code flow 
   }
 })
 
-test('person: another site’s form is sent without Lax cookies, and deliver posts it again', async () => {
+test('person: a form from another site is sent without Lax cookies, and deliver posts it again', async () => {
   const seen: { method: string; cookie: string; site: string; body: string }[] = []
   const host = createServer(async (request, response) => {
     const body = await readAll(request)

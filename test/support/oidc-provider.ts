@@ -15,7 +15,7 @@ export type ProviderAccount = {
   readonly password: string
   /** `sub`; defaults to the name. */
   readonly sub?: string
-  /** Claims of the scopes `email` and `profile`: `email`, `email_verified`, `name`, `locale`, … */
+  /** Claims for the scopes `email` and `profile`: `email`, `email_verified`, `name`, `locale`, … */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
@@ -30,10 +30,10 @@ export type ProviderClient = Readonly<Record<string, unknown>> & {
 export type OidcProviderOptions = {
   readonly clients?: readonly ProviderClient[]
   readonly accounts?: readonly ProviderAccount[]
-  /** 0, the default: any free one. */
+  /** The port. 0, the default, chooses any free port. */
   readonly port?: number
   readonly title?: string
-  /** Colour of its pages, in CSS notation. */
+  /** The colour of the provider's pages, in CSS notation. */
   readonly accent?: string
   /** Whether the login page lists accounts and passwords. */
   readonly showsAccounts?: boolean
@@ -42,7 +42,9 @@ export type OidcProviderOptions = {
    * info endpoint, as specified.
    */
   readonly claimsIn?: 'id_token' | 'userinfo'
-  /** `offline_access`: a refresh token only for that scope with `prompt=consent` (OIDC Core section 11). */
+  /**
+   * With `offline_access`, a refresh token is issued only for that scope with `prompt=consent` (OIDC Core section 11).
+   */
   readonly refreshTokens?: 'offline_access' | 'always'
 }
 
@@ -51,23 +53,26 @@ export type ProviderRequest = {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly headers: IncomingHttpHeaders
-  /** The form's fields, if the provider read a form. */
+  /** The form fields, if the provider received a form. */
   body?: Readonly<Record<string, unknown>>
-  /** The response's status; absent until there is one. */
+  /** The response status. Absent until the provider has responded. */
   status?: number
 }
 
 export type OidcProvider = {
   readonly issuer: string
-  /** `127.0.0.1:PORT`, as in `OAUTH_ALLOWED_HOSTS`. */
+  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
-  /** Every request that it received, oldest first. */
+  /** Every request that the provider has received, oldest first. */
   readonly requests: ProviderRequest[]
-  /** Back-channel logouts that it sent. */
+  /** Back-channel logouts that the provider has sent. */
   readonly backchannel: { readonly clientId: string; readonly sub: string; readonly fault: string | null }[]
-  /** May be changed at any time. */
+  /** The accounts, which may be changed at any time. */
   readonly accounts: ProviderAccount[]
-  /** Adds or changes a client: a host's port is known only when it runs. @throws if its metadata is invalid */
+  /**
+   * Adds or changes a client. Needed because a host's port is known only after it has started.
+   * @throws if its metadata is invalid
+   */
   readonly setClient: (client: ProviderClient) => Promise<void>
   /**
    * Signs with a new key from now on.
@@ -79,8 +84,7 @@ export type OidcProvider = {
   readonly down: () => Promise<void>
   readonly up: () => Promise<void>
   /**
-   * Signs the account out at the provider in all its browsers, with the provider's own pages, so that it sends the
-   * logout tokens.
+   * Signs the account out in all its browsers with the provider's own pages, so that the provider sends logout tokens.
    * @returns how many of its sessions ended
    */
   readonly sessionsEnd: (sub: string) => Promise<number>
@@ -116,7 +120,7 @@ export const ACCOUNTS: readonly ProviderAccount[] = [
 ]
 
 /**
- * The back-channel requests are `oidc-provider`'s own, except that they may go only to loopback, including
+ * Back-channel requests are sent by `oidc-provider` itself, but they may only be sent to loopback, including
  * `*.localhost`.
  */
 const BACKCHANNEL_TIME = 2500
@@ -157,7 +161,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     return closed
   }
 
-  /** Its keys cannot change after creation, so new keys mean a new instance with the same store. */
+  /** The keys of an instance cannot change, so new keys require a new instance with the same store. */
   async function make(): Promise<void> {
     current = new Provider(issuer, {
       ...FIXED,
@@ -241,7 +245,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     return finish(context, { login: { accountId: subOf(account) } })
   }
 
-  /** @param refused the account that was entered, if the password was wrong */
+  /** @param refused the account name that was entered with a wrong password */
   async function askPerson(
     context: Context,
     { prompt, params, session }: Interaction,
@@ -291,7 +295,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     down: close,
     up: () => listen(port),
     async sessionsEnd(sub) {
-      // The cookie of a session is its id in the store.
+      // A session's cookie is its id in the store.
       const ids = [...store.all('Session')].filter(([, { accountId }]) => accountId === sub).map(([id]) => id)
       for (const id of ids) await signOut(issuer, `_session=${id}`)
       return ids.length
@@ -300,7 +304,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
   }
 }
 
-/** It warns about every Node.js version that is not LTS yet; which one we use is our choice. */
+/** Hides the package's warning about Node.js versions that are not LTS yet. */
 async function importProvider() {
   const { warn } = console
   console.warn = () => {}
@@ -352,7 +356,9 @@ const FEATURES = {
   backchannelLogout: { enabled: true },
 }
 
-/** Its own rule that implicit clients must use https would prevent the fragment flow for a host on loopback. */
+/**
+ * Disables the rule that implicit clients must use https, which would prevent the fragment flow for a host on loopback.
+ */
 function allowHttp(provider: ProviderType): void {
   const rules = provider.Client.Schema.prototype
   const { invalidate } = rules
@@ -361,7 +367,7 @@ function allowHttp(provider: ProviderType): void {
   }
 }
 
-/** @throws for anything but loopback: a test's provider sends requests nowhere else */
+/** @throws for any address except loopback, because a test's provider must not send requests elsewhere */
 async function fetchLoopback(
   address: string,
   { method, headers, body }: { method: string; headers: Headers; body: URLSearchParams },
@@ -401,7 +407,7 @@ function show(context: Context, html: string): void {
   context.body = html
 }
 
-/** Maximum size of a form that the provider's pages accept, in characters. */
+/** The maximum size of a form that the provider's pages accept, in characters. */
 const FORM_SIZE = 10_000
 
 async function readForm(request: IncomingMessage): Promise<URLSearchParams> {

@@ -3,13 +3,13 @@ import type { Signal } from '../../base/config/telemetry-settings.ts'
 import { type Format, type Message, writeRequest } from '../../control-center/telemetry/otlp/messages.ts'
 import { SECONDS } from '../../host/telemetry/metrics.ts'
 
-/* Telemetry as a host sends it, without the host. */
+/* Creates telemetry in the format that a host sends, without running a host. */
 
 type Labels = Readonly<Record<string, string | number>>
 
 export const TYPES = { pb: 'application/x-protobuf', json: 'application/json' } as const
 
-/** A host's process that counts since its start: it sends cumulative sums. */
+/** Simulates a host process whose counters start at zero, so it sends cumulative sums. */
 export class SimulatedHost {
   readonly instance = randomUUID()
   private readonly started: number
@@ -47,7 +47,7 @@ export class SimulatedHost {
     this.gauges.set(JSON.stringify([metric, labels]), { metric, labels, value })
   }
 
-  /** What it sends at a given time. */
+  /** What the process sends at a given time. */
   metrics(time = Date.now()): Message {
     const at = { startTimeUnixNano: nano(this.started), timeUnixNano: nano(time) }
     const metrics = [
@@ -136,7 +136,7 @@ export type SimulatedSpan = {
   readonly labels?: Labels
 }
 
-/** Sends it as a Satellite does. */
+/** Sends the telemetry like a Satellite. */
 export function sendOtlp(
   url: string,
   token: string | null,

@@ -12,23 +12,23 @@ import type { Random } from './random.ts'
 import { addUser, PASSWORD, visit } from './users.ts'
 import { bundleOf } from './zip.ts'
 
-/** Simultaneous sign-ins and user creations. */
+/** The number of simultaneous sign-ins and user creations. */
 const AT_ONCE = 6
 export type Size = {
-  /** Successful operations in a round before the kill, and again before the next. */
+  /** The number of successful operations in each round before the kill, and again before the next round. */
   readonly beforeKill: number
-  /** How long requests are sent while a server is down, in ms. */
+  /** How long requests are sent while the server is down, in ms. */
   readonly away: number
 }
 const LARGE: Size = { beforeKill: 40, away: 2000 }
 const PAGE = '/solution/crm/index.html'
 
 export type Losses = {
-  /** What was confirmed over all rounds, and what was missing afterwards. */
+  /** Counts of what was confirmed in all rounds, and of what was missing afterwards. */
   readonly sessions: number
   readonly users: number
   readonly lost: readonly string[]
-  /** Responses that are neither a success nor report an unreachable database. */
+  /** Responses that are neither successful nor report an unreachable database. */
   readonly unexpected: readonly string[]
 }
 
@@ -36,28 +36,28 @@ export type HostKills = Losses & {
   readonly rounds: number
   /** Results of `PRAGMA integrity_check` for the file after each kill. */
   readonly integrity: readonly string[]
-  /** The longest time from a start until a sign-in worked, in ms. */
+  /** The longest time from a restart until a sign-in worked, in ms. */
   readonly startTime: number
 }
 
 export type ServerKills = Losses & {
   readonly rounds: number
-  /** While it was down: the statuses of the login form, of the login page and of `/health/live`. */
+  /** The statuses while the database was down: of the login form, of the login page and of `/health/live`. */
   readonly formStatuses: readonly number[]
   readonly pageStatuses: readonly number[]
   readonly liveStatuses: readonly number[]
-  /** Responses of the login form without Retry-After, or without the message in the user's language. */
+  /** Responses to the login form without Retry-After, or without the message in the user's language. */
   readonly poorAnswers: readonly string[]
-  /** What went wrong with remembered browsers before, during and after it. */
+  /** Problems with remembered browsers before, during and after the outage. */
   readonly forgotten: readonly string[]
-  /** The longest response times while it was down, in ms. */
+  /** The longest response times while the database was down, in ms. */
   readonly formTime: number
   readonly pageTime: number
-  /** The longest time from its start until a sign-in worked, in ms. */
+  /** The longest time from the start of the database until a sign-in worked, in ms. */
   readonly recovery: number
 }
 
-/** Repeatedly kills the host while users sign in and others are created, with the embedded database. */
+/** Repeatedly kills a host with the embedded database while users sign in and other users are created. */
 export async function killHosts(rounds: number, random: Random, size = LARGE): Promise<HostKills> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   const properties = { LOG_LEVEL: 'warn', SERVLET_PASSWORD: ADMIN_PASSWORD }
@@ -90,7 +90,7 @@ export async function killHosts(rounds: number, random: Random, size = LARGE): P
   }
 }
 
-/** Repeatedly kills the database server while users sign in and others are created; the host keeps running. */
+/** Repeatedly kills the database server while users sign in and other users are created. The host keeps running. */
 export async function killServer(
   kind: ServerKindName,
   server: TestServer,
@@ -139,14 +139,14 @@ export type Freeze = {
   readonly formStatus: number
   readonly pageStatus: number
   readonly liveStatus: number
-  /** Response times, in ms. */
+  /** The response times, in ms. */
   readonly formTime: number
   readonly pageTime: number
-  /** From the moment the server continues until a sign-in works, in ms. */
+  /** The time from when the server continues until a sign-in works, in ms. */
   readonly recovery: number
 }
 
-/** Suspends the database server: it neither refuses nor answers anything. */
+/** Suspends the database server, so that it neither rejects connections nor responds. */
 export async function freezeServer(kind: ServerKindName, server: TestServer): Promise<Freeze> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   let host: HostProcess | null = null
@@ -191,7 +191,7 @@ async function prepare(url: string): Promise<void> {
   await addUser({ url, admin: ADMIN }, 'anna')
 }
 
-/** A browser that signed in with "remember" and was closed. */
+/** A browser in which a user signed in with "remember", and that was closed. */
 async function rememberedBrowser(url: string) {
   const browser = await visit({ url }, 'crm')
   const { status } = await browser.signIn('anna', PASSWORD, { remember: 'on' })
@@ -200,7 +200,7 @@ async function rememberedBrowser(url: string) {
   return browser
 }
 
-/** Signs users in, and creates one every third time, until stopped. Records what was confirmed. */
+/** Signs in users until stopped, and creates a user every third time. Records what was confirmed. */
 function createLoad() {
   const sessions: string[] = []
   const users: string[] = []
@@ -234,7 +234,7 @@ function createLoad() {
       try {
         await (turn % 3 === 2 ? makeUser(url) : signIn(url))
       } catch (error) {
-        // The host was killed: nobody got a response.
+        // The host was killed before it responded.
         if ((error as NodeJS.ErrnoException).code === undefined) throw error
       }
       if (sessions.length + users.length === before) await pause(20)
@@ -245,7 +245,7 @@ function createLoad() {
     start(url: string): void {
       stopped = false
       running = Promise.all(Array.from({ length: AT_ONCE }, () => work(url)))
-      // `stop` awaits it.
+      // Prevents an unhandled rejection. `stop` awaits the promise and reports the error.
       running.catch(() => {})
     },
     async untilMore(count: number): Promise<void> {
@@ -260,7 +260,7 @@ function createLoad() {
       stopped = true
       await running
     },
-    /** Checks that everything that was confirmed still exists. */
+    /** Checks that all confirmed data still exists. */
     async findAll(url: string): Promise<void> {
       const asked: [string, Record<string, string>, string][] = [
         ...sessions.map((one): [string, Record<string, string>, string] => [
@@ -283,7 +283,7 @@ function createLoad() {
   }
 }
 
-/** What browsers see while the database is unreachable. */
+/** Checks what browsers see while the database is unreachable. */
 function createAwayLog() {
   const formStatuses: number[] = []
   const pageStatuses: number[] = []
@@ -325,7 +325,7 @@ async function untilSignedIn(url: string): Promise<void> {
   }
 }
 
-/** Checks a copy: the host itself must recover the file that it left. */
+/** Checks a copy, because the host itself must recover the file that it left. */
 function checkIntegrity(home: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-integrity-'))
   try {

@@ -1,7 +1,7 @@
 import { insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
 
-/** A version of a package as stored in the database; nothing reads its bundle. */
+/** Stores a version of a package in the database, with a bundle that is never read. */
 export async function keepTestVersion(db: CenterDatabase, organisation: string, name: string, sha256: string) {
   await insertOnce(db, 'packages', { organisation, name, created_at: 1 })
   await insertOnce(db, 'package_versions', {

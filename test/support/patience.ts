@@ -1,5 +1,2 @@
-/**
- * How long tests wait for anything, in ms. Machines that run the tests do other work too; speed is measured by the
- * benchmarks.
- */
+/** How long tests wait, in ms. It is long because the machine may be busy; only the benchmarks measure speed. */
 export const PATIENCE = 60_000

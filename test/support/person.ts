@@ -8,28 +8,28 @@ export type Fields = readonly (readonly [name: string, value: string])[]
 export type Opening = {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly fields?: Fields
-  /** Sent as JSON, as a page's script does; instead of fields. */
+  /** A body to send as JSON instead of fields, as a page's script does. */
   readonly json?: unknown
   readonly headers?: Record<string, string>
-  /** The page that links there; none: the address bar. */
+  /** The page with the link. If absent, the user typed the URL. */
   readonly from?: string
 }
 
-/** How a provider sends a browser back: with an address, possibly with a fragment, or with a form. */
+/** How a provider sends a browser back: with a URL, possibly with a fragment, or with a form. */
 export type Callback = {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly fields: Fields
-  /** The provider's page that sends it. */
+  /** The provider's page that sends the browser back. */
   readonly from: string
 }
 
 type Cookie = { readonly value: string; readonly path: string; readonly sameSite: string; readonly lasts: boolean }
 
 /**
- * One user's browser across several origins: cookies by origin, name and path, and headers about where a request comes
- * from. A different origin counts as a different site, even if only the port differs. On loopback that is stricter than
- * a real browser; between a host and a provider on the Internet it is the same.
+ * One user's browser across several origins. It stores cookies by origin, name and path, and sends the headers for the
+ * source of a request. A different origin counts as a different site, even if only the port differs. On loopback that
+ * is stricter than a real browser; for a host and a provider on the Internet it is the same.
  * @param askAt replaces `ask`, for hosts without a server
  */
 export function createPerson(defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
@@ -41,7 +41,7 @@ export function createPerson(defaults: Record<string, string> = {}, askAt: typeo
     return found
   }
 
-  /** One request, without redirects. `*.localhost` is loopback, as in browsers. */
+  /** Sends one request and doesn't follow redirects. `*.localhost` is loopback, as in browsers. */
   async function open(
     address: string,
     { method = 'GET', fields, json, headers = {}, from }: Opening = {},
@@ -100,20 +100,20 @@ export function createPerson(defaults: Record<string, string> = {}, askAt: typeo
 
   return {
     open,
-    /** Names and values of an origin's cookies. */
+    /** The names and values of an origin's cookies. */
     cookies: (origin: string): ReadonlyMap<string, string> =>
       new Map([...jarOf(origin)].map(([key, { value }]) => [key.slice(0, key.indexOf(';')), value])),
     /** Closes the browser: cookies without a max age are deleted. */
     close() {
       for (const jar of jars.values()) for (const [key, { lasts }] of jar) if (!lasts) jar.delete(key)
     },
-    /** Adds a cookie that the browser did not receive, or removes one. */
+    /** Adds a cookie that no server set, or removes one. */
     plant(origin: string, name: string, value: string | null, path: string) {
       const key = `${name};${path}`
       if (value === null) jarOf(origin).delete(key)
       else jarOf(origin).set(key, { value, path, sameSite: 'lax', lasts: true })
     },
-    /** Deletes all cookies of an origin, or of all. */
+    /** Deletes all cookies of one origin, or of all origins. */
     forget: (origin?: string) => (origin === undefined ? jars.clear() : void jars.delete(origin)),
   }
 }
@@ -122,23 +122,22 @@ export type Person = ReturnType<typeof createPerson>
 
 export type SignInAnswers = {
   readonly account: string
-  /** Default: `{account}-tries-oidc`. */
+  /** The default is `{account}-tries-oidc`. */
   readonly password?: string
-  /** false: the user denies access. */
+  /** If false, the user denies access. */
   readonly consent?: boolean
-  /** Leaves at the login page. */
+  /** If true, the user cancels on the login page. */
   readonly cancel?: boolean
-  /** The page of our host that redirected the user there. */
+  /** The page on our host that redirected the user there. */
   readonly from?: string
 }
 
-/** Maximum number of provider pages in one sign-in. */
+/** The maximum number of provider pages in one sign-in. */
 const STEPS = 20
 
 /**
- * Goes through the provider's pages, starting at the authorization address, until it sends the browser to another
- * origin.
- * @throws when the provider shows an error, or the same login page again
+ * Goes through the provider's pages, from the authorization URL until the provider redirects to another origin.
+ * @throws if the provider shows an error, or the same login page again
  */
 export async function signInAtProvider(person: Person, location: string, answers: SignInAnswers): Promise<Callback> {
   const { account, password = `${account}-tries-oidc`, consent = true, cancel = false, from } = answers
@@ -160,7 +159,7 @@ export async function signInAtProvider(person: Person, location: string, answers
 
 /**
  * Signs out at the provider's end session endpoint.
- * @param confirm whether the user signs out there, or stays
+ * @param confirm whether the user confirms the sign-out
  * @returns how the provider sends the browser away, or its last page
  */
 export function signOutAtProvider(
@@ -172,8 +171,8 @@ export function signOutAtProvider(
 }
 
 /**
- * Brings the provider's response to our host, as a browser with script does: a fragment's parameters are added to the
- * page's form, and a self-submitting form is posted.
+ * Delivers the provider's response to our host like a browser with JavaScript: adds a fragment's parameters to the
+ * page's form, and posts self-submitting forms.
  * @returns the first response that is not such a page
  */
 export async function deliver(person: Person, { method, url, fields, from }: Callback): Promise<Page> {
@@ -207,7 +206,7 @@ async function walk(
     if (new URL(form.action).origin !== origin) {
       return { method: 'POST', url: form.action, fields: form.fields, from: page.url }
     }
-    // A form without visible fields and buttons submits itself.
+    // Whether a form submits itself: it has no visible fields and buttons.
     const fields = form.needsPerson ? [...form.fields, ...answer(form)] : form.fields
     page = await person.open(form.action, { method: 'POST', fields, from: page.url })
   }
@@ -217,14 +216,14 @@ async function walk(
 type Form = {
   readonly method: string
   readonly action: string
-  /** The hidden fields. */
+  /** The values of the hidden fields. */
   readonly fields: Fields
-  /** The names of all its inputs. */
+  /** The names of all inputs. */
   readonly names: readonly string[]
   readonly needsPerson: boolean
 }
 
-/** The first form of a page. */
+/** The first form on a page. */
 export function formOf({ text, url }: Page): Form | null {
   const elements = elementsOf(parse(text, { scriptingEnabled: true }))
   const form = elements.find(({ tagName }) => tagName === 'form')

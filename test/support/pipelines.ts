@@ -20,7 +20,7 @@ type Wanted = {
   readonly baseImage?: string
 }
 
-/** A registry of `acme` and a pipeline that pushes to it. */
+/** Creates a registry for `acme` and a pipeline that pushes to it. */
 export async function makeTestPipeline(center: TestCenter, wanted: Wanted): Promise<void> {
   const { host = '123456789012.dkr.ecr.eu-west-1.amazonaws.com' } = wanted
   const keys = host.includes('.dkr.ecr.')
@@ -35,7 +35,7 @@ export async function makeTestPipeline(center: TestCenter, wanted: Wanted): Prom
   if (made.status !== 201) throw new Error(`the pipeline was answered ${made.status}: ${made.text}`)
 }
 
-/** Starts a run and waits until it has ended. */
+/** Starts a pipeline run and waits until it has finished. */
 export async function runToItsEnd(center: TestCenter, pipeline: string, wanted: object = {}) {
   const runs = `organisations/acme/pipelines/${pipeline}/runs`
   const { body, status, text } = await center.api('POST', runs, wanted)
@@ -45,7 +45,7 @@ export async function runToItsEnd(center: TestCenter, pipeline: string, wanted: 
   return read()
 }
 
-/** The files in a zip, in order. */
+/** The names of the files in a ZIP file, in order. */
 export async function unpackZip(packed: Buffer): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>()
   const zip = await yauzl.fromBufferPromise(packed)

@@ -30,15 +30,15 @@ export function stateOf(number: number, more: object = {}) {
 export type PlayedCenter = {
   readonly url: string
   readonly key: SigningKey
-  /** The response to every request for the desired state, whatever number it has; null: there is none. */
+  /** The response to every request for the desired state, whatever sequence number it has, or null for none. */
   says(statement: string | null): void
-  /** The content of every bundle. */
+  /** The content to send for every bundle. */
   readonly gives: (bundle: Uint8Array) => void
   readonly reports: Report[]
   readonly stop: () => Promise<void>
 }
 
-/** A control center that responds with whatever a test wants, like a compromised one or an impostor. */
+/** A control center that sends any response that a test specifies, to simulate a compromised one or an impostor. */
 export async function playCenter(): Promise<PlayedCenter> {
   const key = await signingKey()
   const reports: Report[] = []

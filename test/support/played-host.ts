@@ -15,7 +15,10 @@ import { askAdmin } from './users.ts'
 
 export type PlayedHost = PlayedSignIns & { readonly host: TestHost; readonly thief: Thief }
 
-/** An attacker's server that hosts may reach, so the network is not what protects the secrets. */
+/**
+ * An attacker's server, which the host is allowed to reach, so that the tests don't depend on network rules to protect
+ * the secrets.
+ */
 type Thief = { readonly hostPort: string; readonly base: string; readonly got: readonly string[] }
 
 const NAME = 'played'
@@ -33,8 +36,8 @@ function onSolutionOpen(arg, q) {
 }`
 
 /**
- * A host with a solution that chooses stage and way by the query parameters `stage` and `way`, and a misbehaving
- * provider.
+ * A host with a solution that chooses the stage and the flow by the query parameters `stage` and `way`, and a
+ * misbehaving provider.
  */
 async function startPlayedHost(properties: Record<string, string>, home: string): Promise<PlayedHost> {
   const [provider, thief] = [await startMisbehavingProvider(), await startThief()]

@@ -8,7 +8,7 @@ import type { Play, PlayedProvider, Stage, StageRequest } from './misbehaving-pr
 import { comeTo, type Visitor } from './oauth.ts'
 import { type Callback, createPerson, deliver, type Fields, type Page, signInAtProvider } from './person.ts'
 
-/** The flows of a host: an ID token returns in the fragment, or in a form. */
+/** The OAuth flows of a host. An ID token is returned in the fragment or in a form. */
 export const WAYS = {
   query: { flow: 'query', oauth: {} },
   'form-post': { flow: 'form_post', oauth: { response_mode: 'form_post' } },
@@ -25,28 +25,28 @@ export function waysOf(flows: readonly Flow[]): readonly Way[] {
   return ALL_WAYS.filter((way) => flows.includes(WAYS[way].flow))
 }
 
-/** One complete sign-in at a stage. */
+/** The record of one complete sign-in at a stage. */
 export type Played = {
   readonly way: Way
   readonly solution: string
-  /** Path and query of the requested page. */
+  /** The path and query of the requested page. */
   readonly page: string
   readonly stage: Stage
   readonly visitor: Visitor
   /** The host's last response: a redirect to the requested page, or the error. */
   readonly answer: Page
-  /** Of this sign-in only. */
+  /** The log lines of this sign-in only. */
   readonly requests: readonly StageRequest[]
-  /** What must not appear anywhere: codes and tokens as received, the client's secret, the verifier. */
+  /** Secrets that must not appear anywhere: codes and tokens as received, the client secret, the PKCE verifier. */
   readonly secrets: readonly string[]
 }
 
-/** Where sign-ins are played: a host with a server, or one in memory. */
+/** Where sign-ins run: on a host with a server, or in memory. */
 export type PlayedPlace = {
   readonly host: Pick<TestHost, 'url' | 'logged'>
   readonly provider: PlayedProvider
   readonly ask: typeof ask
-  /** The solution whose users sign in that way; its pages accept the query parameter `way`. */
+  /** The solution whose users sign in with that flow. Its pages accept the query parameter `way`. */
   readonly solutionOf: (way: Way) => string
   readonly linesOf: (solution: string) => Promise<readonly PlayedLine[]>
   readonly audited: () => Promise<string>
@@ -56,11 +56,11 @@ export type PlayedLine = { readonly message: string; readonly code?: string; rea
 
 export type PlayedSignIns = PlayedPlace & {
   readonly signIn: (way: Way, stage: Stage, query?: string) => Promise<Played>
-  /** The same with a new stage for a play, after a normal login of another browser if necessary. */
+  /** Creates a new stage for a scenario, after a normal login in another browser if the scenario requires one. */
   readonly playSignIn: (way: Way, play: Play, options?: { readonly needsEarlier?: boolean }) => Promise<Played>
 }
 
-/** The settings of a way, for the stage in the query parameter `stage`. */
+/** The settings for a flow, for the stage in the query parameter `stage`. */
 export function settingsOf(way: Way): Record<string, string> {
   return { api: 'Custom', clientId: 'one', apiSecret: '%%CLIENT%%', ...WAYS[way].oauth }
 }
@@ -98,7 +98,7 @@ export function signInsAt(place: PlayedPlace): PlayedSignIns {
   }
 }
 
-/** Sends logout tokens as the provider's server does: without cookies and without the headers of browsers. */
+/** Sends logout tokens like the provider's server, without cookies and browser headers. */
 export function tellLogout(
   { host, ask, solutionOf }: PlayedPlace,
   way: Way,
@@ -117,7 +117,7 @@ function secretsOf(callback: Callback | null): readonly string[] {
   return pairs.filter(([name]) => name === 'code' || name === 'id_token').map(([, value]) => value)
 }
 
-/** The outcome of a sign-in, as users and the author see it. Equals `refusedBy` if it was refused correctly. */
+/** The outcome of a sign-in, as the user and the author see it. Equals `refusedBy` if it was rejected correctly. */
 export async function whatCameOf(played: Played, { linesOf }: Pick<PlayedPlace, 'linesOf'>) {
   const { solution, visitor, answer, secrets, stage, requests } = played
   const reference = String(answer.headers['x-correlation-id'])
@@ -151,10 +151,10 @@ export function refusedBy(problem: OAuthProblemCode, message: RegExp, strays: re
   }
 }
 
-/** In the order of a correct client, each once. */
+/** The requests of a correct client, in order, each of them once. */
 const STEPS = ['/.well-known/openid-configuration', '/authorize', '/token', '/jwks', '/userinfo']
 
-/** Requests out of order or repeated, and codes and tokens that were sent to the wrong place. */
+/** Finds requests that are out of order or repeated, and codes and tokens sent to the wrong place. */
 export function unsoundIn(requests: readonly StageRequest[], secrets: readonly string[]): string[] {
   const found: string[] = []
   let last = -1

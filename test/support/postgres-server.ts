@@ -4,19 +4,19 @@ import { createSharedServer, PASSWORD, type ServerProgram, startServer, type Tes
 
 const VERSIONS = '/usr/lib/postgresql'
 
-/** The programs of Debian's PostgreSQL, or undefined if it is not installed; tests that need it are skipped then. */
+/** The programs of Debian's PostgreSQL, or undefined if it is not installed. Tests that need it are then skipped. */
 export const postgresPath = existsSync(VERSIONS)
   ? readdirSync(VERSIONS)
       .map((version) => join(VERSIONS, version, 'bin'))
       .findLast((folder) => existsSync(join(folder, 'postgres')))
   : undefined
 
-/** The PostgreSQL of this worker, for files that don't need a separate one. */
+/** The PostgreSQL server of this worker, for test files that don't need a separate server. */
 export const sharedPostgres = createSharedServer((folder) => startPostgres({ folder }))
 
 /**
  * A PostgreSQL whose account `postgres` signs in with a password. The caller stops it.
- * @param isDurable whether a commit waits for the disk, as for measurements
+ * @param isDurable whether a commit waits for the disk, which measurements need
  */
 export function startPostgres(options: { isDurable?: boolean; folder?: string } = {}): Promise<TestServer> {
   const programs = postgresPath
@@ -27,7 +27,8 @@ export function startPostgres(options: { isDurable?: boolean; folder?: string } 
     prepare({ path, run }) {
       writeFileSync(join(path, 'password'), PASSWORD, { mode: 0o644 })
       const access = ['--auth=scram-sha-256', `--pwfile=${path}/password`, '--username=postgres']
-      // A language-specific collation, as an operator's server may have: the platform must not depend on it.
+      // A language-specific collation, which an operator's server may have. The platform must not depend on the
+      // collation.
       const order = ['--locale=C', '--locale-provider=icu', '--icu-locale=en']
       run(join(programs, 'initdb'), [`${path}/data`, ...access, '--encoding=UTF8', ...order, '--no-sync'])
     },

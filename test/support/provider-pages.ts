@@ -1,4 +1,4 @@
-/** The pages of the provider for tests and the example `many-providers`. They work without script. */
+/** The provider's pages, for tests and for the example `many-providers`. They work without JavaScript. */
 
 export type ProviderFrame = { readonly title: string; readonly accent: string }
 
@@ -7,7 +7,7 @@ export type LoginModel = {
   readonly client: string
   readonly account: string
   readonly isRefused: boolean
-  /** Accounts that users who try the example may enter; none: no list is shown. */
+  /** The accounts to list for users who try the example. If empty, no list is shown. */
   readonly hints: readonly (readonly [account: string, password: string])[]
 }
 

@@ -1,10 +1,12 @@
 export type Stored = Record<string, unknown> & { grantId?: string; uid?: string; accountId?: string; consumed?: number }
 
-/** What `oidc-provider` stores, by model and id: in memory, separate for each provider, and accessible to the tests. */
+/**
+ * The data of `oidc-provider`, by model and id. It is in memory, separate for each provider, and accessible to tests.
+ */
 export type ProviderStore = {
   readonly all: (model: string) => ReadonlyMap<string, Stored>
   readonly put: (model: string, id: string, value: Stored) => void
-  /** The shape that `oidc-provider` expects (its option `adapter`). */
+  /** The interface that `oidc-provider` expects (its option `adapter`). */
   readonly adapter: (model: string) => object
 }
 

@@ -4,13 +4,13 @@ import type { OAuthConfiguration } from '../../host/oauth/configuration.ts'
 import type { Provider } from '../../host/oauth/provider.ts'
 
 /**
- * Keys and tokens of a provider, created without the code that checks them: any header and any claims can be signed.
+ * Creates a provider's keys and tokens without the code that checks them, so that any header and claims can be signed.
  */
 export type SigningKey = {
   readonly alg: string
   readonly kid: string
   readonly privateKey: CryptoKey
-  /** Public, with `kid`, `alg` and `use`. */
+  /** The public key, with `kid`, `alg` and `use`. */
   readonly jwk: JWK & { readonly kid: string }
 }
 
@@ -31,7 +31,8 @@ const PARAMETERS: Readonly<Record<string, { name: string; hash?: string; saltLen
 }
 
 /**
- * Undefined members of header and claims are omitted. A text is used as it is, for JSON that no object can represent.
+ * The contents of a token. Undefined members are omitted. A string is used unchanged, for JSON that no object can
+ * represent.
  */
 export type TokenParts = { readonly header?: object | string; readonly claims: object | string }
 
@@ -47,7 +48,7 @@ export async function signToken(key: SigningKey, { header = {}, claims }: TokenP
   return `${signed}.${Buffer.from(signature).toString('base64url')}`
 }
 
-/** Signs with an RSA key and SHA-1, which token libraries no longer support. */
+/** Signs with RSA and SHA-1, which token libraries no longer support. */
 export function signWithSha1(key: KeyObject, { header = {}, claims }: TokenParts): string {
   const signed = `${encode(header)}.${encode(claims)}`
   return `${signed}.${signBytes('sha1', Buffer.from(signed), key).toString('base64url')}`
@@ -60,7 +61,7 @@ export function encode(part: object | string): string {
 export const ISSUER = 'https://id.example.org'
 export const CLIENT_ID = 'client-1'
 
-/** A provider at `ISSUER` with everything that OpenID Connect requires. */
+/** The metadata of a provider at `ISSUER` with everything that OpenID Connect requires. */
 export function provider(changes: Partial<Provider> = {}): Provider {
   return {
     title: 'id.example.org',
@@ -81,7 +82,7 @@ export function provider(changes: Partial<Provider> = {}): Provider {
   }
 }
 
-/** Settings with nothing but the issuer. */
+/** Settings that contain only the issuer. */
 export function configuration(changes: Partial<OAuthConfiguration> = {}): OAuthConfiguration {
   return {
     api: 'Custom',

@@ -11,12 +11,12 @@ import { bundleOf, moduleFile } from './zip.ts'
 
 const SOLUTION = 'counter'
 const PAGE = `/solution/${SOLUTION}/index.html`
-/** Maximum number of simultaneous requests and sign-ins. More are skipped, since the machine itself cannot keep up. */
+/** The maximum number of simultaneous requests and sign-ins. If the machine can't keep up, further ones are skipped. */
 const MOST_AT_ONCE = 300
 /** The interval at which a client's button is pressed, in ms. */
 const PRESS_EVERY = 250
 
-/** A problem that a user would have noticed. Times as of `performance.now`. */
+/** A problem that a user would have noticed. Times are in the format of `performance.now`. */
 export type Failure = {
   readonly what: string
   readonly problem: string
@@ -25,20 +25,20 @@ export type Failure = {
 }
 
 export type LoadOptions = {
-  /** Per second. */
+  /** The number per second. */
   readonly logins: number
   readonly sessions: number
-  /** Open clients in total. */
+  /** The total number of open clients. */
   readonly clients: number
 }
 
-/** A user with an open client, whose page uses the real code except for display. */
+/** A user with an open client. The page uses the real code, but displays nothing. */
 type OpenClient = {
-  /** Presses that were answered. */
+  /** The number of presses that got a response. */
   answered: number
-  /** How often the client was reopened. */
+  /** How many times the client was reopened. */
   reopened: number
-  /** How often the user saw that the connection was lost. */
+  /** How many times the user saw that the connection was lost. */
   lost: number
   closed: string | null
   readonly stop: () => void
@@ -46,7 +46,7 @@ type OpenClient = {
 
 export type Load = ReturnType<typeof startLoad>
 
-/** Uploads the solution for the load: every user is signed in, and gets a form with a counter. */
+/** Uploads the solution for the load test. It accepts every user and shows a form with a counter. */
 export async function addLoadSolution({ nodes, admin }: Pick<ProxiedNodes, 'nodes' | 'admin'>): Promise<void> {
   const bundle = await bundleOf(
     { name: SOLUTION, authenticator: 'AUTHENTICATOR', modules: ['auth'], firstForm: 'main' },
@@ -63,7 +63,7 @@ export async function addLoadSolution({ nodes, admin }: Pick<ProxiedNodes, 'node
   if (answer.status !== 201) throw new Error(`the upload was answered ${answer.status}: ${answer.text}`)
 }
 
-/** Users sign in, return, and use their clients, at a steady rate, through the proxy, until `stop`. */
+/** Simulates users who sign in, return and use their clients through the proxy, at a steady rate, until `stop`. */
 export function startLoad(origin: string, { logins, sessions, clients: wanted }: LoadOptions) {
   const failures: Failure[] = []
   const people: { readonly visitor: Visitor; readonly username: string }[] = []
@@ -80,7 +80,7 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
     return problem === null
   }
 
-  /** A page, a form and the next page. If one of them fails, so does the sign-in. */
+  /** Signs in: requests the page, posts the form and requests the next page. Fails if one of them fails. */
   async function signIn(): Promise<void> {
     const username = `user-${begun++}`
     const visitor = createVisitor(origin, {}, askProxied)
@@ -128,13 +128,13 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
     clients: clients as readonly OpenClient[],
     running: () => running.size,
     signedIn: () => people.length,
-    /** Sign-ins and requests that were skipped, see `MOST_AT_ONCE`. */
+    /** The number of skipped sign-ins and requests; see `MOST_AT_ONCE`. */
     leftOut: () => leftOut,
-    /** Sign-ins that were started. */
+    /** The number of started sign-ins. */
     begun: () => begun,
     /**
-     * Ends the load, waits for running requests, and checks each session again. @returns the users who are no longer
-     * signed in
+     * Stops the load, waits for pending requests, and checks each session again.
+     * @returns the users who are no longer signed in
      */
     async stop(): Promise<readonly string[]> {
       for (const timer of timers) clearInterval(timer)
@@ -150,7 +150,7 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
   }
 }
 
-/** The reason in a response: one of our codes, or the proxy's text. */
+/** The reason for an error response: one of our codes, or the proxy's text. */
 function reasonOf(text: string): string {
   return (
     /ERR_[A-Z_]+|sandbox_busy/.exec(text)?.[0] ??
@@ -221,7 +221,7 @@ function dialProxied(origin: string, { cookies }: Visitor): Dial {
     const headers = { origin, cookie }
     const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}${path}`, { headers, ...PROXY_CLIENT })
     let isOver = false
-    // The proxy names the node in this response too.
+    // The proxy adds the node's name to this response too.
     socket.on('upgrade', ({ headers: answered }) => {
       for (const line of answered['set-cookie'] ?? []) {
         const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')

@@ -14,11 +14,11 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
-/** A host process that can be restarted at the same address. */
+/** A host process that can restart at the same address. */
 export type ProxiedNode = {
-  /** Bypasses the proxy, for tools. */
+  /** The node's own URL, for tools that bypass the proxy. */
   readonly url: string
-  /** Resolves when it is ready. */
+  /** Starts the process. Resolves when it is ready. */
   readonly start: () => Promise<void>
   /** Resolves when the process has exited. */
   readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<void>
@@ -29,8 +29,8 @@ export type ProxiedNode = {
 export type ProxiedNodes = Awaited<ReturnType<typeof startProxiedNodes>>
 
 /**
- * Two host processes on one PostgreSQL behind HAProxy with the configuration in `deploy/`.
- * @param apart each in its own network namespace; otherwise both on loopback, with an address each
+ * Two host processes with one PostgreSQL database, behind HAProxy with the configuration in `deploy/`.
+ * @param apart runs each process in its own network namespace; otherwise both are on loopback with different addresses
  */
 export async function startProxiedNodes(server: TestServer, apart: boolean, properties: Record<string, string>) {
   const ended: (() => unknown)[] = []
@@ -135,7 +135,7 @@ function createNode(space: NetworkNamespace | undefined, properties: Record<stri
   }
 }
 
-/** Forwards connections to this address to a port of loopback, where the database listens. */
+/** Forwards connections at this address to the loopback port of the database. */
 async function forward(address: string, to: number) {
   const server = createServer((near) => {
     const far = connect(to, '127.0.0.1')

@@ -1,13 +1,13 @@
 /** Pseudo-random numbers from a seed, so that a failed run can be reproduced. */
 export type Random = {
-  /** At least 0, below 1. */
+  /** A number from 0 up to, but not including, 1. */
   readonly next: () => number
   /** An integer from 0 to `below` - 1. */
   readonly below: (below: number) => number
   readonly shuffled: <T>(items: readonly T[]) => T[]
 }
 
-/** mulberry32. @param seed an integer of 32 bits */
+/** Implements mulberry32. @param seed a 32-bit integer */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
 

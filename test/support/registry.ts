@@ -4,17 +4,17 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 export type TestRegistry = {
-  /** With its port, as in names of images. */
+  /** The host name with the port, as in image names. */
   readonly host: string
   /** `{name}:{tag}` and `{name}@{digest}` to manifest. */
   readonly manifests: ReadonlyMap<string, Buffer>
-  /** By digest. */
+  /** The blobs, by digest. */
   readonly blobs: ReadonlyMap<string, Buffer>
   readonly stop: () => Promise<void>
 }
 
 /**
- * A registry of images on a free port of loopback that supports pushes (OCI distribution specification).
+ * A container image registry on a free loopback port, which supports pushes (OCI distribution specification).
  * @param certificate makes the registry use TLS
  */
 export async function startTestRegistry(

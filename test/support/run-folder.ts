@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A folder in PATH with `solhost`, as in a container, so that printed commands start with it. */
+/** A folder in PATH with `solhost`, as in a container, so that commands in messages start with it. */
 export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
 
 /**
- * Runs once for all tests, with a folder that is removed at the end. The hundreds of processes that tests start store
- * Node.js's compile cache there, which halves the CPU time of a start.
+ * Runs once for all tests and creates a folder that is removed at the end. The hundreds of processes that tests start
+ * share Node.js's compile cache there, which halves the CPU time to start a process.
  */
 export default function makeRunFolder(): () => void {
   const folder = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'solhost-run-'))
@@ -24,12 +24,12 @@ export default function makeRunFolder(): () => void {
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** The maximum size of what the tests write there, including container images, in bytes. */
+/** The maximum size of the files that tests write there, including container images, in bytes. */
 const ROOM = 6 * 1024 ** 3
 
 /**
- * The memory file system, where databases of tests don't wait for a disk; null if there is none, it has too little
- * room, or it doesn't allow running programs.
+ * The memory file system, where test databases don't wait for a disk. Null if there is none, if it has too little
+ * space, or if it doesn't allow running programs.
  */
 function memoryFolder(): string | null {
   if (!existsSync('/dev/shm')) return null
@@ -42,7 +42,7 @@ function memoryFolder(): string | null {
   return bavail * bsize < ROOM ? null : '/dev/shm'
 }
 
-/** For processes that get nothing else from the tests' environment. */
+/** Environment variables for processes that inherit nothing else from the tests' environment. */
 export function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
   const { NODE_COMPILE_CACHE } = process.env
   return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }

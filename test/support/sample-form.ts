@@ -3,7 +3,7 @@ import type { ElementDefinition, FormDefinition, TableRow } from '../../runtime/
 const shown = { visible: true, enabled: true }
 const input = { ...shown, required: false }
 
-/** 45 orders: three pages of a table. */
+/** 45 orders, which fill three pages of a table. */
 export const ORDERS: readonly TableRow[] = Array.from({ length: 45 }, (_, index) => ({
   id: index + 1,
   customer: ['Acme', 'Börsig & Söhne', 'Café de Paris', 'Zürich Tools', 'Álamo'][index % 5] as string,
@@ -12,7 +12,7 @@ export const ORDERS: readonly TableRow[] = Array.from({ length: 45 }, (_, index)
   paid: index % 3 === 0,
 }))
 
-/** An element of every type, by name. */
+/** One element of every type, by name. */
 export const EVERY_ELEMENT: readonly ElementDefinition[] = [
   { ...shown, type: 'label', name: 'intro', label: 'Fields with a star must be filled in.' },
   { ...shown, type: 'heading', name: 'customerHeading', label: 'Customer', level: 2 },
@@ -105,7 +105,7 @@ export const EVERY_ELEMENT: readonly ElementDefinition[] = [
 
 const named = (name: string) => EVERY_ELEMENT.find((element) => element.name === name) as ElementDefinition
 
-/** A form with an element of every type, as an author would arrange them. */
+/** A form with one element of every type, arranged as an author would. */
 export const SAMPLE_FORM: FormDefinition = {
   title: 'Order 4711',
   layout: [

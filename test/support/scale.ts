@@ -3,12 +3,15 @@ import { test } from 'vitest'
 /** Set by `npm run long -- full-scale`, which runs the files that use this module. */
 const IS_FULL = process.env.SOLHOST_FULL_SCALE === 'true'
 
-/** The number of rounds, rows or requests in a test: few in the suite, all of them in `npm run long -- full-scale`. */
+/**
+ * Chooses the number of rounds, rows or requests in a test: few in the normal suite, the full number in `npm run long
+ * -- full-scale`.
+ */
 export function scaled(few: number, full: number): number {
   return IS_FULL ? full : few
 }
 
-/** A test that only `npm run long -- full-scale` runs, such as one that waits for the real clock. */
+/** Defines a test that only `npm run long -- full-scale` runs, for example because it waits for the real clock. */
 export const testAtFullScale: (name: string, work: () => Promise<void>, timeout?: number) => void = IS_FULL
   ? test
   : () => {}

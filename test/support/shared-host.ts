@@ -6,9 +6,9 @@ import { runFolder } from './run-folder.ts'
 const hosts = new Map<string, Promise<Omit<TestHost, 'stop'>>>()
 
 /**
- * This worker's host with these properties, for files that only read, or change only what they added under unique
- * names. Files of one worker share it, so nobody stops it: it ends with the worker, and its folder is removed after the
- * run.
+ * Returns this worker's host with these properties, for test files that only read, or only change what they added under
+ * unique names. The worker's test files share it and must not stop it. It ends with the worker, and its folder is
+ * removed after the run.
  */
 export function sharedHost(properties: Record<string, string> = {}): Promise<Omit<TestHost, 'stop'>> {
   const key = JSON.stringify(Object.entries(properties).sort())

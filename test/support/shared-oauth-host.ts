@@ -6,12 +6,12 @@ import { startOAuthHost } from './oauth-host.ts'
 import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
 import { runFolder } from './run-folder.ts'
 
-/** Settings of an author whose users should stay signed in. */
+/** Settings for a solution whose users stay signed in. */
 export const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
 
 export type SharedOAuthHost = {
   readonly host: Omit<TestHost, 'stop'>
-  /** Files leave it running, with its original accounts. */
+  /** The shared provider. Test files must not stop it, and must restore its original accounts. */
   readonly provider: OidcProvider
   /** A user from another address. */
   readonly other: OidcProvider
@@ -20,7 +20,7 @@ export type SharedOAuthHost = {
 let shared: Promise<SharedOAuthHost> | undefined
 
 /**
- * This worker's host with users who sign in with a provider, see `sharedHost`. It has the solutions `flows`, whose
+ * Returns this worker's host for sign-ins with a provider; see `sharedHost`. The host has the solutions `flows`, whose
  * query parameter `flow` chooses one of `FLOWS`, and `offline`, whose users stay signed in. Each use of a remembered
  * login sends a request to the provider.
  */

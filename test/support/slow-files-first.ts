@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take half a minute or more, mostly waiting. If one started last, it would run alone at the end. */
+/**
+ * Test files that take half a minute or more, mostly because they wait. If one of them started last, it would run alone
+ * at the end.
+ */
 const SLOW = [
   'test/attack/own.parts.test.ts',
   'test/attack/own-loops.parts.test.ts',
@@ -14,8 +17,8 @@ const SLOW = [
 ]
 
 /**
- * In each project the slow ones, then the others in vitest's order, largest first. A worker ends if the next file
- * belongs to another project.
+ * Sorts test files by project, because a worker ends if the next file belongs to another project. Within a project,
+ * slow files are first, and the others follow in vitest's order, largest first.
  */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

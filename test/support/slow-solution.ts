@@ -1,7 +1,7 @@
 import { ask } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** A solution whose login takes a second when the field `custom_wait` is "yes", and logs that. */
+/** A solution whose login takes a second if the field `custom_wait` is "yes", and logs that. */
 export const slowSolution = (name = 'slow') =>
   bundleOf(
     { name, authenticator: 'AUTHENTICATOR', modules: ['auth'] },
@@ -14,7 +14,7 @@ export const slowSolution = (name = 'slow') =>
     },
   )
 
-/** Resolves when `times` logins of it have started. */
+/** Resolves when `times` of its logins have started. */
 export async function untilSlowLogin(url: string, authorization: string, times = 1, name = 'slow'): Promise<void> {
   const isWaiting = async () => {
     const log = await ask(`${url}/admin/api/solutions/${name}/log`, { headers: { authorization } })

@@ -3,7 +3,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 const SHOWN = 20
 
-/** Prints the slowest test files of a run, so that an expensive change is noticed in its own run. */
+/** Prints the slowest test files in a run, so that a change that makes tests slow is noticed immediately. */
 export default class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => {
@@ -27,7 +27,7 @@ export default class SlowestFiles implements Reporter {
   }
 }
 
-/** Files, tests and time of each project. */
+/** The number of files and tests and the total time of each project. */
 function totals(files: readonly { readonly project: string; readonly tests: number; readonly ms: number }[]): string {
   return [...Map.groupBy(files, ({ project }) => project)]
     .map(([project, ones]) => {

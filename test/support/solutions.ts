@@ -24,8 +24,8 @@ export type ScriptRun = {
   /** The authenticator's script. */
   readonly script: string
   /**
-   * Whether the script is evaluated in a version that all such runs share, so that none waits for a separate process:
-   * for scripts whose positions and loading don't matter.
+   * Whether to evaluate the script in a solution version that all such runs share, which saves starting a process. Only
+   * for tests that don't depend on positions or on how scripts load.
    */
   readonly evaluated?: boolean
   readonly file?: string
@@ -42,7 +42,7 @@ export type ScriptRun = {
   } | null
 }
 
-/** The version that all runs with evaluated scripts share; the script is a query parameter. */
+/** The solution version shared by all runs with evaluated scripts. The script is a query parameter. */
 const EVALUATES = `function taken(queryParams, entry) {
   const { evaluated } = queryParams
   delete queryParams.evaluated
@@ -55,9 +55,9 @@ export type ScriptEnd = EntryResult & { readonly log: readonly (NewLogLine & Gue
 
 export type ScriptLab = {
   readonly run: (run: ScriptRun) => Promise<ScriptEnd>
-  /** Runs the body of a function and returns its result as JSON. */
+  /** Runs a function body and returns its result as JSON. */
   readonly evaluate: (body: string, options?: Omit<ScriptRun, 'script'>) => Promise<unknown>
-  /** A solution made of any parts, and a function that runs its entry functions. */
+  /** Creates a solution from these parts, and a function that calls its entry functions. */
   readonly solution: (parts: Partial<PreparedSolution> & Pick<PreparedSolution, 'manifest'>) => ActiveSolution
   readonly runEntry: EntryRunner
   readonly lines: readonly (NewLogLine & GuestLogLine)[]
@@ -65,7 +65,7 @@ export type ScriptLab = {
   readonly stop: () => void
 }
 
-/** Runs scripts in real sandbox processes, with the real plugins, without HTTP and database. */
+/** Runs scripts in real sandbox processes with the real plugins, but without HTTP and a database. */
 export function createScriptLab(
   options: {
     readonly limits?: Partial<Record<LimitName, number>>

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import type { DatabaseServer } from '../../base/database/kind.ts'
 
-/** The response to one statement: rows of one shape, or an error of SQL Server. */
+/** The response to one statement: rows, or a SQL Server error. */
 export type TdsAnswer = {
   readonly rows?: readonly Readonly<Record<string, TdsValue>>[]
   readonly error?: { readonly number: number; readonly message: string }
@@ -19,9 +19,9 @@ export type TdsServer = {
 }
 
 /**
- * A minimal Microsoft SQL Server: a driver can sign in and send statements, which `answer` answers. It shows that the
- * wiring is right, and proves nothing about a real server.
- * @param login an error refuses every login
+ * A minimal fake of Microsoft SQL Server. A driver can sign in and send statements, which `answer` answers. It tests
+ * that the driver is connected correctly, and proves nothing about a real server.
+ * @param login an error that every login gets
  * @see https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/
  */
 export async function startTdsServer(
@@ -42,7 +42,7 @@ export async function startTdsServer(
       return login === null ? Buffer.concat([LOGIN_ACK, DATABASE_CHANGE, done(0)]) : refusal(login)
     }
     if (type === TYPES.transaction) return Buffer.concat([transactionChange(message), done(0)])
-    // The driver sends its own connection settings as a batch.
+    // The driver sends its connection settings as a SQL batch.
     if (type === TYPES.batch) return done(0)
     const statement = statementOf(message)
     statements.push(statement)
@@ -71,7 +71,7 @@ export async function startTdsServer(
 const TYPES = { batch: 1, call: 3, reply: 4, transaction: 14, login: 16, preLogin: 18 } as const
 const HEADER = 8
 
-/** Joins the packets of a message: the last one has bit 1 in its status. */
+/** Joins the packets of a message. Bit 1 in the status marks the last packet. */
 function onMessages(socket: Socket, take: (type: number, message: Buffer) => void): void {
   let bytes = Buffer.alloc(0)
   let parts: Buffer[] = []
@@ -99,14 +99,14 @@ function send(socket: Socket, message: Buffer): void {
   }
 }
 
-/** The first argument of sp_executesql. */
+/** Reads the first argument of sp_executesql. */
 function statementOf(message: Buffer): string {
   let at = message.readUInt32LE(0)
   at += 2 + 2 + 2 // 0xffff, the procedure's number, flags
   at += 1 + 2 * message.readUInt8(at) // the argument's name
   at += 1 + 1 // its status and type
   const length = message.readUInt16LE(at)
-  at += 2 + 5 // and the collation
+  at += 2 + 5 // and skips the collation
   if (length !== 0xffff) return message.subarray(at + 2, at + 2 + message.readUInt16LE(at)).toString('utf16le')
   const parts: Buffer[] = []
   at += 8
@@ -117,7 +117,7 @@ function statementOf(message: Buffer): string {
   return Buffer.concat(parts).toString('utf16le')
 }
 
-/** Version 16, and encryption is not supported. */
+/** The pre-login response: version 16, without encryption. */
 const PRE_LOGIN = Buffer.from([0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 255, 16, 0, 0, 0, 0, 0, 2])
 const COLLATION = Buffer.from([9, 4, 208, 0, 52])
 /** TDS 7.4. */
@@ -141,7 +141,7 @@ function refusal({ number, message }: { readonly number: number; readonly messag
   return Buffer.concat([error, done(0, 2)])
 }
 
-/** The start of a transaction sends a descriptor, its end withdraws it. */
+/** When a transaction starts, the server sends a descriptor; when it ends, the descriptor becomes invalid. */
 function transactionChange(message: Buffer): Buffer {
   const kind = message.readUInt16LE(message.readUInt32LE(0))
   const descriptor = Buffer.concat([Buffer.from([8]), Buffer.from([1, 2, 3, 4, 5, 6, 7, 8])])

@@ -10,15 +10,15 @@ import { readItems } from '../../control-center/telemetry/reading/read-body.ts'
 import { openTelemetry, type Telemetry } from '../../control-center/telemetry/telemetry.ts'
 
 export type TestTelemetry = Telemetry & {
-  /** The clock, in epoch ms; it stands still until it is set. */
+  /** The clock, in epoch ms. It does not move unless it is set. */
   time: number
   /** The ids of all environments. */
   readonly environments: string[]
-  /** Stores what an environment sends. */
+  /** Stores telemetry from an environment. */
   readonly tell: (environment: string, signal: Signal, request: Message) => Promise<{ rejected: number; why: string }>
 }
 
-/** Telemetry without the rest of the control center, in its own folder or on a server. */
+/** Runs the telemetry part of the control center alone, with data in its own folder or on a database server. */
 export async function openTestTelemetry(properties: Record<string, string> = {}): Promise<TestTelemetry> {
   const home = mkdtempSync(join(tmpdir(), 'telemetry-test-'))
   const settings = readCenterSettings({ PLATFORM_HOME: home, ...properties })

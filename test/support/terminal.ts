@@ -7,31 +7,31 @@ import { promisify } from 'node:util'
 import { compileCache } from './run-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Tests that need a terminal are skipped if this is undefined. */
+/** The terminal program. If it is undefined, tests that need a terminal are skipped. */
 export const tmuxPath = existsSync('/usr/bin/tmux') ? '/usr/bin/tmux' : undefined
 
 export type Typed = { readonly code: number; readonly screen: string }
 
-/** A terminal with a shell, as a user has one. */
+/** A terminal with a shell, like a user's. */
 export interface Terminal extends AsyncDisposable {
   /** Types a line and waits for the next prompt. */
   run(line: string): Promise<Typed>
   /** Types a line without waiting. */
   type(line: string): Promise<void>
-  /** Its content, including lines that scrolled away, since the last `run` or `type`. */
+  /** The content since the last `run` or `type`. */
   screen(): Promise<string>
-  /** Waits until this appears in it. */
+  /** Waits until this text appears. */
   until(text: string | RegExp): Promise<string>
   press(key: 'C-c'): Promise<void>
 }
 
-/** The prompt shows the exit code of the last line. */
+/** The prompt shows the exit code of the last command. */
 const PROMPT = /(?:^|\n)\[(\d+)\]\$\s*$/
-// A shell that only starts another one removes the prompt from the environment.
+// Set inside the shell, because a shell that only starts another shell removes the prompt from the environment.
 const SHELL = "exec env 'PS1=[$?]$ ' bash --norc --noprofile"
 const OFTEN = { interval: 50 }
 
-/** @param env in addition to PATH and its own HOME; nothing of the tests' own environment is passed on */
+/** @param env variables in addition to PATH and a separate HOME; the tests' own environment is not passed on */
 export async function openTerminal(options: {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ export async function openTerminal(options: {
   const home = mkdtempSync(join(tmpdir(), 'solhost-terminal-'))
   const socket = `solhost-${randomUUID().slice(0, 8)}`
   const tmux = async (...words: string[]) => {
-    // The server's environment is set by the first call.
+    // The first call sets the environment of the tmux server.
     const environment = {
       PATH: process.env.PATH ?? '',
       HOME: home,
@@ -82,7 +82,7 @@ export async function openTerminal(options: {
     },
     async [Symbol.asyncDispose]() {
       await tmux('kill-server')
-      // npm writes its log there after everything else has ended.
+      // Retries, because npm writes its log there after all other processes have ended.
       rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
   }

@@ -2,10 +2,10 @@ import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node
 import { request as httpsRequest } from 'node:https'
 import type { Answer, Ask } from './http.ts'
 
-/** How a test sends requests over TLS; `ca` is the trusted authority, in PEM. */
+/** Options for requests over TLS; `ca` is the trusted authority, in PEM. */
 export type AskTls = (url: string, ask?: Ask) => Promise<Answer>
 
-/** One connection for each request, with HTTP/1.1. */
+/** Sends each request over a new HTTP/1.1 connection. */
 export function askByHttp1(ca: Buffer): AskTls {
   return (url, { method = 'GET', headers = {}, body, path } = {}) =>
     new Promise((resolve, reject) => {
@@ -21,19 +21,19 @@ export function askByHttp1(ca: Buffer): AskTls {
     })
 }
 
-/** All requests over one connection with HTTP/2, until `close`. A `Host` header becomes the request's authority. */
+/** Sends all requests over one HTTP/2 connection, until `close`. A `Host` header becomes the request's authority. */
 export function askByHttp2(
   origin: string,
   ca: Buffer,
 ): { readonly ask: AskTls; readonly session: ClientHttp2Session; readonly close: () => void } {
   const session = connect(origin, { ca })
-  // Its requests fail with it.
+  // Ignores connection errors, because the requests fail with the same error.
   session.on('error', () => undefined)
   const ask: AskTls = (url, given = {}) => askOn(session, url, given)
   return { session, ask, close: () => session.destroy() }
 }
 
-/** @throws the error of the stream, and an Error if it ends without a response */
+/** @throws the stream's error, or an Error if the stream ends without a response */
 function askOn(
   session: ClientHttp2Session,
   url: string,

@@ -4,9 +4,9 @@ import { Server } from 'node:net'
 import { afterEach } from 'vitest'
 
 /**
- * Fails a unit test that starts a process, a thread or a server, or that waits for the real clock. Imports alone don't
- * show whether code runs, so this file checks it while the tests run. Such a test belongs in another project; the name
- * of its file says which (CONTRIBUTING.md, "Tests").
+ * Fails unit tests that start a process, a thread or a server, or wait for the real clock. Imports don't show whether
+ * code runs, so this file checks it while tests run. Such a test belongs in another project, which its file name
+ * selects (CONTRIBUTING.md, "Tests").
  */
 const require = createRequire(import.meta.url)
 const children = require('node:child_process') as Record<string, unknown>
@@ -16,10 +16,12 @@ const timersOfPromises = require('node:timers/promises') as Record<string, unkno
 
 const WATCH = Symbol.for('solhost.unit-guard')
 
-/** Shorter delays are a batch or a pause of the code under test, in ms. */
+/** Delays up to this, in ms, are allowed: they are batches or pauses in the code under test. */
 const LONGEST_DELAY = 100
 
-/** The files of a worker share its globals, which are patched once, although each file runs this module again. */
+/**
+ * The test files in a worker share its globals, so they are patched only once, although this module runs for each file.
+ */
 type Watch = { problem: string | null; file: number }
 const shared = globalThis as { [WATCH]?: Watch }
 const watch = shared[WATCH] ?? { problem: null, file: 0 }
@@ -32,7 +34,7 @@ function refuse(what: string): never {
   throw new Error(watch.problem)
 }
 
-/** @param file a timer that outlives its file is not a problem of the next one */
+/** @param file the test file, so that a timer that outlives its file is not reported in the next one */
 function checkDelay(delay: unknown, file: number): void {
   if (file !== watch.file) return
   if (Number(delay) < LONGEST_DELAY || delay === undefined) return
@@ -49,7 +51,7 @@ function watchGlobals(): void {
     }
   }
 
-  // Only a delay that elapses counts: a timeout that is cleared costs nothing.
+  // Counts only delays that elapse, because a cleared timeout costs nothing.
   const { setTimeout: realTimeout } = timers
   const watchedTimeout = (callback: (...values: unknown[]) => void, delay?: number, ...values: unknown[]) => {
     const { file } = watch
@@ -71,14 +73,14 @@ function watchGlobals(): void {
 }
 if (watch.file === 1) watchGlobals()
 
-/** Returns what the test did that a unit test must not do, and resets it. */
+/** Returns the forbidden actions of the test, and resets the list. */
 export function takeProblem(): string | null {
   const found = watch.problem
   watch.problem = null
   return found
 }
 
-// Code under test may catch the error: the test still fails.
+// The test fails even if the code under test catches the error.
 afterEach(() => {
   const found = takeProblem()
   if (found !== null) throw new Error(found)

@@ -1,5 +1,6 @@
 /**
- * Tests sign in from one address and guess far more often than people do; tests of the throttle set their own limits.
+ * Raises the throttle limits, because tests sign in from one address far more often than people do. Tests of the
+ * throttle set their own limits.
  */
 export const UNTHROTTLED = {
   THROTTLE_ACCOUNT_NETWORK: '1000000',

@@ -2,10 +2,10 @@ import type { TestHost } from './host.ts'
 import { ask, createVisitor } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** The address of a host, or of a balancer in front of several, and its admin account. */
+/** The URL of a host, or of a load balancer in front of several hosts, and the admin account. */
 type Reached = Pick<TestHost, 'url' | 'admin'>
 
-/** Sends a request to the admin API; the response must have the status. */
+/** Sends a request to the admin API, and checks the response status. */
 export async function askAdmin(
   host: Reached,
   method: string,
@@ -30,7 +30,7 @@ export async function addUser(host: Reached, username: string, more: Record<stri
   return (await askAdmin(host, 'POST', 'users', user)).uid as string
 }
 
-/** A solution whose users are those of the users table. */
+/** Adds a solution whose users are in the users table. */
 export async function addDefaultSolution(
   host: Pick<TestHost, 'upload'>,
   name: string,
@@ -41,7 +41,7 @@ export async function addDefaultSolution(
   if (answer.status !== 201) throw new Error(await answer.text())
 }
 
-/** A solution whose authenticator is this script. */
+/** Adds a solution with this authenticator script. */
 export async function addAuthenticatorSolution(
   host: Pick<TestHost, 'upload'>,
   name: string,
@@ -57,7 +57,7 @@ export async function addAuthenticatorSolution(
   if (answer.status !== 201) throw new Error(await answer.text())
 }
 
-/** A browser on a solution's login page. */
+/** Opens a solution's login page in a simulated browser. */
 export async function visit(host: Pick<TestHost, 'url'>, solution: string, defaults: Record<string, string> = {}) {
   const page = `/solution/${solution}/index.html`
   const visitor = createVisitor(host.url, defaults)

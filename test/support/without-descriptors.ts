@@ -1,5 +1,5 @@
-// A separate program, to be run with a low `ulimit -n`: uses up all file descriptors, starts everything that needs
-// processes and threads, then frees them and starts all of it again. Prints the results as JSON.
+// A separate program to run with a low `ulimit -n`. It uses up all file descriptors, starts everything that needs
+// processes or threads, then frees the descriptors and starts everything again. Prints the results as JSON.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -23,7 +23,7 @@ const onError = (message: string) => void told.push(message)
 const database = createEmbeddedDatabase({ file: join(folder, 'data.sqlite'), limits, timeZone, onError })
 const telemetry = threadDialect({ file: join(folder, 'telemetry.sqlite'), readOnly: false }).createDriver()
 
-/** The outcome of a promise, as text. */
+/** The outcome of a promise, as a string. */
 const outcome = (promise: Promise<unknown>) =>
   promise.then(
     (value) => `done: ${JSON.stringify(value)}`,
@@ -46,7 +46,7 @@ const build = () =>
     ...{ signal: new AbortController().signal, say: () => {}, secrets: [] },
   })
 
-/** Of the telemetry's database. */
+/** Queries the telemetry database, which runs in its own thread. */
 async function ask(): Promise<unknown> {
   const connection = await telemetry.acquireConnection()
   try {
@@ -56,7 +56,7 @@ async function ask(): Promise<unknown> {
   }
 }
 
-/** The next query gets another thread. */
+/** Ends the thread, so that the next query starts another one. */
 async function endThread(): Promise<void> {
   const connection = await telemetry.acquireConnection()
   await telemetry.releaseConnection(connection)
@@ -75,7 +75,7 @@ async function tryAll(): Promise<Record<string, string>> {
 }
 
 await telemetry.init()
-// Files that are read only once have been read by now.
+// By now, files that are only read once have been read.
 const before = await tryAll()
 await endThread()
 
@@ -83,7 +83,7 @@ const held: number[] = []
 try {
   for (;;) held.push(openSync('/dev/null', 'r'))
 } catch {
-  // None is left.
+  // No descriptor is left.
 }
 const without = await tryAll()
 for (const descriptor of held) closeSync(descriptor)

@@ -4,7 +4,7 @@ import { ZipFile } from 'yazl'
 
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
-/** A zip as an ordinary program creates it; the files in the given order; names that end in `/` are folders. */
+/** Creates a normal ZIP file with the files in the given order. Names that end with `/` are folders. */
 export async function zipOf(files: Files, options: { compress?: boolean } = {}): Promise<Buffer> {
   const zip = new ZipFile()
   for (const [name, content] of Object.entries(files)) {
@@ -15,17 +15,17 @@ export async function zipOf(files: Files, options: { compress?: boolean } = {}):
   return buffer(zip.outputStream)
 }
 
-/** The text of a manifest with all required properties, and `extra`. */
+/** The JSON of a manifest with all required properties and `extra`. */
 export function manifestText(extra: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({ name: 'crm', version: '1.0.0', ...extra })
 }
 
-/** A small valid bundle, with `files` added to it or replacing its own. */
+/** Creates a small valid bundle, with `files` added to its files or replacing them. */
 export async function bundleOf(manifest: Readonly<Record<string, unknown>> = {}, files: Files = {}): Promise<Buffer> {
   return zipOf({ 'solution.json': manifestText(manifest), ...files })
 }
 
-/** A module's manifest under its name in a bundle. */
+/** A module's manifest, under its path in a bundle. */
 export function moduleFile(name: string, extra: Readonly<Record<string, unknown>> = {}): Files {
   return { [`modules/${name}/solution.json`]: manifestText({ name, type: 'module', ...extra }) }
 }
@@ -40,28 +40,28 @@ type Header = {
   readonly extra: Uint8Array
 }
 
-/** An entry of a zip that can misstate its data; what is omitted is correct. */
+/** A ZIP entry that can contain wrong data. Values that are omitted here are correct. */
 export type RawEntry = Partial<Header> & {
   readonly content?: string | Uint8Array
-  /** The packed bytes; by default the content, deflated if the method says so. */
+  /** The compressed bytes. By default the content, deflated if the method requires it. */
   readonly packed?: Uint8Array
-  /** Values in the local header instead of the correct ones. */
+  /** Values in the local file header instead of the correct ones. */
   readonly local?: Partial<Header>
-  /** Written after the data. */
+  /** Bytes after the data. */
   readonly descriptor?: Uint8Array
-  /** Written before the local header: bytes that belong to no entry. */
+  /** Bytes before the local file header that don't belong to any entry. */
   readonly gap?: Uint8Array
-  /** Unix mode with the file type, such as 0o120777 for a link. */
+  /** The Unix mode with the file type, such as 0o120777 for a symbolic link. */
   readonly mode?: number
   /** MS-DOS attributes, such as 0x10 for a folder. */
   readonly dosAttributes?: number
   readonly madeBy?: number
-  /** The disk number in the directory. */
+  /** The disk number in the central directory. */
   readonly disk?: number
   readonly comment?: Uint8Array
-  /** The offset of the local header in the directory. */
+  /** The offset of the local file header in the central directory. */
   readonly offset?: number
-  /** Omits local header and data. */
+  /** Omits the local file header and the data. */
   readonly directoryOnly?: boolean
 }
 
@@ -73,11 +73,11 @@ export type RawEnd = {
   readonly disk?: number
   readonly directoryDisk?: number
   readonly comment?: Uint8Array
-  /** The comment's length, if different from the real one. */
+  /** The comment's length, if it differs from the real length. */
   readonly commentLength?: number
-  /** Written after the directory. */
+  /** Bytes after the central directory. */
   readonly gap?: Uint8Array
-  /** Zip64 records before the end record, with the correct numbers or with these. */
+  /** Zip64 records before the end of central directory record, with the correct numbers or with these. */
   readonly zip64?: {
     readonly entries?: bigint
     readonly entriesOnDisk?: bigint
@@ -92,7 +92,7 @@ export type RawEnd = {
   }
 }
 
-/** A zip byte by byte. @see APPNOTE.TXT 4.3 */
+/** Builds a ZIP file byte by byte. @see APPNOTE.TXT 4.3 */
 export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []
@@ -116,7 +116,7 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   return Buffer.concat([...parts, central, endRecords(entries.length, at, central.length, end)])
 }
 
-/** A data descriptor with the correct numbers, or the given ones. */
+/** A data descriptor with the correct numbers or with these. */
 export function descriptorOf(
   content: string,
   options: { signature?: boolean; wide?: boolean; crc?: number; packedSize?: number; size?: number } = {},

@@ -39,7 +39,7 @@ async function send(form: HTMLFormElement): Promise<void> {
 
 type ApiRequest = { readonly address: string; readonly body: Record<string, unknown> }
 
-/** null: a field has an invalid value, which was reported. */
+/** Null if a field has an invalid value, which was reported. */
 function requestOf(form: HTMLFormElement, place: HTMLElement): ApiRequest | null {
   try {
     const body = bodyOf(form)

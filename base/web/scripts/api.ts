@@ -26,8 +26,8 @@ export function csrfToken(): string {
 }
 
 /**
- * Calls the API. Status 0: it is unreachable. If the user has been signed out in the meantime, redirects to the sign-in
- * page, which returns here.
+ * Calls the API. If the API is unreachable, the status is 0. If the user has been signed out in the meantime, redirects
+ * to the sign-in page, which returns here.
  */
 export async function askApi(method: string, address: string, body?: unknown): Promise<Answer> {
   const headers = { 'X-CSRF-Token': csrfToken(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) }

@@ -1,12 +1,12 @@
 import { answerOf, csrfToken, signInAgain } from './api.ts'
 import { problemPlace, showProblem } from './problem.ts'
 
-/** Download links on the pages of a host and of a control center. */
+/** Download links on the pages of hosts and control centers. */
 const DOWNLOADS = 'a[download][href^="/admin/api/"], a[download][href^="/api/"]'
 
 /**
- * Fetches a link with `download` to the API by script. Over http, browsers don't send which page made a request, so the
- * page's token is needed. A script can also show an error in the page.
+ * Fetches a link with `download` to the API by script. Over http, browsers don't report which page sent a request, so
+ * the page's token is needed. A script can also show an error in the page.
  */
 export function takeOverDownloads(): void {
   document.addEventListener('click', (event) => {

@@ -39,7 +39,7 @@ async function refresh(live: HTMLElement): Promise<void> {
   }
 }
 
-/** null: the request failed; the next one may succeed. */
+/** Null if the request failed; the next request may succeed. */
 async function askForParts(address: string): Promise<string | null> {
   try {
     const answer = await fetch(address, { headers: { 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' } })

@@ -33,8 +33,8 @@ function showProviderField(field: HTMLElement, api: string, isOfManifest: boolea
 }
 
 /**
- * Makes the secret a required field if the provider needs one, and neither the field beside it nor the manifest names
- * one.
+ * Makes the secret a required field if the provider needs one and neither the field beside it nor the manifest contains
+ * a secret's name.
  */
 function demandSecret(form: HTMLFormElement, api: string, isOfManifest: boolean): void {
   const [value, name] = ['value', 'name'].map((part) => form.querySelector<HTMLInputElement>(`#oauth-secret-${part}`))

@@ -1,7 +1,7 @@
 /**
  * A form with `data-result` does not reload the page: on success, the element with that id replaces the form. In that
- * element, `data-value` names the property of the response to show or, with the prefix `form:`, the form field. An
- * element with `data-if` is hidden if that value is empty. In the URL of a link with `data-address`, `{name}` is
+ * element, `data-value` is the name of the response's property to show or, with the prefix `form:`, of the form field.
+ * An element with `data-if` is hidden if that value is empty. In the URL of a link with `data-address`, `{name}` is
  * replaced by such a value. An element with `data-gone-with`, such as "No tokens yet", is hidden once the result with
  * that id is shown.
  */

@@ -119,7 +119,7 @@ async function uploadFile(parts: UploadForm, file: File): Promise<void> {
   else showProblem(place, answer.problem)
 }
 
-/** After the last byte, the host checks the bundle, which takes a time that nobody knows. */
+/** After the last byte, the host checks the bundle. How long this takes is unknown. */
 function showSent({ form, bar, state, sent }: UploadForm, bytes: number, total: number): void {
   const isSent = bytes >= total
   const percent = isSent ? 100 : Math.floor((100 * bytes) / total)

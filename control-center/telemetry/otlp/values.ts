@@ -85,7 +85,7 @@ export function idOf(value: unknown): string {
   return value instanceof Uint8Array && value.some((byte) => byte !== 0) ? Buffer.from(value).toString('hex') : ''
 }
 
-/** Identifies the reporting process: `service.instance.id`, which is new at each start. */
+/** Identifies the reporting process: `service.instance.id`, which is generated each time the process starts. */
 export function instanceOf(resource: unknown): string {
   return cleanText(String(attributesOf(messageOf(resource).attributes)['service.instance.id'] ?? ''), 100)
 }

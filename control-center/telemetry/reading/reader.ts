@@ -57,7 +57,7 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
       else if ('refusal' in answer) reject(new PlatformError(answer.refusal.code, answer.refusal.message))
       else reject(new Error(answer.failure))
     }
-    // The body exceeded the thread's memory or time. A retry of the same body would do so, too.
+    // The body exceeded the thread's memory or time. A retry with the same body would exceed it again.
     const ended = () =>
       reject(new PlatformError('ERR_BODY_TOO_LARGE', 'The request took too long to read. Send less data at a time.'))
     const timer = setTimeout(() => {

@@ -11,7 +11,7 @@ type DesiredState = { readonly number: number; readonly settings: Settings }
 
 /**
  * The forms for an environment's settings, with the URL of its desired state in `data-desired`. Each form changes a
- * part of the current settings: either the sign-in settings of a solution (`data-solution`; `data-removes` removes them
+ * part of the current settings: either a solution's sign-in settings (`data-solution`; `data-removes` removes them
  * after asking the question in `data-sure`), or all other settings.
  */
 export function takeOverDesiredSettings(): void {

@@ -66,7 +66,7 @@ function showOutdated(problem: string | null): void {
   if (place.textContent !== problem) place.textContent = problem
 }
 
-/** Adds a counter to the address of the preview, so that it reloads after each change. */
+/** Adds a counter to the URL of the preview, so that it reloads after each change. */
 function addCounter(): void {
   const counter = document.createElement('input')
   counter.type = 'hidden'

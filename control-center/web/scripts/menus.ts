@@ -23,7 +23,7 @@ export function takeOverMenus(): void {
     } else if (menu !== null) moveInMenu(menu, event)
   })
   document.addEventListener('contextmenu', openByRightClick)
-  // Keeps the menu at its button. A menu that was opened at the pointer is moved to the button.
+  // Keeps the menu next to its button. A menu that was opened at the pointer is moved to the button.
   for (const name of ['scroll', 'resize']) {
     window.addEventListener(
       name,
@@ -36,7 +36,7 @@ export function takeOverMenus(): void {
   }
 }
 
-/** Where the right click was that opened the menu; null if the menu is at its button. */
+/** The position of the right click that opened the menu; null if the menu is next to its button. */
 let pointer: { readonly x: number; readonly y: number } | null = null
 
 /** On a link, or with Shift, the browser's own menu opens. The context menu key sends no pointer position. */

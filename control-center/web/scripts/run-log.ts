@@ -10,7 +10,7 @@ const RUN_LOG_AGAIN = 2000
 const OPEN_STEPS: readonly string[] = ['waiting', 'running']
 
 /**
- * After a form with `data-run` starts a run, opens the run's page. The attribute is the page's address without the
+ * After a form with `data-run` starts a run, opens the run's page. The attribute is the page's URL without the
  * run's number.
  */
 export function goToStartedRuns(): void {

@@ -1,16 +1,16 @@
 import { isAllowedAddress } from '../../../runtime/address.ts'
 
-/** Returns the address if links may point to it (http, https, mailto or a path on the same server), otherwise null. */
+/** Returns the URL if links may point to it (http, https, mailto or a path on the same server), otherwise null. */
 export function safeAddress(address: string | undefined): string | null {
   return address !== undefined && address !== '' && isAllowedAddress(address) ? address : null
 }
 
-/** Whether an address is on another server; opening it in the same window would end the client. */
+/** Whether a URL is on another server; opening it in the same window would end the client. */
 export function leavesServer(address: string): boolean {
   return /^https?:/i.test(address)
 }
 
-/** The address of a file below `media/`; null if the path could point outside it. */
+/** The URL of a file below `media/`; null if the path could point outside it. */
 export function mediaAddress(base: string, path: string): string | null {
   const segments = path.split('/')
   const isPlain = segments.every((segment) => /^[A-Za-z0-9._-]+$/.test(segment) && segment !== '.' && segment !== '..')

@@ -13,9 +13,9 @@ export interface RenderContext {
   readonly permissions: ReadonlySet<string>
   /** If `PLATFORM_TESTING_MODE`, elements carry `data-cy`. */
   readonly isTesting: boolean
-  /** The base address of the solution's media, such as `/solution/orders/media/`. */
+  /** The base URL of the solution's media, such as `/solution/orders/media/`. */
   readonly mediaBase: string
-  /** On a live host: part of media addresses, so that browsers load the files of this version. */
+  /** On a live host: part of media URLs, so that browsers load the files of this version. */
   readonly mediaVersion?: string
   /**
    * The events that scripts listen to in addition to the form's own handlers (`eventsManager`), such as

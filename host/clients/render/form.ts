@@ -80,7 +80,10 @@ export function formId(form: string): string {
   return `f-${form}`
 }
 
-/** The tabs that the user may see, and the open one. If the state names none of them, the first tab is open. */
+/**
+ * The tabs that the user may see, and the open one. If the state doesn't contain any of their names, the first tab is
+ * open.
+ */
 export function shownTabs({ element, state, context }: Shown<TabsElement>): {
   tabs: readonly Tab[]
   open: string | null

@@ -4,7 +4,7 @@ import type { RenderedForm } from './form.ts'
 import { directionOf, known, languageName, localTime } from './local-format.ts'
 import { attributes, html, type Markup } from './markup.ts'
 
-/** The session data shown by a solution without forms. */
+/** The session data that a solution without forms shows. */
 export type ShownUser = Pick<Session, 'username' | 'uid' | 'permissions' | 'tenant' | 'loggedInAt'>
 
 /** The page content of a solution without forms. It shows only the signed-in user's session. */

@@ -14,7 +14,7 @@ export type Place = {
 const NOTHING: ElementState = {}
 const outlines = new WeakMap<FormDefinition, ReadonlyMap<string, Place>>()
 
-/** All elements of a form by name. Cached per definition. */
+/** All elements in a form by name. Cached per definition. */
 export function outlineOf(form: FormDefinition): ReadonlyMap<string, Place> {
   let outline = outlines.get(form)
   if (outline === undefined) {

@@ -41,7 +41,7 @@ export function labelOf({ element, state, context }: Shown): string {
   return shownText(context, state.label ?? element.label)
 }
 
-/** The name by which end-to-end tests find an element; only in testing mode. */
+/** The name that end-to-end tests use to find an element; only in testing mode. */
 export function testName({ element, context }: Shown): string | false {
   return context.isTesting && `${context.form}.${element.name}`
 }
@@ -81,7 +81,7 @@ export function isRequired({ element, state }: Shown<InputDefinition>): boolean 
   return state.required ?? element.required
 }
 
-/** The asterisk of a required input. Screen readers use the `required` attribute instead. */
+/** The asterisk next to a required input. Screen readers use the `required` attribute instead. */
 export function requiredMark(shown: Shown<InputDefinition>): Markup | false {
   return isRequired(shown) && html`<span class="required" aria-hidden="true"> *</span>`
 }

@@ -31,7 +31,7 @@ export function renderButton(shown: Shown<ButtonElement>): Markup {
   return html`<button class="button ${style}"${attributes({ type, ...own(shown) })}${control(shown)} data-press><bdi>${labelOf(shown)}</bdi></button>${hint(shown)}`
 }
 
-/** A link that is disabled, or has no allowed address, is rendered as text. */
+/** A link that is disabled, or has no allowed URL, is rendered as text. */
 export function renderLink(shown: Shown<LinkElement>): Markup {
   const { element, state, context, isEnabled } = shown
   const label = html`<bdi>${labelOf(shown)}</bdi>`

@@ -14,11 +14,11 @@ export interface ShellModel {
   readonly scriptHref: string
   /** Only on a live host: the script that shows the report of `solhost dev`. */
   readonly devScriptHref?: string | null
-  /** The address of the WebSocket, as a path on the same server. */
+  /** The URL of the WebSocket, as a path on the same server. */
   readonly socketHref: string
-  /** The address of the solution's `media/style.css`, if it has one. It is loaded after the platform's styles. */
+  /** The URL of the solution's `media/style.css`, if it has one. It is loaded after the platform's styles. */
   readonly styleHref: string | null
-  /** Null if the solution needs no sign-in, or nobody is signed in yet. */
+  /** Null if the solution doesn't require a sign-in, or no user is signed in yet. */
   readonly user: null | {
     readonly username: string
     readonly logoutAction: string
@@ -26,7 +26,7 @@ export interface ShellModel {
     readonly formToken: string
   }
   /**
-   * Set if the client opens a login form: what the page posts to its own address after a script has signed a user in.
+   * Set if the client opens a login form: what the page posts to its own URL after a script has signed a user in.
    */
   readonly signIn?: { readonly action: string; readonly formToken: string } | null
   /** A form to include in the page, from `renderForm`. */

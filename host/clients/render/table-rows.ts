@@ -57,7 +57,7 @@ function sorted(
   const result = rows.toSorted((one, other) => {
     const a = cellOf(one, sort.column) ?? null
     const b = cellOf(other, sort.column) ?? null
-    // Empty cells come last in both directions, since nobody sorts to see them.
+    // Empty cells come last in both directions, since users don't sort to see them.
     if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
     const byRank = ranks.size === 0 ? 0 : rankOf(a) - rankOf(b)
     return way * (byRank || compare(a, b, order))

@@ -34,7 +34,9 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     }
     if (answer.kind === 'throttled') {
       problems.reached(solution.name)
-      throw new PlatformError('ERR_THROTTLED', 'Too many sign-in attempts.', { retryAfter: answer.retryAfter })
+      throw new PlatformError('ERR_THROTTLED', 'Too many sign-in attempts. Try again later.', {
+        retryAfter: answer.retryAfter,
+      })
     }
     throw answer.kind === 'unchanged' ? useless(solution, 'it returned HTTP 304') : failed(solution, answer)
   }

@@ -21,7 +21,10 @@ export type CloudLoginPagesParts = {
   readonly rows: PageRows
   readonly problems: CloudLoginProblems
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /** Identifies the control center and environment. An ETag is only valid for those that sent it. */
+  /**
+   * Identifies the control center and environment. An ETag is valid only for the control center and environment that
+   * sent it.
+   */
   readonly source: string
   /** Aborted when the host stops. Results of pending requests are then ignored. */
   readonly stopped: AbortSignal
@@ -42,7 +45,10 @@ type Held = {
 
 type Asking = { readonly begun: number; readonly read: Promise<void>; readonly done: Promise<void> }
 
-/** In ms: the minimum interval between requests for a page. It applies to all hosts that share a database together. */
+/**
+ * In ms: the minimum interval between requests for a page. It applies to all hosts that share a database, taken
+ * together.
+ */
 const ASK_EVERY = 60_000
 /** In ms: how long a visitor waits for a newer page if there is an older one. */
 const PATIENCE = 1000

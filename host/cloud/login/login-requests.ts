@@ -28,7 +28,7 @@ export type CloudFailure = {
   readonly retryAfter: number | null
 }
 
-/** The requests with which a Satellite signs users in through its control center (`base/protocol/protocol.ts`). */
+/** The requests that a Satellite sends to sign users in through its control center (`base/protocol/protocol.ts`). */
 export interface CloudLoginRequests {
   /** @param tag the ETag of the cached page, or null */
   loginPage(solution: string, tag: string | null): Promise<CloudAnswer<LoginPageAnswer>>
@@ -41,7 +41,7 @@ const MOST_PAGE = 1024 ** 2
 const MOST_ANSWER = 512 * 1024
 /** In ms: the timeout of a request, including its whole response. */
 const PATIENCE = 5000
-/** In ms: the maximum for `Retry-After` times from the control center; longer ones are reduced to it. */
+/** In ms: the maximum for `Retry-After` times from the control center; longer times are reduced to this maximum. */
 const LONGEST_WAIT = 3_600_000
 /**
  * If the control center closes a keep-alive connection while the request is being sent, the request is retried once.

@@ -109,7 +109,7 @@ type Fetched =
   | { readonly kind: 'refused'; readonly why: Refusal }
   | Later
 
-/** Don't parse a bundle before its SHA-256 is verified against the signed one. */
+/** Don't parse a bundle before its SHA-256 has been compared with the one in the statement. */
 async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: AbortSignal): Promise<Fetched> {
   const maxBytes = limits.BUNDLE_SIZE
   const answer = await ask({ method: 'GET', path: `bundles/${sha256}`, maxBytes, timeout: BUNDLE_TIME, signal })

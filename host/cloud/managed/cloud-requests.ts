@@ -31,7 +31,7 @@ export type AskCloud = (asked: CloudRequest) => Promise<CloudAnswer>
 
 /** In ms: the timeout for a response, in addition to the time of long polling. */
 export const ANSWER_TIME = 20_000
-/** In ms: the maximum for `Retry-After` times from the control center; longer ones are reduced to it. */
+/** In ms: the maximum for `Retry-After` times from the control center; longer times are reduced to this maximum. */
 const LONGEST_WAIT = 10 * 60_000
 /**
  * Client errors that don't mean that the token is rejected, such as 404 for a bundle that is no longer in the desired
@@ -43,7 +43,7 @@ export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 
   return async ({ method, path, body, maxBytes, timeout, signal }) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     try {
-      // Don't follow redirects: the token may only be sent to that address.
+      // Don't follow redirects: the token may only be sent to that URL.
       const answer = await fetch(`${url.origin}${SATELLITE_API}/${path}`, {
         method,
         redirect: 'manual',

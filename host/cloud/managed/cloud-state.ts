@@ -5,7 +5,7 @@ import type { KeptState } from './kept-state.ts'
 
 /** A Satellite's connection to its control center, for the health page. Times are epoch ms. */
 export type CloudState = {
-  /** `barred`: the control center rejects the token, or there is no control center at that address. */
+  /** `barred`: the control center rejects the token, or there is no control center at that URL. */
   readonly state: 'connecting' | 'connected' | 'away' | 'barred'
   /** When `state` last changed. */
   readonly since: number

@@ -40,7 +40,7 @@ export type InForceParts = Omit<ApplyParts, 'host'> & {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** In ms: when to check again if another node is applying the state. */
+/** In ms: how long to wait before checking again if another node is applying the state. */
 const OTHER_NODE_WAIT = 1000
 
 type Needs = InForceParts & {
@@ -121,7 +121,7 @@ export function createInForce(needs: Needs): InForce {
       const last = await kept.get()
       // If the operator changed the token, this Satellite may now belong to another environment.
       const environment = last !== null && last.token === token ? last.state.environment : null
-      // Check this before taking the lease, so that every node refuses it.
+      // Check the statement before taking the lease, so that every node rejects it.
       checkSuccession(statement, environment, await kept.taken(statement.state.environment))
       states.refused(null)
       await lease.hold(() => keep(statement, key, environment))

@@ -31,8 +31,8 @@ const KeptState = z.object({
 export type KeptState = z.infer<typeof KeptState>
 
 /**
- * Stores the control center's state in the platform's database. So it applies on all nodes, and also after a restart
- * while the control center is unreachable.
+ * Stores the control center's state in the platform's database. Therefore, it applies on all nodes, and also after a
+ * restart while the control center is unreachable.
  */
 export interface KeptStates {
   /** @returns null if no statement was ever accepted, or the stored one is unreadable; `taken` is stored separately */
@@ -49,7 +49,7 @@ export interface KeptStates {
   putTaken(environment: string, taken: Taken): Promise<void>
   /** The key stored at the first contact; null before that. */
   key(): Promise<string | null>
-  /** @returns the stored key, which is a different one if another node stored its key first */
+  /** @returns the stored key, which differs from the given one if another node stored its key first */
   keepKey(key: string): Promise<string>
 }
 

@@ -12,7 +12,10 @@ export type KeyParts = {
   readonly log: Pick<Logger, 'info'>
 }
 
-/** The key that must sign statements: the one in the setting, or else the one stored at the first contact. */
+/**
+ * The key that must have signed the statements: the key in the setting, or otherwise the key stored at the first
+ * contact.
+ */
 export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: AbortSignal): Promise<string | NoAnswer> {
   if (cloud.publicKey !== '') return cloud.publicKey
   const known = await kept.key()

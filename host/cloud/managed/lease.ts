@@ -54,7 +54,7 @@ export function createLease(db: HostDatabase, node: string, now: () => number = 
       try {
         await work()
       } finally {
-        // Wait for a renewal in progress, because it changes the value that must be deleted.
+        // Wait for a renewal in progress, because it changes the row that must be deleted.
         await stopRenewing()
         await db.deleteFrom('platform').where('key', '=', KEY).where('value', '=', value).execute()
       }

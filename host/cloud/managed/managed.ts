@@ -128,7 +128,7 @@ export function createManaged(parts: ManagedParts): Managed {
     async start() {
       inForce.adopt(await kept.get())
       stopReporting = repeat(REPORT_EVERY, () => {
-        // Don't keep sending a token that was rejected.
+        // Don't send reports with a token that the control center has rejected.
         if (states.now().state !== 'barred') reports.send()
       })
       running = run()

@@ -9,7 +9,7 @@ import type { KeptStates } from './kept-state.ts'
 export interface Reports {
   /**
    * Sends a report in the background. Reports are sent sequentially, so that a delayed one can't replace a later one.
-   * If a report does not arrive, it stays due.
+   * If a report does not arrive, it is sent again later.
    */
   send(): void
   isDue(): boolean
@@ -50,7 +50,7 @@ export function createReports(needs: Needs): Reports {
       })
       .then((isThere) => {
         isSending = false
-        // Handle a report that was requested after the loop in `sendDue` had ended.
+        // Send a report that was requested after the loop in `sendDue` had ended.
         if (isThere && isDue) send()
       })
   }

@@ -16,8 +16,9 @@ export type Statement = {
 export class StatementRefused extends Error {}
 
 /**
- * Checks what the statement alone shows: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type,
- * and that it sets only what a control center may set. `checkSuccession` checks its environment and whether it is new.
+ * Checks what the statement itself contains: its length, its signature (RFC 8037, Ed25519) by exactly this key, its
+ * type, and that it sets only what a control center is allowed to set. `checkSuccession` checks its environment and
+ * whether it is new.
  * @param publicKey 32 bytes in base64url
  * @throws StatementRefused
  */
@@ -66,7 +67,8 @@ export type Taken = { readonly number: number; readonly hash: string }
  * @param environment this Satellite's environment; null if it has none yet, or its token has changed
  * @param taken null if no statement for that environment was accepted yet
  * @returns false if this statement was accepted last
- * @throws StatementRefused if it is for another environment, older, or a different one with the same number
+ * @throws StatementRefused if it is for another environment, older, or if it differs from a statement with the same
+ *   number
  */
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {
   if (environment !== null && state.environment !== environment) {

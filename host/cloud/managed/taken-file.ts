@@ -4,8 +4,9 @@ import { z } from '../../../runtime/zod.ts'
 import type { Taken } from './statement.ts'
 
 /**
- * The highest sequence number per environment that this node has seen accepted. It is in a file outside the database,
- * because a database restored from a backup has an older number, and would accept older statements again.
+ * The highest accepted sequence number per environment that this node knows. It is in a file outside the database,
+ * because a database restored from a backup contains an older number, with which the host would accept older statements
+ * again.
  */
 export interface TakenFile {
   /** @returns null if none is known for that environment */

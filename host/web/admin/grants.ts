@@ -8,7 +8,7 @@ import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 type GrantsOfSolution = { databases: Record<string, object>; http: string[]; users: boolean }
 
 /**
- * Handles forms that change one grant of a solution. `data-grants` is the API address for the grants. `data-kind` is
+ * Handles forms that change one grant of a solution. `data-grants` is the API URL for the grants. `data-kind` is
  * `database`, `http` or `users`; `data-name` is the grant. `data-revoke` removes it; otherwise, the form's fields are
  * the new grant.
  */

@@ -43,7 +43,7 @@ function scopesOf(form: HTMLFormElement): readonly string[] {
   return [...named, ...chosen]
 }
 
-/** In epoch ms; null: never. */
+/** In epoch ms; null if the token never expires. */
 function expiryOf(form: HTMLFormElement): number | null {
   const lifetime = valueIn(form, 'lifetime')
   if (lifetime === 'never') return null

@@ -3,7 +3,7 @@ export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
 /**
  * The last value sent for each input, by the input's key; null for an invalid number or date. It counts as the input's
- * value until the page contains the host's answer.
+ * value until the page contains the host's response.
  */
 const sentValues = new Map<string, { readonly value: string | null; readonly seq: number }>()
 

@@ -12,8 +12,8 @@ export interface ExchangeParts {
   readonly kept: KeptClient
   size(): { readonly width: number; readonly height: number }
   /**
-   * Called with each frame except `hello`, which the exchange handles. Also called with `reopened` if the answer to the
-   * hello shows that the previous client has ended.
+   * Called with each frame except `hello`, which the exchange handles. Also called with `reopened` if the response to
+   * the hello shows that the previous client has ended.
    */
   received(frame: HostFrame): void
   /** Called after every change of the state. */
@@ -37,7 +37,7 @@ export interface KeptClient {
 export type ExchangeState = {
   /** Whether the connection is up, or was never lost. */
   readonly isOnline: boolean
-  /** Whether an answer is pending, or the host has reported that it is busy. */
+  /** Whether a response is pending, or the host has reported that it is busy. */
   readonly isWaiting: boolean
 }
 
@@ -70,19 +70,22 @@ const LONGEST_PAUSE = 15_000
  */
 const MOVING_PAUSE = 1000
 /**
- * Time in ms without any frame, while an answer is pending, after which the connection counts as dead. A call takes at
- * most 2 s, so a working host has answered by then.
+ * Time in ms without any frame, while a response is pending, after which the connection counts as dead. A call takes at
+ * most 2 s, so a working host has responded by then.
  */
 const SILENCE = 20_000
 
 /**
- * Maintains a connection and the frames that have no answer yet. After a connection loss, it reconnects with growing
- * pauses, learns which events the host has handled, and resends the rest in order.
+ * Maintains a connection and the frames that have had no response yet. After a connection loss, it reconnects with
+ * growing pauses, learns which events the host has handled, and resends the rest in order.
  */
 export function createExchange({ dial, page, kept, size, received, changed, random }: ExchangeParts): Exchange {
   let line: Line | null = null
   let isGreeted = false
-  /** From the loss of a connection until the next one is greeted. Suspending the page is not a loss. */
+  /**
+   * From the loss of a connection until the host responds to the hello on the next one. Suspending the page is not a
+   * loss.
+   */
   let isLost = false
   let isOver = false
   let isBusy = false

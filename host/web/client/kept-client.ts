@@ -5,7 +5,7 @@ const ID = /^[\w-]{43}$/
 
 /**
  * Stores the client id in the tab's session storage if the browser allows it, otherwise in memory.
- * @param socket the WebSocket's address, which contains the solution's name
+ * @param socket the WebSocket's URL, which contains the solution's name
  */
 export function createKeptClient(socket: string): KeptClient {
   const key = `client ${new URL(socket, location.href).pathname}`

@@ -2,7 +2,7 @@ import type { ClosedWhy, MessageLevel } from '../frames.ts'
 
 /** Maximum messages on the page; the oldest is removed first. */
 const MOST_MESSAGES = 4
-/** Time in ms to wait for an answer before the progress bar is shown. */
+/** Time in ms to wait for a response before the progress bar is shown. */
 const PATIENCE = 300
 
 let progressTimer: ReturnType<typeof setTimeout> | undefined

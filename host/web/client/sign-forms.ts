@@ -10,8 +10,8 @@ export function signInForm(token: string): HTMLFormElement | null {
 }
 
 /**
- * Signs in with a login token in the address's fragment, `index.html#id_token=…`, where servers and logs can't see it
- * (design section 8). Removes the token from the address and the history.
+ * Signs in with a login token in the URL's fragment, `index.html#id_token=…`, where servers and logs can't see it
+ * (design section 8). Removes the token from the URL and the history.
  * @returns whether the page navigates away
  */
 export function signInByAddress(): boolean {
@@ -23,7 +23,7 @@ export function signInByAddress(): boolean {
   return true
 }
 
-/** The sign-out form in the bar; null if nobody is signed in. */
+/** The sign-out form in the bar; null if no user is signed in. */
 export function signOutForm(token: string): HTMLFormElement | null {
   const form = document.querySelector<HTMLFormElement>('#client-top form.account')
   const after = document.createElement('input')

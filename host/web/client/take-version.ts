@@ -3,7 +3,7 @@ import { clearAlerts } from './notices.ts'
 /**
  * Call this when the client has switched to another version of the solution on a live host: clears old errors and
  * replaces the style sheet.
- * @param style the address of the style sheet; null if the version has none
+ * @param style the URL of the style sheet; null if the version has none
  */
 export function takeVersion(style: string | null): void {
   clearAlerts()

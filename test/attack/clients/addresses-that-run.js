@@ -33,7 +33,7 @@ function attack() {
         use()
         taken++
       } catch {
-        /* Expected. */
+        /* The attempt is rejected, as expected. */
       }
     }
   }
@@ -42,7 +42,7 @@ function attack() {
       picture.src = path
       taken++
     } catch {
-      /* Expected. */
+      /* The attempt is rejected, as expected. */
     }
   }
   said.label = taken === 0 ? 'all were refused' : `ESCAPED: ${taken} were taken`

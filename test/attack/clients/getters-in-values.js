@@ -1,6 +1,6 @@
 // expect: contained
 // shows: read once
-// A getter is read once: the checked value is the one that is sent.
+// A getter is read only once, so the value that is checked is also the value that is sent.
 function attack() {
   let reads = 0
   const row = {

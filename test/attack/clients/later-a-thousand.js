@@ -1,5 +1,5 @@
 // expect: error
-// Nothing that a failed call scheduled runs later.
+// Functions that a failed call scheduled never run.
 function attack() {
   for (let count = 0; count < 1000; count++) {
     application.executeLater(() => {

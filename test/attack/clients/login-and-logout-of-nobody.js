@@ -1,5 +1,5 @@
 // expect: contained
-// A client of a solution that is open to everyone: no user may be signed in.
+// A client of a solution without a sign-in: no user may be signed in.
 // shows: nobody
 function attack() {
   const did = security.login('admin', '1', ['Administrators', 'Users'])

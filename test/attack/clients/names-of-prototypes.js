@@ -7,19 +7,19 @@ function attack() {
       try {
         if (object[name] !== undefined) seen.push(name)
       } catch {
-        /* Expected. */
+        /* The attempt is rejected, as expected. */
       }
       try {
         object[name] = { label: 'ESCAPED' }
         seen.push(`set ${name}`)
       } catch {
-        /* Expected. */
+        /* The attempt is rejected, as expected. */
       }
       try {
         Object.defineProperty(object, name, { value: 'ESCAPED' })
         seen.push(`defined ${name}`)
       } catch {
-        /* Expected. */
+        /* The attempt is rejected, as expected. */
       }
     }
   }
@@ -27,13 +27,13 @@ function attack() {
     Object.setPrototypeOf(forms.main.elements.said, { label: 'ESCAPED' })
     seen.push('prototype set')
   } catch {
-    /* Expected. */
+    /* The attempt is rejected, as expected. */
   }
   try {
     delete forms.main.elements.said.label
     if (forms.main.elements.said.label === undefined) seen.push('deleted')
   } catch {
-    /* Expected. */
+    /* The attempt is rejected, as expected. */
   }
   forms.main.elements.said.label = seen.length === 0 ? 'nothing there' : `ESCAPED: ${seen.join()}`
 }

@@ -1,6 +1,6 @@
 // expect: contained
 // alone: yes
-// 10,000 rows, sorted by a column that is slow to compare, again in each of ten calls.
+// Ten calls that each sort 10,000 rows by a column that is slow to compare.
 const digit = () => `${'1'.repeat(180)}${String(Math.floor(Math.random() * 1e9))}`
 let left = 10
 function attack() {

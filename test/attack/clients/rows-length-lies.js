@@ -1,5 +1,5 @@
 // expect: error
-// A list whose length and items change while they are read.
+// A list whose length and items change while it is read.
 function attack() {
   let asked = 0
   const liar = new Proxy([], {

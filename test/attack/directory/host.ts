@@ -5,7 +5,7 @@ import { z } from '../../../runtime/zod.ts'
 /** How long looking up the name `slow` takes, in ms. */
 const SLOW = 100
 
-/** An operator's plugin with both a command and a request, which no built-in plugin has. */
+/** An operator's plugin with both a command and a request, because no built-in plugin has both. */
 export function directory(onNote: (call: Call, text: string) => void): Plugin {
   return {
     name: 'directory',

@@ -1,12 +1,13 @@
-// A build of the sandbox process with a hole, only for escaped.parts.test.ts. The test starts the process from a copy
-// of its program in which one file is replaced. Nothing that is shipped, no setting and no bundle can enable this.
+// Builds a sandbox process with a deliberate hole, only for escaped.parts.test.ts. The test starts the process from a
+// copy of the program in which one file is replaced. Released builds don't contain the hole, and no setting or bundle
+// can enable it.
 
-/** A log line with this prefix is run as code in the process, outside of the isolate, instead of being logged. */
+/** A log line with this prefix is not logged, but run as code in the process, outside of the isolate. */
 export const ESCAPE = '!escape '
 
 const TOLD = 'log: (id, level, line, position) =>'
 
-/** @param source the text of main.cjs, which is built from runtime/sandbox/main.ts */
+/** @param source the source code of main.cjs, which is built from runtime/sandbox/main.ts */
 export function withHole(source: string): string {
   if (source.split(TOLD).length !== 2) throw new TypeError('runtime/sandbox/main.ts has changed: find the hole a place')
   return `${source.replace(TOLD, `${TOLD} runEscaped(id, line) || `)}

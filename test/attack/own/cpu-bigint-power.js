@@ -1,5 +1,5 @@
 // expect: timeout
 // also: error
 // also2: memory
-// why: one operator, hundreds of millions of digits
+// why: one operator produces hundreds of millions of digits
 function onSolutionOpen(arg, queryParams) { return String((7n ** (3n ** 16n)) % 11n); }

@@ -1,5 +1,5 @@
 // expect: timeout
 // also: error
 // also2: memory
-// why: concat walks the length of every object that is marked as spreadable
+// why: concat iterates over the length of every object that is marked as spreadable
 function onSolutionOpen(arg, queryParams) { return String([].concat({ length: 2 ** 53 - 1, [Symbol.isConcatSpreadable]: true }).length); }

@@ -1,5 +1,5 @@
 // expect: timeout
 // also: error
 // also2: memory
-// why: escaping long texts is native
+// why: native code escapes a long string
 function onSolutionOpen(arg, queryParams) { var t = '\u20ac'.repeat(5e6); for (;;) decodeURIComponent(encodeURIComponent(t)); }

@@ -1,3 +1,3 @@
 // expect: timeout
-// why: the answer is returned immediately, and microtasks continue endlessly after it
+// why: the result is returned immediately, but microtasks continue endlessly
 function onSolutionOpen(arg, queryParams) { (function again() { Promise.resolve().then(again); })(); return '{"escaped":false}'; }

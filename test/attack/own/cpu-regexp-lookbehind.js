@@ -1,4 +1,4 @@
 // expect: timeout
 // also: error
-// why: the same inside a replace over a long text with lookbehind and back reference
+// why: catastrophic backtracking in a replace on a long string, with a lookbehind and a back reference
 function onSolutionOpen(arg, queryParams) { return 'ab'.repeat(20000).replace(/(?<=(.*)(.*)(.*))\1x\2/g, ''); }

@@ -1,3 +1,3 @@
 // expect: timeout
-// why: an endless callback of replaceAll inside a native loop
+// why: a replaceAll callback that never ends, inside a native loop
 function onSolutionOpen(arg, queryParams) { 'aaaa'.replaceAll('a', function () { for (;;); }); }

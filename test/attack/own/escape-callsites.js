@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: the call sites of a stack trace have functions and receivers: none of the trusted ones may be accessible
+// why: the call sites in a stack trace expose functions and receivers: trusted ones must not be accessible
 function onSolutionOpen(arg, queryParams) {
   var taken = [], files = {}, logged = { toJSON: spy };
   Error.stackTraceLimit = 200;

@@ -1,5 +1,5 @@
 // expect: contained
-// why: patched RegExp, String and Array checks must not bypass the checks of the bindings
+// why: patched RegExp, String and Array methods must not bypass the bindings' checks
 function onSolutionOpen(arg, queryParams) {
   var took = [], yes = function () { return true; };
   RegExp.prototype.exec = function () { return ['x']; }; RegExp.prototype.test = yes; RegExp.prototype[Symbol.match] = yes;

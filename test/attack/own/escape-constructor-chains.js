@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: whatever a binding returns, throws or passes to callbacks must give access to this context's Function and to no other
+// why: values that a binding returns, throws or passes to callbacks must only give access to this context's Function
 async function onSolutionOpen(arg, queryParams) {
   var start = [security, i18n, application, eventsManager, directory, console, EventType, EVENTS_AGGREGATION_TYPE, queryParams], foreign = [], seen = new Set();
   [function () { security.login(1); }, function () { application.showURL('x:y'); }, function () { eventsManager.fireEventListeners('none'); }, function () { i18n.setLocale(''); }, function () { security.login('u', '1', { length: 1 }); }, function () { security.login('u', '1', new Array(1e6)); }, function () { directory.note(function () {}); }].forEach(function (f) { try { f(); } catch (e) { start.push(e); } });

@@ -1,5 +1,5 @@
 // expect: contained
-// why: an event kept from one firing, and its functions called on other receivers, must not affect another firing
+// why: an event object that the script keeps, or its functions with other receivers, must not affect later events
 function onSolutionOpen(arg, queryParams) {
   var kept = [], ran = 0;
   eventsManager.addEventListener('probe_event', function (event) { kept.push(event); kept[0].stopPropagation.call(security); kept[0].stopPropagation(); kept[0].data.length = 0; return true; });

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: every way to turn text into code must give code of this context, without process, require or module
+// why: every way to compile a string must create code in this context, without process, require or module
 function onSolutionOpen(arg, queryParams) {
   var ask = 'typeof process + typeof require + typeof module + typeof global + typeof Deno + (this === undefined || this === globalThis)', made = [];
   var kinds = [Function, (function* () {}).constructor, (async function () {}).constructor, (async function* () {}).constructor];

@@ -1,7 +1,7 @@
 // expect: contained
 // effects: {"locale":"nl","missingKeys":["k"]}
 // shared: yes
-// why: a Proxy behind the global object sees which names are looked up: the bindings must not look up any
+// why: a Proxy behind the global object sees every name that is looked up: the bindings must not look up names
 function onSolutionOpen(arg, queryParams) {
   var asked = [], on = false, seen = false;
   try { Object.setPrototypeOf(globalThis, new Proxy(Object.getPrototypeOf(globalThis), { has: function (t, k) { if (on) asked.push(String(k)); return k in t; }, get: function (t, k) { if (on) asked.push(String(k)); return t[k]; } })); seen = true; } catch (e) {}

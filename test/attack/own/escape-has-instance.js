@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: instanceof calls the class: the wrapper must pass it only the script's own value
+// why: instanceof calls a function of the class: the wrapper must only pass the script's own values to it
 function onSolutionOpen(arg, queryParams) {
   var seen = [], own = { own: 1 };
   [Error, Promise, TypeError, RangeError, Array, Function, Object].forEach(function (C) { Object.defineProperty(C, Symbol.hasInstance, { value: function (v) { if (v !== own) seen.push(typeof v); return true; }, configurable: true }); });

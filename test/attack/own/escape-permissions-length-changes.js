@@ -1,7 +1,7 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]}}
 // shared: yes
-// why: a Proxy list whose length grows each time it is read, and one that shrinks while it is read
+// why: a Proxy list whose length grows each time it is read, and another that shrinks while it is read
 function onSolutionOpen(arg, queryParams) {
   var asked = 0, list = new Proxy(['Users', 'Administrators'], { get: function (t, key) { if (key === 'length') return ++asked; return t[key]; }, has: function () { return true; }, ownKeys: function () { return ['1', 'length']; } });
   var shrinking = ['a', 'b', 'c'];

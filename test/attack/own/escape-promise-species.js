@@ -1,5 +1,5 @@
 // expect: contained
-// why: a patched Promise must not get the functions that tell the wrapper about the end of a call
+// why: a patched Promise must not get the functions that report the end of a call to the wrapper
 var grabbed = [];
 function onSolutionOpen(arg, queryParams) {
   var realThen = Promise.prototype.then;

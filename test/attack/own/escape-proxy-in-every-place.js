@@ -1,6 +1,6 @@
 // expect: contained
 // effects: {"tenant":["probe_event"],"logout":{"solution":null,"argument":null}}
-// why: a Proxy as each argument of each binding: its traps may see only values of the script
+// why: a Proxy as each argument of each binding: its traps may only see the script's own values
 function onSolutionOpen(arg, queryParams) {
   var foreign = [], asked = {};
   function noisy(target) {

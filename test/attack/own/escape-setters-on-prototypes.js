@@ -1,6 +1,6 @@
 // expect: contained
 // effects: {"locale":"nl-BE","missingKeys":["k"]}
-// why: setters for every key that the wrapper and the bindings use must not get its functions
+// why: setters for every key that the wrapper and the bindings use must not receive the wrapper's functions
 function onSolutionOpen(arg, queryParams) {
   var grabbed = [], own = new Set([spy, listener]);
   function spy(v) { if (typeof v === 'function' && !own.has(v)) grabbed.push(String(v).slice(0, 60)); }

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: an object that returns "admin" when it is converted to text is not a text
+// why: an object that returns "admin" when it is converted to a string must not be accepted as a string
 function onSolutionOpen(arg, queryParams) {
   function text(t) { var o = function () {}; o[Symbol.toPrimitive] = o.toString = o.valueOf = o.toJSON = function () { return t; }; return o; }
   var took = [], box = [text, function (t) { return new String(t); }, function (t) { return [t]; }, function (t) { return { length: t.length, 0: t[0], toString: function () { return t; } }; }];

@@ -1,3 +1,3 @@
 // expect: timeout
-// why: addresses are parsed outside, and refused ones do not count as requests
+// why: the host parses URLs, and rejected URLs do not count as requests
 function onSolutionOpen(arg, queryParams) { var u = 'http://u@' + '\u00e9.'.repeat(1000) + 'x'; for (;;) try { application.showURL(u); } catch (e) { if (!/showURL/.test(e.message)) throw e; } }

@@ -1,7 +1,7 @@
 // expect: contained
 // also: error
 // also2: timeout
-// why: two hundred thousand requests in one go: those over the limit are refused before they are sent
+// why: two hundred thousand requests at the same time: those over the limit are rejected before they are sent
 async function onSolutionOpen(arg, queryParams) {
   var answered = 0, refused = 0, all = [];
   for (var i = 0; i < 2e5; i++) all.push(directory.find('x' + (i % 10)).then(function () { answered++; }, function () { refused++; }));

@@ -1,3 +1,3 @@
 // expect: timeout
-// why: identifiers are created outside: requesting them endlessly counts as time of the call
+// why: the host creates UUIDs: requesting them endlessly counts towards the call's time limit
 function onSolutionOpen(arg, queryParams) { for (;;) application.getUUID(); }

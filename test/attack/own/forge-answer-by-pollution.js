@@ -1,5 +1,5 @@
 // expect: contained
-// why: a then on Object.prototype runs when an answer is resolved: it may see the answer and nothing else
+// why: a then method on Object.prototype runs when a response is resolved: it may only see the response
 async function onSolutionOpen(arg, queryParams) {
   var seen = [];
   Object.defineProperty(Object.prototype, 'then', { configurable: true, get: function () { if (this === globalThis) return undefined; seen.push(Object.keys(this).join()); return undefined; } });

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: many simultaneous requests, answered in another order: each promise gets its own answer
+// why: many simultaneous requests with responses in a different order: each promise must get its own response
 async function onSolutionOpen(arg, queryParams) {
   var names = ['slow', 'anna', '__proto__', 'constructor', 'slow', 'toString', '1', '2'];
   var answers = await Promise.all(names.map(function (n) { return directory.find(n); }));

@@ -1,7 +1,7 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]}}
 // shared: yes
-// why: the first login counts: a second name, more permissions and a login from a listener are refused
+// why: only the first login is used: a second name, more permissions and a login from a listener are rejected
 function onSolutionOpen(arg, queryParams) {
   var took = [security.login('guest', '5', ['Users'])];
   eventsManager.addEventListener('probe_event', function () { took.push(security.login('admin', '1', ['Administrators'])); });

@@ -1,5 +1,5 @@
 // expect: error
 // code: script_error
 // shared: yes
-// why: name and message of a megabyte, with escape sequences: the outcome has a truncated text
+// why: a name and a message of one megabyte each, with escape sequences, are truncated in the outcome
 function onSolutionOpen(arg, queryParams) { var e = new Error('\u001b[31m\r\nSet-Cookie: a=b\u202e'.repeat(5e4)); e.name = '\ud800\u0000'.repeat(5e5); throw e; }

@@ -1,5 +1,5 @@
 // expect: contained
-// why: the same behind a Promise, three hundred microtasks after it resolved
+// why: a login three hundred microtasks after the returned Promise resolved has no effect
 function onSolutionOpen(arg, queryParams) {
   var p = Promise.resolve('{"escaped":false}'), later = p;
   for (var i = 0; i < 300; i++) later = later.then(function () {});

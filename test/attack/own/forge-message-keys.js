@@ -1,7 +1,7 @@
 // expect: contained
 // effects: {"messages":{"__proto__":"<b>%%error%%</b>","constructor":"{0}{1}{999}","toString":"%%__proto__%%"},"missingKeys":["hasOwnProperty","valueOf","__defineGetter__"]}
 // shared: yes
-// why: keys and texts that are prototype keys, placeholders and markup are plain data of this answer
+// why: keys and messages that contain prototype keys, placeholders or markup are plain data in the result
 function onSolutionOpen(arg, queryParams) {
   i18n.setI18NMessage('__proto__', '<b>%%error%%</b>'); i18n.setI18NMessage('constructor', '{0}{1}{999}'); i18n.setI18NMessage('toString', '%%__proto__%%');
   i18n.setI18NMessage('valueOf', 'x'); i18n.setI18NMessage('valueOf', null);

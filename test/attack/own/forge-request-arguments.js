@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: requests with wrong types fail with only the binding's name, never with the host's reason
+// why: errors for requests with wrong types contain only the binding's name, never the host's reason
 async function onSolutionOpen(arg, queryParams) {
   var texts = [];
   for (var v of [undefined, null, 5, {}, [], ['x', 'y'], { then: function () {} }, 'fails']) try { await directory.find(v); texts.push('took'); } catch (e) { if (!/^directory.find failed$|is not plain data$/.test(e.message) || e.cause !== undefined || /secret|file:|node:|\.ts/.test(e.stack)) texts.push(e.message + e.stack); }

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: script addresses in every spelling, and addresses of another server that look like a path on this one
+// why: javascript: URLs in every spelling, and URLs of another server that look like a path on this one
 function onSolutionOpen(arg, queryParams) {
   var took = ['JaVaScRiPt:alert(1)', 'java\tscript:1', 'java\r\nscript:1', '\u00a0javascript:1', '\ufeffjavascript:1', '\u2028javascript:1', '\u0000javascript:1', '%6aavascript:1', '&#106;avascript:1', 'javascript&colon;1', 'javascript://http://x/%0aalert(1)', 'view-source:javascript:1', 'feed:javascript:1', 'jar:javascript:1', 'livescript:1', 'mocha:1', 'about:blank', 'blob:http://x/1', 'filesystem:http://x/', 'data:text/html;base64,PHNjcmlwdD4=', 'ws://x', 'ftp://x', 'intent://x#Intent;end', 'ms-settings:x', 'smb://x/', 'unc:\\\\x\\y', '\\\\evil.example', '/\\evil.example', '/\\/evil.example', '//evil.example', '///evil.example', '/\t/evil.example', '/\n/evil.example', '/\u3000/evil.example', '\\/evil.example', 'http:evil.example', 'https:/evil.example', 'https:\\\\evil.example', 'http://u:p@evil.example', 'http://good.example@evil.example/', 'https://\ud800.example/', 'https://evil\u0000.example', 'https://[::1', 'http://x:99999/', 'mail\tto:x', '', ' ', '.', '..//evil.example', '?x', '#x', 'evil.example', 'MAILTO', 'x'.repeat(3000), '/' + 'x'.repeat(3000)].filter(function (u) { try { application.showURL(u); return true; } catch (e) { return false; } });
   return JSON.stringify({ escaped: took.length > 0, took: took });

@@ -1,6 +1,6 @@
 // expect: contained
 // calls: 4
-// why: a context may be created before its login: its top-level values belong to that login only
+// why: a context may be created in advance of its login: its top-level values must only be visible to that login
 var kept = { n: 0 }, cell = new WeakMap(), gen = (function* () { var before, now = yield; for (;;) { var out = before; before = now; now = yield out; } })(); gen.next();
 class Shared { static #last = null; static swap(v) { var was = Shared.#last; Shared.#last = v; return was; } }
 function tag(strings) { return strings; }

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: errors of bindings, parsers and the engine name no file and no function of the host
+// why: errors from bindings, parsers and the engine must not contain the host's file or function names
 async function onSolutionOpen(arg, queryParams) {
   var bad = [];
   Error.stackTraceLimit = 100;

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: no clock finer than a microsecond (Temporal.Now), and no thread or atomics to build one from
+// why: there is no clock finer than a microsecond (Temporal.Now), and no thread or atomics to build one with
 function onSolutionOpen(arg, queryParams) {
   var clocks = [typeof performance, typeof Atomics, typeof SharedArrayBuffer, typeof Worker, typeof WebAssembly, typeof queueMicrotask, typeof setTimeout, typeof MessageChannel].filter(function (t) { return t !== 'undefined'; });
   if (Date.now() % 1 !== 0 || new Date(1.5).getTime() !== 1) clocks.push('date');

@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: an error of a plugin's host part, with its text, stack and cause, stays in the host
+// why: an error in a plugin's host part, with its message, stack and cause, must not be visible to scripts
 async function onSolutionOpen(arg, queryParams) {
   var e; try { await directory.find('fails'); } catch (error) { e = error; }
   var all = Reflect.ownKeys(e).map(function (k) { return String(e[k]); }).join() + e;

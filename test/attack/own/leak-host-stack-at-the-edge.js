@@ -1,9 +1,9 @@
 // expect: contained
-// why: near the end of the stack the host's own callback may overflow before it can catch: its stack must not be visible
+// why: near the stack limit, the host's own callback may overflow before it can catch: its stack must not be visible
 function onSolutionOpen(arg, queryParams) {
   var errors = [], n = 0, tries, fails, f;
   function dive() { try { dive(); } catch (e) {} if (fails) try { f(); fails = tries++ < 3; } catch (e) { errors[n++] = e; } }
-  // Unused arguments move the end of the stack by a few bytes each time.
+  // Unused arguments shift the point of the overflow by a few bytes each time.
   function start() { tries = 0; fails = true; dive(); }
   [function () { application.getUUID(); }, function () { i18n.getI18NMessage('k'); }].forEach(function (one) { f = one; for (var pad = 0; pad < 24; pad++) start.apply(null, new Array(pad)); });
   var bad = errors.map(function (e) { return String(e.stack); }).filter(function (s) { return /file:|node:|\.ts\b|isolate/.test(s); });

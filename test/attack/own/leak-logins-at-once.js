@@ -2,7 +2,7 @@
 // calls: 6
 // together: yes
 // effects: {"login":{"username":"user-#","uid":"1","permissions":["Users"]},"locale":"nl","messages":{"k":"secret-#"}}
-// why: six logins wait in one process at the same time: each keeps its own user, locale, texts and answers
+// why: six logins wait in one process at the same time: each keeps its own user, locale, messages and responses
 async function onSolutionOpen(arg, queryParams) {
   var mine = queryParams.username; globalThis.last = mine; i18n.setI18NMessage('k', queryParams.password); security.login(mine, '1', ['Users']);
   Promise.prototype.then = new Proxy(Promise.prototype.then, {}); Array.prototype[0] = mine;

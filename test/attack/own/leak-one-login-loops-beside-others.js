@@ -4,7 +4,7 @@
 // calls: 5
 // together: yes
 // effects: {"login":{"username":"user-#","uid":"1","permissions":["Users"]}}
-// why: one of five simultaneous logins loops: none of the others may get its password or its outcome
+// why: one of five simultaneous logins loops: the others must not get its password or its outcome
 async function onSolutionOpen(arg, queryParams) {
   security.login(queryParams.username, '1', ['Users']);
   await directory.find('slow');

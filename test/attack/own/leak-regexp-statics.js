@@ -1,7 +1,7 @@
 // expect: contained
 // calls: 2
 // effects: {"locale":"nl","showUrl":"http://host.example/secret-#","showUrlTarget":"_self"}
-// why: the last match of an earlier login, read with statics, with a subclass and with compile
+// why: the last match of an earlier login must not be readable with statics, a subclass or compile
 function onSolutionOpen(arg, queryParams) {
   class Sub extends RegExp {}
   var seen = [];

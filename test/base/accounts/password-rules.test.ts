@@ -11,7 +11,7 @@ const check = (password: string, owner: { username: string; email: string | null
 test.each([
   'correct horse battery staple',
   'g7#kQp2!',
-  'only lower case letters',
+  'only lowercase letters',
   '8462059173',
   'пароль моей бабушки',
   '🐴🔋📎🐎🌧️🧷🪵🦉',
@@ -39,7 +39,7 @@ test.each([
   ['anna.jansen', 'personal', []],
   ['my name is ANNA.JANSEN', 'personal', []],
   ['xx-a.jansen-xx', 'personal', []],
-])('password rules: "%s" is refused as %s', (password, key, values) => {
+])('password rules: "%s" is rejected as %s', (password, key, values) => {
   expect(check(password)).toEqual({ key: `platform.password.${key}`, values })
 })
 
@@ -53,7 +53,7 @@ test('password rules: the length limit of 256 counts characters after Unicode co
   expect(check(`${'e\u0301a\u0308u\u0308'.repeat(85)}x`)).toBeNull()
 })
 
-test('password rules: the list of common passwords has thousands of entries, in the form they are compared in', () => {
+test('password rules: the list of common passwords has thousands of entries, in the form that is used for comparisons', () => {
   const list = readFileSync(new URL('../../../base/accounts/common-passwords.txt', import.meta.url), 'utf8')
     .trim()
     .split('\n')
@@ -63,7 +63,7 @@ test('password rules: the list of common passwords has thousands of entries, in 
   expect(new Set(list).size).toBe(list.length)
 })
 
-test('password rules: each reason for refusal has a text in every language', () => {
+test('password rules: each reason for rejection has a text in every language', () => {
   for (const name of ['short', 'long', 'characters', 'common', 'personal', 'same']) {
     for (const table of TEXTS.values()) expect(table.has(`platform.password.${name}`)).toBe(true)
   }

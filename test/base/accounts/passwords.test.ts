@@ -18,18 +18,18 @@ test('passwords: composed and decomposed Unicode letters are the same password',
   expect(await passwords.verify(made, 'cafe\u0301 au lait')).toBe(true)
 })
 
-test('passwords: every character of a long password counts', async () => {
+test('passwords: every character in a long password is significant', async () => {
   const passwords = await createPasswords()
   const long = 'x'.repeat(255)
   const made = await passwords.hash(`${long}a`)
   expect([await passwords.verify(made, `${long}b`), await passwords.verify(made, `${long}a`)]).toEqual([false, true])
 })
 
-test('passwords: verifying without a hash returns false after the same work', async () => {
+test('passwords: without a hash, verification returns false after the same work', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('correct horse')
-  // CPU time of this process, since wall time depends on what else the machine does. The least of several,
-  // since other work of this process can only add to one.
+  // Measures the CPU time of this process, since wall time depends on what else the machine does.
+  // Tests use the minimum of several, since other work in this process can only add to a measurement.
   async function workOf(passwordHash: string | null): Promise<number> {
     const before = process.cpuUsage()
     expect(await passwords.verify(passwordHash, 'another one')).toBe(false)
@@ -51,12 +51,12 @@ test.each([
   [{ memoryCost: 19 * 1024, timeCost: 1, parallelism: 1 }, true],
   [{ memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }, false],
   [{ memoryCost: 20 * 1024, timeCost: 3, parallelism: 1 }, false],
-])('passwords: a hash created with %j needs to be replaced: %s', async (parameters, needed) => {
+])('passwords: whether a hash created with %j must be replaced: %s', async (parameters, needed) => {
   const passwords = await createPasswords()
   expect(passwords.needsRehash(await hash('correct horse', parameters))).toBe(needed)
 })
 
-test('passwords: if the queue is full, a request is refused immediately with 503, and those in the queue get their results', async () => {
+test('passwords: if the queue is full, a request is rejected immediately with 503, and those in the queue get their results', async () => {
   const gate = createGate(1)
   const passwords = await createPasswords({ gate, mostWaiting: 2 })
   gate.force()
@@ -71,14 +71,14 @@ test('passwords: if the queue is full, a request is refused immediately with 503
   expect(await passwords.verify(null, 'four')).toBe(false)
 })
 
-test('passwords: a request that waits longer than the patience is refused', async () => {
+test('passwords: a request that waits too long is rejected', async () => {
   const gate = createGate(1)
   const passwords = await createPasswords({ gate, patience: 10 })
   gate.force()
   await expect(passwords.verify(null, 'one')).rejects.toMatchObject({ code: 'ERR_PASSWORDS_BUSY' })
 })
 
-test('passwords: a patient hash waits for its turn however long the queue is', async () => {
+test('passwords: a hash without a waiting limit waits for its turn, even in a long queue', async () => {
   const gate = createGate(1)
   const passwords = await createPasswords({ gate, mostWaiting: 0, patience: 10 })
   gate.force()

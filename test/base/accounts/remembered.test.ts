@@ -41,7 +41,7 @@ function clocked() {
   return { remembered, after: (ms: number) => (time += ms), at: () => time }
 }
 
-test('remembered: a cookie finds its series only in its own solution, and a lookup changes nothing', async () => {
+test('remembered: a cookie is valid only in its own solution, and a lookup changes nothing', async () => {
   const { remembered, at } = clocked()
   const cookie = await remembered.start('crm', ANNA)
   const series = { ...ANNA, selector: cookie.slice(0, 22), solution: 'crm', lastLoginAt: at() }
@@ -67,7 +67,7 @@ test('remembered: custom fields are encrypted, and values copied from another ro
   expect(await remembered.use('sealed', other)).toMatchObject({ series: { custom: null } })
 })
 
-test('remembered: a use updates username, permissions, tenant and locale, and keeps the custom fields', async () => {
+test('remembered: each use updates username, permissions, tenant and locale, and keeps the custom fields', async () => {
   const { remembered } = clocked()
   const now = { username: 'anne', permissions: ['Editors'], tenant: ['globex'], locale: 'de' }
   const cookie = (await remembered.rotate(await remembered.start('crm', ANNA), now)) ?? ''
@@ -103,7 +103,7 @@ test('remembered: if two tabs rotate at the same time, one gets the new cookie',
   expect((await remembered.use('crm', cookie)).kind).toBe('previous')
 })
 
-test('remembered: an old cookie used after 10 s counts as theft and ends the series for thief and owner', async () => {
+test('remembered: an old cookie that is used after 10 s counts as theft, and ends the series for thief and owner', async () => {
   const { remembered, after } = clocked()
   const first = await remembered.start('crm', ANNA)
   const second = (await remembered.rotate(first, ANNA)) ?? ''
@@ -132,7 +132,7 @@ test('remembered: a series expires after 7 days, however often it is used', asyn
   expect((await remembered.use('crm', cookie)).kind).toBe('unknown')
 })
 
-test('remembered: sign-out, revoked access and the removal of a solution end series; their rows are deleted a day later', async () => {
+test('remembered: sign-out, revoked access and removal of the solution end a series; its row is deleted a day later', async () => {
   const { remembered, after } = clocked()
   const out = await remembered.start('ended', ANNA)
   const locked = await remembered.start('ended', { ...ANNA, uid: 'locked' })

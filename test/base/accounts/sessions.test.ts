@@ -41,7 +41,7 @@ function clocked() {
   return { sessions: make(), otherHost: make(), make, after: (ms: number) => (time += ms), at: () => time }
 }
 
-test('sessions: a cookie finds its session only in its own realm', async () => {
+test('sessions: a cookie is valid only in its own realm', async () => {
   const { sessions, at } = clocked()
   const { cookie } = await sessions.start(ANNA)
   const { address, agent, isConfirmed, ...kept } = ANNA
@@ -77,7 +77,7 @@ test('sessions: a session expires after 12 hours, even if it is used', async () 
   expect(await sessions.find('crm', cookie)).toBeNull()
 })
 
-test('sessions: an ended session is gone immediately; its row is deleted a day later', async () => {
+test('sessions: an ended session is invalid immediately; its row is deleted a day later', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start({ ...ANNA, realm: 'gone' })
   await sessions.end('other', cookie)
@@ -151,7 +151,7 @@ test('sessions: 450 sessions are checked in three queries', async () => {
   expect(queries).toBe(3)
 })
 
-test('sessions: a change by a script is visible immediately on this host, and within a second on others', async () => {
+test('sessions: a script’s change is visible immediately on this host, and within a second on others', async () => {
   const { sessions, otherHost, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   await sessions.find('crm', cookie)
@@ -167,7 +167,7 @@ test('sessions: a change by a script is visible immediately on this host, and wi
   expect(await sessions.find('crm', cookie)).toMatchObject(changed)
 })
 
-test('sessions: a change affects neither sessions of another realm nor ended ones', async () => {
+test('sessions: a change affects neither sessions in another realm nor ended ones', async () => {
   const { sessions, after } = clocked()
   const { cookie } = await sessions.start(ANNA)
   await sessions.find('crm', cookie)
@@ -190,7 +190,7 @@ test('sessions: a change made while a use is being recorded is not lost', async 
   const watched = db.withPlugin({
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      // The row has been read and the use written, but nothing is cached yet.
+      // By the second result, the row has been read and its last use written, but nothing is cached yet.
       if (++answers === 2) await sessions.change('crm', cookie, { locale: 'de' })
       return result
     },

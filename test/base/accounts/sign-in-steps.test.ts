@@ -4,7 +4,7 @@ import { Refusal, type WayOfSigningIn, walkSignIn } from '../../../base/accounts
 type Step = 'ownPage' | 'throttle' | 'source' | 'secondStep' | 'accept'
 type Fake = WayOfSigningIn<string, string, string, { readonly username: string }, string[], string>
 
-/** Every step writes its name to the parts. The one named by `last` returns `end()`. */
+/** Every step appends its name to the list `done`. The step `last` returns `end()`. */
 function fakeWay(last?: Step, end: () => Refusal<string> = () => refused('refused')): Fake {
   const step = <Value>(name: Step, done: string[], value: Value) => {
     done.push(name)
@@ -29,7 +29,7 @@ function refused(outcome: string | null): Refusal<string> {
 }
 
 describe('walkSignIn', () => {
-  test('a user whom no step refuses passes all steps in order, and each step gets the result of the previous one', async () => {
+  test('a user whom no step rejects passes all steps in order, and each step gets the result of the previous one', async () => {
     const done: string[] = []
     expect(await walkSignIn(fakeWay(), 'anna', done)).toBe('signed in')
     const audited = 'audit ok of anna from the page, checked'
@@ -37,13 +37,16 @@ describe('walkSignIn', () => {
   })
 
   const steps: readonly Step[] = ['ownPage', 'throttle', 'source', 'secondStep', 'accept']
-  test.each(steps)('a refusal in the step "%s" is recorded and answered, and no later step runs', async (last) => {
-    const done: string[] = []
-    expect(await walkSignIn(fakeWay(last), 'anna', done)).toBe('told')
-    expect(done).toEqual([...steps.slice(0, steps.indexOf(last) + 1), 'audit refused of anna'])
-  })
+  test.each(steps)(
+    'a rejection in the step "%s" is recorded and sent to the user, and no later step runs',
+    async (last) => {
+      const done: string[] = []
+      expect(await walkSignIn(fakeWay(last), 'anna', done)).toBe('told')
+      expect(done).toEqual([...steps.slice(0, steps.indexOf(last) + 1), 'audit refused of anna'])
+    },
+  )
 
-  test('a refused request that was not a sign-in attempt is not recorded', async () => {
+  test('a rejected request that was not a sign-in attempt is not recorded', async () => {
     const done: string[] = []
     expect(
       await walkSignIn(
@@ -55,7 +58,7 @@ describe('walkSignIn', () => {
     expect(done).toEqual(['ownPage'])
   })
 
-  test('a refusal is answered after the audit entry is written', async () => {
+  test('a rejection is sent after the audit log entry is written', async () => {
     const done: string[] = []
     const answer = () => {
       done.push('answer')
@@ -69,7 +72,7 @@ describe('walkSignIn', () => {
     expect(done).toEqual(['ownPage', 'throttle', 'source', 'audit busy of anna', 'answer'])
   })
 
-  test('a way of signing in without a throttle or audit continues with the next step', async () => {
+  test('without a throttle or an audit log step, a sign-in method continues with the next step', async () => {
     const done: string[] = []
     const way = { ...fakeWay(), throttle: { none: 'nothing to guess' }, audit: { none: 'recorded elsewhere' } }
     expect(await walkSignIn(way, 'anna', done)).toBe('signed in')
@@ -78,7 +81,7 @@ describe('walkSignIn', () => {
 
   const afterPage: readonly Step[] = ['throttle', 'source', 'accept']
   test.each(afterPage)(
-    'an error in the step "%s" is thrown, or becomes the refusal that "failed" returns',
+    'an error in the step "%s" is thrown, or becomes the rejection that "failed" returns',
     async (last) => {
       const broken = fakeWay(last, () => {
         throw new Error('away')

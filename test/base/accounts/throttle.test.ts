@@ -23,7 +23,7 @@ const someone = (address = '192.0.2.1') => ({ source: 'users', username: `user-$
 
 describe.each([
   ['in memory', false],
-  ['in the database, as several hosts share it', true],
+  ['in the database, shared by several hosts', true],
 ])('throttle %s', (_where, isShared) => {
   const make = (overrides = {}) =>
     createThrottle(db, createLimits({ THROTTLE_NETWORK: 100_000, ...overrides }), isShared)
@@ -38,7 +38,7 @@ describe.each([
     expect(await throttle.count(someone(), false)).toBeNull()
   })
 
-  test('of 50 simultaneous guesses, only five are allowed', async () => {
+  test('only five of 50 simultaneous guesses are allowed', async () => {
     const throttle = make()
     const attempt = someone()
     const waits = await Promise.all(Array.from({ length: 50 }, () => throttle.count(attempt, false)))
@@ -77,7 +77,7 @@ describe.each([
     expect(await throttle.count({ ...rest, username, source: 'solution crm' }, false)).toBeNull()
   })
 
-  test('names that are equal in the users table are one account, however their characters are composed', async () => {
+  test('names that are equal in the users table are one account, even if their characters are composed differently', async () => {
     const throttle = make()
     const composed = `\u1e96${names++}`
     const guesses = [composed, composed.normalize('NFD').toUpperCase(), composed, composed.toUpperCase(), composed]
@@ -86,14 +86,14 @@ describe.each([
     expect(await throttle.count(sixth, false)).not.toBeNull()
   })
 
-  test('a single network cannot block an account for others, however often it tries', async () => {
+  test('a single network cannot block an account for others, even with many attempts', async () => {
     const throttle = make()
     const { username } = someone()
     for (let count = 0; count < 50; count++) await throttle.count({ ...someone(), username }, false)
     expect(await throttle.count({ ...someone('198.51.100.1'), username }, false)).toBeNull()
   })
 
-  test('attempts from a network over its limit count for no account and create no rows', async () => {
+  test('attempts from a network that is over its limit count for no account and create no rows', async () => {
     const throttle = make({ THROTTLE_NETWORK: 3 })
     const address = `203.0.113.${isShared ? 1 : 2}`
     const { username } = someone()
@@ -106,7 +106,7 @@ describe.each([
     expect(await throttle.count({ ...someone(`203.0.113.${isShared ? 3 : 4}`), username }, false)).toBeNull()
   })
 
-  test('an IPv6 network is one /64', async () => {
+  test('an IPv6 network is a /64', async () => {
     const throttle = make({ THROTTLE_NETWORK: 3 })
     const network = `2001:db8:${(names++).toString(16)}:${isShared ? 1 : 2}`
     for (const host of ['1', 'aaaa', 'ffff:1']) {
@@ -122,7 +122,7 @@ describe.each([
     expect(await throttle.count(attempt, true)).toBeNull()
   })
 
-  test('attempts without a known account count only for the network, across solutions; successful ones are free', async () => {
+  test('attempts without a known account count only for the network, across solutions; successful ones don’t count', async () => {
     const throttle = make({ THROTTLE_NETWORK: 30 })
     const address = `203.0.113.${isShared ? 5 : 6}`
     const attempt = { source: 'solution crm', username: '', address }
@@ -135,7 +135,7 @@ describe.each([
     expect(await throttle.count({ ...attempt, address: `203.0.113.${isShared ? 7 : 8}` }, true)).toBeNull()
   })
 
-  test('a successful sign-in resets its own counts and the refused attempts of the account from that network', async () => {
+  test('a successful sign-in resets its own counts and the rejected attempts on the account from that network', async () => {
     const throttle = make()
     const attempt = someone()
     for (let round = 0; round < 30; round++) {

@@ -11,6 +11,6 @@ test.each([
   ['ﬁnn', 'finn'],
   ['İpek', 'i\u0307pek'],
   ['TITLE', 'title'],
-])('username: the key of "%s" is "%s", and the key of a key is itself', (name, key) => {
+])('username: the key of "%s" is "%s", and a key is its own key', (name, key) => {
   expect([usernameKey(name), usernameKey(usernameKey(name))]).toEqual([key, key])
 })

@@ -25,7 +25,7 @@ async function* failingPieces(): AsyncGenerator<Buffer> {
   throw new Error('the disk is gone')
 }
 
-/** A backup with these parts; none of them is required by a restore. */
+/** Writes a backup with these parts, none of which is required for a restore. */
 function write(file: string, parts: Record<string, string>, schema = SCHEMA_VERSIONS.at(-1) as string) {
   return writeArchive(file, async (writer) => {
     for (const [name, text] of Object.entries(parts)) await writer.add(name, pieces(text))
@@ -45,7 +45,7 @@ test('archive: what is written can be read; an existing file is not overwritten'
   expect(readFileSync(file)).toEqual(before)
 })
 
-test('archive: an existing file, or one in a missing folder, is refused with advice', async () => {
+test('archive: an existing file, or one in a missing folder, is rejected with advice', async () => {
   using folder = temporaryFolder({ 'a.zip': '' })
   const [there, nowhere] = [join(folder.path, 'a.zip'), join(folder.path, 'none', 'a.zip')]
   await expect(write(there, {})).rejects.toMatchObject({
@@ -70,7 +70,7 @@ test('archive: if writing fails, no file is left', async () => {
   expect(existsSync(file)).toBe(false)
 })
 
-test('archive: a truncated file, or one with any changed byte of content, is refused', async () => {
+test('archive: a truncated file, or one with any changed byte in its content, is rejected', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   const text = 'no byte of this may change'.repeat(20)
@@ -87,7 +87,7 @@ test('archive: a truncated file, or one with any changed byte of content, is ref
   }
   for (let length = 0; length < whole.length; length += 37)
     await expect(readAll(whole.subarray(0, length))).rejects.toMatchObject(INVALID)
-  // Only metadata such as times can change without being detected.
+  // Only a change in metadata, such as times, may go undetected.
   for (let at = 0; at < whole.length; at += 7) {
     const changed = Buffer.from(whole)
     changed[at] = (changed[at] as number) ^ 0x41
@@ -97,14 +97,14 @@ test('archive: a truncated file, or one with any changed byte of content, is ref
 })
 
 test.each([
-  ['a file that is not a zip', async () => Buffer.from('text')],
-  ['a zip that is not a backup', () => zipOf({ 'solution.json': '{}' })],
+  ['a file that is not a ZIP file', async () => Buffer.from('text')],
+  ['a ZIP file that is not a backup', () => zipOf({ 'solution.json': '{}' })],
   ['an invalid manifest', () => zipOf({ 'manifest.json': '{"format":1}' })],
   ['a newer format', () => zipOf({ 'manifest.json': '{"format":2}' }), /newer version/],
-  ['a part that its manifest does not list', () => zipOf({ 'manifest.json': manifest({}), 'plugins/x': 'x' })],
+  ['a part that the manifest does not list', () => zipOf({ 'manifest.json': manifest({}), 'plugins/x': 'x' })],
   ['a missing part', () => zipOf({ 'manifest.json': manifest({ 'plugins/x': { bytes: 0, sha256: SHA } }) })],
   [
-    'a part with a path out of its folder',
+    'a part whose path leads out of its folder',
     () => zipOf({ 'manifest.json': manifest({ 'plugins/../../x': { bytes: 0, sha256: SHA } }) }),
   ],
   [
@@ -116,7 +116,7 @@ test.each([
     () =>
       zipOf({ 'manifest.json': manifest({ 'plugins/x': { bytes: 1, sha256: SHA } }), 'plugins/x': 'x'.repeat(1e6) }),
   ],
-])('archive: %s is refused', async (_what, make, text = /Cannot use .* as a backup/) => {
+])('archive: %s is rejected', async (_what, make, text = /Cannot use .* as a backup/) => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   writeFileSync(file, await make())
@@ -127,7 +127,7 @@ function manifest(parts: unknown): string {
   return JSON.stringify({ ...FACTS, kind: 'embedded', schema: SCHEMA_VERSIONS.at(-1), parts })
 }
 
-test('restore: a backup of a newer schema, or without its tables, is refused before anything is created', async () => {
+test('restore: a backup with a newer schema or without its tables is rejected before anything is created', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   const home = join(folder.path, 'home')
@@ -163,11 +163,11 @@ test.each([
   ['plugins/a\n', null],
   [`plugins${'/a'.repeat(40)}`, null],
   ['__proto__', null],
-])('parts: %j is %s', (name, kind) => {
+])('parts: %j is classified as %s', (name, kind) => {
   expect(kindOfPart(name)).toBe(kind)
 })
 
-test('rows: lines arrive complete, wherever the stream is split; an invalid row is refused with its number', async () => {
+test('rows: lines arrive complete, wherever the stream is split; an invalid row is rejected with its number', async () => {
   const table = { key: ['id'], since: '', bytes: ['content'] }
   const read = async (...texts: string[]) => {
     const rows = []

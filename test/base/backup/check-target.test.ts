@@ -8,7 +8,7 @@ import { openDatabase } from '../../../base/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-/** A PLATFORM_HOME with folders, and links that lead into and out of them. */
+/** A PLATFORM_HOME with folders, and with symbolic links into and out of them. */
 function homeWithFolders() {
   const folder = temporaryFolder()
   const at = (...names: string[]) => join(folder.path, ...names)
@@ -20,7 +20,7 @@ function homeWithFolders() {
   return { at, home: folder.path, [Symbol.dispose]: () => folder[Symbol.dispose]() }
 }
 
-test('target: a file in a folder that is backed up is refused, also if reached through a link', () => {
+test('target: a file in a folder that is backed up is rejected, even if reached through a link', () => {
   using folder = homeWithFolders()
   const { at, home } = folder
   for (const file of [
@@ -38,7 +38,7 @@ test('target: a file in a folder that is backed up is refused, also if reached t
   }
 })
 
-test('target: files next to these folders, in one with a similar name, or behind a link that leaves them are allowed', () => {
+test('target: files next to these folders, in a folder with a similar name, or behind a link that leaves them are allowed', () => {
   using folder = homeWithFolders()
   const { at, home } = folder
   for (const file of [

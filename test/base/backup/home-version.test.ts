@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { checkHomeVersion, forgetHomeVersion, noteHomeVersion } from '../../../base/backup/home-version.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-/** What a start of this version does. */
+/** Does the same as this version does at startup. */
 function start(home: string, version: string): string | null {
   return noteHomeVersion(home, version, checkHomeVersion(home, version))
 }
 
-test('home version: a start after an upgrade says from which version to which, once', () => {
+test('home version: the first start after an upgrade reports the old and new versions once', () => {
   using folder = temporaryFolder()
   expect(start(folder.path, '0.9.1')).toBeNull()
   expect(start(folder.path, '0.9.1')).toBeNull()
@@ -22,7 +22,7 @@ test.each([
   ['0.10.0', '0.9.9'],
   ['1.0.0', '0.11.3'],
   ['2.1.0-beta.1', '2.0.7'],
-])('home version: %s wrote the folder, so %s refuses to start, and changes nothing', (last, version) => {
+])('home version: after %s wrote the folder, %s does not start and changes nothing', (last, version) => {
   using folder = temporaryFolder()
   start(folder.path, last)
   expect(() => checkHomeVersion(folder.path, version)).toThrow(
@@ -34,14 +34,14 @@ test.each([
   expect(readFileSync(join(folder.path, 'version'), 'utf8')).toBe(`${last}\n`)
 })
 
-test('home version: a fix can be undone: a version that differs only in its last number starts', () => {
+test('home version: a patch release can be undone: a version that differs only in its last number starts', () => {
   using folder = temporaryFolder()
   start(folder.path, '0.9.2')
   expect(start(folder.path, '0.9.1')).toContain('from 0.9.2 to 0.9.1')
 })
 
 test.each(['', 'newest', '1.2', `1.0.0-${'9'.repeat(200)}\n\u001b[2J`])(
-  'home version: a file that contains no version is replaced: %j',
+  'home version: a file without a valid version is replaced: %j',
   (text) => {
     using folder = temporaryFolder()
     writeFileSync(join(folder.path, 'version'), text)

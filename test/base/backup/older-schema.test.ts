@@ -32,7 +32,7 @@ const ROW = {
   provider_login: null,
 }
 
-/** A PLATFORM_HOME of a version whose remembered sign-ins had no values yet. */
+/** Writes a PLATFORM_HOME of an older version, which did not store values with remembered sign-ins. */
 async function writeOlderPlatform(home: string): Promise<void> {
   const db = openKysely(embeddedDialect(join(home, 'platform.sqlite')))
   const provider = { getMigrations: async () => migrationsFor(embedded) }
@@ -46,7 +46,7 @@ async function writeOlderPlatform(home: string): Promise<void> {
   await db.destroy()
 }
 
-/** The results of using the older row on the current version, and then of rotating it with values. */
+/** Uses the older row on the current version, then rotates it with values. @returns both results */
 async function useAndRotate(home: string): Promise<unknown[]> {
   const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')

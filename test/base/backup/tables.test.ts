@@ -27,7 +27,7 @@ test('backup tables: every table of the schema is listed with its key and binary
   await db.destroy()
 })
 
-test('backup tables: each schema version lists exactly the tables that exist at that version', async () => {
+test('backup tables: each schema version lists exactly the tables that exist in that version', async () => {
   using folder = temporaryFolder()
   const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
   const migrations = migrationsFor(embedded)
@@ -65,7 +65,7 @@ test('schema: migrations only add to tables, so hosts of the previous version ke
   await db.destroy()
 })
 
-test('restore: tables of another program with our names are refused and stay unchanged', async () => {
+test('restore: if another program’s tables have our names, the restore is rejected and they stay unchanged', async () => {
   using folder = temporaryFolder()
   const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
   await sql`create table audit (id integer, what text)`.execute(db)

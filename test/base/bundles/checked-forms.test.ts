@@ -22,7 +22,7 @@ test.each<[string, readonly unknown[]]>([
   ['too many elements', [formWith(...Array.from({ length: 1001 }, (_, i) => ({ ...label, name: `l${i}` })))]],
   ['huge numbers of empty options', [formWith(...Array(900).fill({ type: 'select', options: Array(900).fill({}) }))]],
   [
-    'far more data than the file contained',
+    'much more data than the file contained',
     [
       formWith({
         type: 'table',
@@ -32,7 +32,7 @@ test.each<[string, readonly unknown[]]>([
       }),
     ],
   ],
-])('a sandbox process that returns %s for a form is not trusted', async (_what, forms) => {
+])('if a sandbox process returns %s for a form, the result is not trusted', async (_what, forms) => {
   const fault = { code: 'form_invalid', file: 'forms/a.json', message: 'the sandbox process returned an invalid form' }
   expect(await readCheckedForms(bundle, { forms })).toEqual({ forms: [], fault })
 })

@@ -9,7 +9,7 @@ function versionOf(files: Record<string, string | Uint8Array>, manifest: Record<
   }
 }
 
-/** Long enough that a busy machine does not change the result. */
+/** Time limits in ms, long enough that a busy machine does not change the result. */
 const ENDLESS = { one: 60_000, all: 60_000 }
 
 const filesOf = async (from: Record<string, string | Uint8Array>, to: Record<string, string | Uint8Array>) =>
@@ -44,13 +44,13 @@ test('compare: binary files are not compared by lines', async () => {
   expect(file).toMatchObject({ hunks: null, isTooMuch: false })
 })
 
-test('compare: two texts without a common line are not compared for long', async () => {
+test('compare: two texts without a common line don’t take long to compare', async () => {
   const text = (word: string) => Array.from({ length: 40_000 }, (_, n) => `${word}${n}`).join('\n')
   const [file] = await filesOf({ t: text('a') }, { t: text('b') })
   expect(file).toMatchObject({ change: 'changed', hunks: null, isTooMuch: true })
 })
 
-test('compare: when the time is up, the rest is listed without lines', async () => {
+test('compare: after the time limit, the remaining files are listed without lines', async () => {
   const [from, to] = [versionOf({ a: '1', b: '1' }), versionOf({ a: '2', b: '2' })]
   const { files } = await compareVersions(from, to, { one: 0, all: 0 })
   expect(files.map(({ hunks, isTooMuch }) => [hunks, isTooMuch])).toEqual([
@@ -59,7 +59,7 @@ test('compare: when the time is up, the rest is listed without lines', async () 
   ])
 })
 
-test('compare: at most five thousand lines are shown, as complete hunks', async () => {
+test('compare: at most 5,000 lines are shown, in complete hunks', async () => {
   const many = (word: string) => Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`f${n}`, textOf(word)]))
   const textOf = (word: string) => Array.from({ length: 450 }, (_, n) => `${word}${n}\n`).join('')
   const files = await filesOf(many('a'), many('b'))
@@ -87,7 +87,7 @@ test('compare: changes that affect who can sign in are highlighted', async () =>
   ])
 })
 
-test('compare: of six hundred changed files five hundred are listed', async () => {
+test('compare: if 600 files have changed, 500 of them are listed', async () => {
   const many = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`f${n}`, 'x']))
   const { files, moreFiles } = await compareVersions(versionOf({}), versionOf(many))
   expect([files.length, moreFiles]).toEqual([500, 100])

@@ -24,7 +24,7 @@ test('findings: only the first 300 characters of a long line are shown', () => {
   expect(explainFindings([{ ...fault, line: 1 }], long)[0]?.source).toBe('x'.repeat(300))
 })
 
-test('a refusal: all errors and warnings are explained, its code and message stay', async () => {
+test('a rejected bundle: all errors and warnings are explained, and the code and message are kept', async () => {
   const packed = await zipOf({ 'globals.js': 'let b = ' })
   const warning = { file: 'notes.txt', code: 'file_unused', message: 'is not used' } as const
   const refusal = new PlatformError('ERR_BUNDLE_REFUSED', 'refused', {
@@ -42,18 +42,18 @@ test('a refusal: all errors and warnings are explained, its code and message sta
   })
 })
 
-test('a refusal of a file that is not a zip is explained without lines', async () => {
+test('for a file that is not a ZIP file, the explanation shows no lines', async () => {
   const refusal = new PlatformError('ERR_BUNDLE_REFUSED', 'refused', { faults: [{ ...fault, line: 1 }] })
   const explained = explainUpload(Buffer.from('no zip'), createLimits(), () => Promise.reject(refusal))
   await expect(explained).rejects.toMatchObject({ details: { faults: [{ source: null, advice }] } })
 })
 
-test('errors other than a refused bundle are passed on unchanged', async () => {
+test('errors other than a rejected bundle are passed on unchanged', async () => {
   const other = new PlatformError('ERR_NAME_DIFFERS', 'another name')
   await expect(explainUpload(Buffer.from(''), createLimits(), () => Promise.reject(other))).rejects.toBe(other)
 })
 
-test('findings: secrets written into the manifest are masked in the lines shown; names of secrets are not', () => {
+test('findings: secrets in the manifest are masked in the lines shown; names of secrets are not', () => {
   const manifest = '{ "oauth": {\n  "apiSecret":\n    "very\\"secret", "clientId": "x" },\n "apiSecret": "%%STORED%%" }'
   const lines = [1, 2, 3, 4].map((line) => ({ ...fault, file: 'solution.json', line }))
   const explained = explainFindings(lines, new Map([['solution.json', Buffer.from(manifest)]]))

@@ -37,12 +37,12 @@ test.each([
   ['cloudAway', 'platform.login.cloud-away'],
   ['cloudRefused', 'platform.login.cloud-refused'],
   ['verify', 'platform.login.verify'],
-] as const)('login preview: the state %s has the notice %s', (state, key) => {
+] as const)('login preview: the state %s shows the notice %s', (state, key) => {
   const shown = /<p class="platform-notice" role="status">([^<]*)<\/p>/.exec(render(state, { locale: 'nl' }))?.[1]
   expect(shown).toBe(key === null ? undefined : platformText('nl', key, [5]))
 })
 
-test('login preview: states with a reference show a placeholder that is in no log', () => {
+test('login preview: states with a reference show a placeholder, which is in no log', () => {
   const referred = LOGIN_STATE_NAMES.filter((state) => render(state).includes('PREVIEW'))
   expect(referred).toEqual([
     'refused',
@@ -67,12 +67,12 @@ test('login preview: the username is kept and escaped', () => {
   expect(render('refused', { username: '"><script>1' })).toContain('value="&quot;&gt;&lt;script&gt;1"')
 })
 
-test('login preview: texts come from the message table of the solution for the locale', () => {
+test('login preview: texts are taken from the solution’s message table for the locale', () => {
   expect(render('first')).toContain('<title>Shop – Web shop &amp; more</title>')
   expect(render('first', { locale: 'nl-BE' })).toContain('<title>Winkel – Web shop &amp; more</title>')
 })
 
-test('login preview: the default page names the application, and says what to do about a forgotten password if that is set', () => {
+test('login preview: the default page shows the application’s name, and says what to do about a forgotten password if that is set', () => {
   const html = (look: object) => renderLoginPreview({ ...solution, ...look }, { locale: 'nl', state: 'first' }).html
   const application = 'platform.logindialog.application'
   const forgotten = 'platform.logindialog.forgotten'
@@ -88,7 +88,7 @@ test('login preview: the default page names the application, and says what to do
   expect(own).toContain('<p class="password-help">Bel ons.</p>')
 })
 
-test('login preview: a default template that was generated earlier, without these texts, is unchanged', () => {
+test('login preview: an earlier default template, without these texts, stays unchanged', () => {
   const source = `<title>%%i18n:${TITLE}%%</title><form method="post" accept-charset="UTF-8" name="login_form" role="form">
     <p id="errorlabel" class="errorlabel"></p><input type="text" name="username"><input type="password" name="password"></form>`
   const { template } = compileTemplate(source, 'media/login.html')
@@ -111,6 +111,6 @@ test('login preview: a template of the solution is rendered with values and nonc
   expect(preview.html).toContain(`<style nonce="${preview.nonce}">p{color:red}</style>`)
 })
 
-test('login preview: it can be shown in the locales of the solution and of the platform', () => {
+test('login preview: it can be shown in the solution’s and the platform’s locales', () => {
   expect(loginPageLocales(solution)).toEqual(['en', 'nl-BE', 'nl', 'de', 'fr', 'es'])
 })

@@ -4,7 +4,7 @@ import { platformText } from '../../../base/web/texts.ts'
 
 const OWN = { default: { 'platform.reference': 'Ticket:' }, nl: { greeting: 'Hallo' } }
 
-test('messages: texts come from the solution by locale, language or default, then from the platform', () => {
+test('messages: texts are taken from the solution by locale, language or default, then from the platform', () => {
   const dutch = createMessages(OWN, 'nl-BE')
   expect(dutch('greeting')).toBe('Hallo')
   expect(dutch('platform.reference')).toBe('Ticket:')
@@ -15,7 +15,7 @@ test('messages: texts come from the solution by locale, language or default, the
   expect(dutch('nothing')).toBeNull()
 })
 
-test('messages: a solution gets the texts of end-user pages, but not those of admin pages', () => {
+test('messages: a solution gets the texts for end-user pages, but not those for admin pages', () => {
   expect(platformText('en', 'admin.signin.title')).not.toBe('!admin.signin.title!')
   expect(createMessages({}, 'en')('admin.signin.title')).toBeNull()
   const tables = messageTables(OWN)

@@ -16,13 +16,13 @@ test.each([
   ['SESSION_IDEL', 'SESSION_IDLE'],
   ['TRUSTED_PROXY', null],
   ['TRUSTED_PROXIS', 'TRUSTED_PROXIES'],
-])('settings: starting with %s asks whether %s was meant', (name, meant) => {
+])('settings: at startup with %s, a message suggests %s', (name, meant) => {
   const read = () => readSettings({ [name]: '1' })
   if (meant === null) expect(read).not.toThrow()
   else expect(read).toThrow(`${name} is not a property. Did you mean ${meant}?`)
 })
 
-test('settings: the control center knows its own properties and those of a host', () => {
+test('settings: the control center recognizes its own properties and those of a host', () => {
   expect(() => readCenterSettings({ SMPT_URL: 'smtp://127.0.0.1', MAIL_FORM: 'a@example.org' })).toThrow(
     /SMPT_URL is not a property\. Did you mean SMTP_URL\?.*\n +MAIL_FORM is not a property\. Did you mean MAIL_FROM\?/,
   )
@@ -30,7 +30,7 @@ test('settings: the control center knows its own properties and those of a host'
   expect(readCenterSettings({ SOLUTION_ORIGIN: 'https://{name}.example.org' }).port).toBe(8090)
 })
 
-test('settings: variables of other programs are ignored', () => {
+test('settings: other programs’ variables are ignored', () => {
   const others = [
     ...[
       'HOME',
@@ -59,7 +59,7 @@ test('settings: variables of other programs are ignored', () => {
   ).toMatchObject({ port: 8080 })
 })
 
-test('settings: a host does not report a control center property as a misspelling', () => {
+test('settings: a host does not report a control center’s property as a misspelling', () => {
   const host = [...Object.keys(PROPERTIES), ...Object.keys(LIMITS)]
   const ofCenter = Object.keys(CENTER_PROPERTIES).filter((name) => !host.includes(name))
   expect(ofCenter).toContain('SMTP_URL')

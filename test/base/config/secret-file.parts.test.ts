@@ -12,7 +12,7 @@ const SECRETS = Object.entries(PROPERTIES as Record<string, Property>).flatMap((
   secret ? [name] : [],
 )
 
-/** The line for the operator; null: the settings were read. */
+/** @returns the line of the error message about this setting; null if the settings were read */
 function faultOf(name: string, file: string): string | null {
   try {
     readSettings({ [`${name}_FILE`]: file })
@@ -22,13 +22,13 @@ function faultOf(name: string, file: string): string | null {
   }
 }
 
-test('secret file: a file is read, also through a link, and surrounding whitespace is removed', () => {
+test('secret file: a file is read, even through a link, and surrounding whitespace is removed', () => {
   using folder = temporaryFolder({ secret: '\n a secret \n' })
   symlinkSync(join(folder.path, 'secret'), join(folder.path, 'link'))
   expect(readSecretFile(join(folder.path, 'link'))).toBe('a secret')
 })
 
-test.each(SECRETS)('%s_FILE: a pipe without a writer, a device and a folder are refused immediately', (name) => {
+test.each(SECRETS)('%s_FILE: a pipe without a writer, a device and a folder are rejected immediately', (name) => {
   using folder = temporaryFolder()
   const pipe = join(folder.path, 'pipe')
   execFileSync('mkfifo', [pipe])
@@ -36,7 +36,7 @@ test.each(SECRETS)('%s_FILE: a pipe without a writer, a device and a folder are 
   expect([pipe, '/dev/zero', folder.path].map((file) => faultOf(name, file))).toEqual([refused, refused, refused])
 })
 
-test('secret file: a file over 64 kB is refused without reading more', () => {
+test('secret file: a file over 64 kB is rejected without reading more', () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'large')
   writeFileSync(file, '')

@@ -40,7 +40,7 @@ function testAccessStores(place: TestPlace): void {
     expect(await secrets.list('crm')).toEqual([])
   })
 
-  test(`${place.kind}, API tokens: they are created, found, listed, swept and removed`, async () => {
+  test(`${place.kind}, API tokens: they can be created, found, listed and removed; expired ones are deleted`, async () => {
     let time = Date.now()
     const tokens = createApiTokens(place.db, () => time)
     const lasting = await tokens.create({ name: 'ci', scopes: ['users:read'], expiresAt: null })
@@ -54,7 +54,7 @@ function testAccessStores(place: TestPlace): void {
     expect(await tokens.find(lasting.token)).toBeNull()
   })
 
-  test(`${place.kind}, login tokens: of twenty simultaneous uses one signs in, and used tokens are swept`, async () => {
+  test(`${place.kind}, login tokens: one of twenty simultaneous uses signs in, and used tokens are deleted later`, async () => {
     let time = Date.now()
     const tokens = createLoginTokens(place.db, await keyOf(), createLimits(), () => time)
     const { token } = tokens.issue('crm', { username: 'a', uid: 'a', permissions: ['Users'] })
@@ -65,7 +65,7 @@ function testAccessStores(place: TestPlace): void {
     expect(await place.db.selectFrom('used_tokens').selectAll().execute()).toEqual([])
   })
 
-  test(`${place.kind}, maintenance: it is turned on and off again`, async () => {
+  test(`${place.kind}, maintenance: it can be turned on and off`, async () => {
     const maintenance = createMaintenance(place.db)
     for (const on of [false, true, true, false]) {
       await maintenance.set(on)

@@ -34,11 +34,11 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await db.destroy()
   })
 
-  test('alpha: if two hosts count the first attempt on an account at the same time, neither is lost', async () => {
+  test('alpha: if two hosts count the first attempt on an account at the same time, both counts are stored', async () => {
     const attempt = { source: 'users', username: 'guessed', address: '192.0.2.1' }
     const other = createThrottle(place.db, createLimits(), true)
     let isFirst = true
-    // The other host counts between the first statement of this one, which finds no row, and the next.
+    // The other host counts after this host's first statement, which finds no row, and before its next one.
     const db = place.db.withPlugin({
       transformQuery: ({ node }) => node,
       async transformResult({ result }) {
@@ -74,7 +74,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     })
   })
 
-  test('alpha: a database that an operator created for the account works without further rights', async () => {
+  test('alpha: a database that an operator created for the account works without further privileges', async () => {
     await createAccount('owner')
     await sql`create database made owner owner`.execute(place.db)
     const db = await openDatabase(settingsOf('made', 'owner'))
@@ -82,13 +82,13 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await db.destroy()
   })
 
-  test('alpha: a database with another encoding is refused', async () => {
+  test('alpha: a database with another encoding is rejected', async () => {
     await sql`create database latin encoding 'LATIN1' template template0`.execute(place.db)
     const opening = openDatabase(databaseSettings(place.settings.home, 'alpha', place.server, { name: 'latin' }))
     await expect(opening).rejects.toMatchObject({ message: expect.stringMatching(/encoding LATIN1.*UTF8/) })
   })
 
-  test('alpha: TLS encrypts, and verify refuses an untrusted certificate', async () => {
+  test('alpha: TLS encrypts the connection, and verify rejects an untrusted certificate', async () => {
     const folder = await serverFolder()
     const files = ['-keyout', join(folder, 'server.key'), '-out', join(folder, 'server.crt')]
     const subject = ['-subj', '/CN=127.0.0.1', '-days', '2', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
@@ -102,7 +102,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await expect(open('verify')).rejects.toMatchObject({
       message: expect.stringMatching(/certificate is not trusted/),
     })
-    // Restores the server for the next test file of this worker.
+    // Restores the server's settings for the next test file in this worker.
     appendFileSync(join(folder, 'postgresql.conf'), 'ssl = off\n')
     await sql`select pg_reload_conf()`.execute(place.db)
   })

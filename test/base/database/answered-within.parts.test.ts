@@ -7,7 +7,7 @@ test('a result or error that arrives in time is passed on', async () => {
   await expect(answeredWithin(1000, Promise.reject(new Error('no')))).rejects.toThrow('no')
 })
 
-test('a database that does not respond in time is unreachable', async () => {
+test('a database that does not respond in time is reported as unreachable', async () => {
   await expect(answeredWithin(20, new Promise(() => {}))).rejects.toMatchObject({
     code: 'ERR_DATABASE_UNREACHABLE',
     details: { retryAfter: 5 },

@@ -54,7 +54,7 @@ function noting(): { db: HostDatabase; statements: string[] } {
   return { db, statements }
 }
 
-test('beta: key columns can be indexed, and texts compare by code point', async () => {
+test('beta: key columns can be indexed, and texts are compared by code point', async () => {
   const { db, statements } = noting()
   for (const migration of Object.values(migrationsFor(beta))) await migration.up(db)
   const tableOf = (name: string) => statements.find((text) => text.startsWith(`create table "${name}"`))
@@ -70,7 +70,7 @@ test('beta: key columns can be indexed, and texts compare by code point', async 
   expect(statements.join('\n')).not.toMatch(/\btext\b(?! collate)|\bblob\b|auto_?increment|if not exists/i)
 })
 
-test('beta: the first rows are selected with top', async () => {
+test('beta: the first rows are selected with TOP', async () => {
   const { db, statements } = noting()
   await firstRows(db, db.selectFrom('audit').select('id').where('id', '<', 9).orderBy('id', 'desc'), 3).execute()
   expect(statements).toEqual(['select top(3) "id" from "audit" where "id" < @1 order by "id" desc'])
@@ -84,7 +84,7 @@ test('beta: put is an update, followed by an insert if no row was found', async 
   ])
 })
 
-test('beta: the log and the audit use at most 2,100 values per statement, and no syntax of other kinds', async () => {
+test('beta: the log and the audit log use at most 2,100 values per statement, and no syntax of other databases', async () => {
   const { db, statements } = noting()
   const log = createSolutionLog(db, createLimits())
   for (let line = 0; line < 1000; line++) log.write('crm', { level: 'info', message: 'x' })
@@ -133,7 +133,7 @@ test('beta: bytes are plain Uint8Arrays', async () => {
   expect(Buffer.isBuffer(row?.content)).toBe(false)
 })
 
-test('beta: a violated key is a unique violation, and insertOnce returns false', async () => {
+test('beta: a duplicate key is reported as a unique violation, and insertOnce returns false', async () => {
   const error = { number: 2627, message: "Violation of PRIMARY KEY constraint 'x'." }
   const { db } = await open((text) => (text.startsWith('insert') ? { error } : {}))
   const insert = db.insertInto('platform').values({ key: 'k', value: 'v' }).execute()
@@ -148,7 +148,7 @@ test('beta: a transaction commits and rolls back', async () => {
   await expect(undone).rejects.toThrow('undo')
 })
 
-test('beta: errors at sign-in distinguish a wrong account from a missing database', async () => {
+test('beta: login errors distinguish a wrong account from a missing database', async () => {
   const account = await open(() => ({}), { number: 18456, message: "Login failed for user 'sa'." })
   const database = await open(() => ({}), { number: 4060, message: 'Cannot open database "platform".' })
   const failure = (db: HostDatabase) =>
@@ -164,7 +164,7 @@ test('beta: errors at sign-in distinguish a wrong account from a missing databas
   expect(await failure(database.db)).toBe('no-database')
 })
 
-test('beta: a broken connection is replaced, and a server that is down is unreachable', async () => {
+test('beta: a broken connection is replaced, and a server that is down is reported as unreachable', async () => {
   const { server, db } = await open(() => ({ rows: [{ key: 'k' }] }))
   const read = () => db.selectFrom('platform').select('key').execute()
   await read()

@@ -41,7 +41,7 @@ export function databaseSettings(
   }
 }
 
-/** A separate pool for the place's database. The caller destroys it. */
+/** Opens a separate pool for the place's database. The caller must destroy it. */
 export async function connectTo(kind: ServerKind, { settings }: TestPlace, pool: PoolOptions): Promise<HostDatabase> {
   const server = serverFor(settings, kind.name)
   const dialect = await kind.createDialect(server, settings.database.name, pool)
@@ -90,7 +90,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     return rows.map(({ key }) => key).filter((key) => key.startsWith(prefix))
   }
 
-  test(`${kind}: the open database knows its kind`, () => {
+  test(`${kind}: the open database reports its kind`, () => {
     expect(kindOf(place.db).name).toBe(kind)
   })
 
@@ -123,7 +123,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(rows.map(({ line }) => line)).toEqual([3, 2, 1])
   })
 
-  test(`${kind}: bytes are read as they were written, also from a part of a larger buffer`, async () => {
+  test(`${kind}: bytes are read as they were written, even from a part of a larger buffer`, async () => {
     await addSolution(place.db, 'bytes')
     const all = Uint8Array.from({ length: 768 }, (_, n) => n % 256)
     for (const [sha256, bundle] of [
@@ -193,7 +193,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(await place.db.selectFrom('platform').selectAll().where('key', '=', row.key).execute()).toEqual([row])
   })
 
-  test(`${kind}: U+0000 in a text does no harm`, async () => {
+  test(`${kind}: U+0000 in a text causes no error`, async () => {
     await addLine('before\0after')
     const rows = await place.db
       .selectFrom('solution_log')
@@ -213,7 +213,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
   })
 
   test(`${kind}: uncommitted changes are invisible to others`, async () => {
-    // The embedded kind has one connection: its readers wait.
+    // The embedded kind has only one connection, so its readers wait.
     if (place.server === null) return
     await place.db.transaction().execute(async (transaction) => {
       await insertOnce(transaction, 'platform', { key: 'hidden', value: '' })
@@ -222,7 +222,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(await keysOf('hidden')).toEqual(['hidden'])
   })
 
-  test(`${kind}: a duplicate primary or unique key is a unique violation; other errors are not`, async () => {
+  test(`${kind}: only a duplicate primary or unique key is reported as a unique violation`, async () => {
     const errorOf = (work: Promise<unknown>) => work.then(() => null).catch((error: unknown) => error)
     const insert = (id: string, token_hash: string) =>
       place.db
@@ -241,7 +241,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect(isUniqueViolation(await errorOf(noValue))).toBe(false)
   })
 
-  test(`${kind}: insertOnce lets one of 20 callers insert`, async () => {
+  test(`${kind}: insertOnce lets only one of 20 callers insert`, async () => {
     for (let round = 0; round < 5; round++) {
       const id = randomUUID()
       const callers = Array.from({ length: 20 }, (_, n) => insertOnce(place.db, 'used_tokens', { id, expires_at: n }))
@@ -275,7 +275,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     }
   })
 
-  test(`${kind}: an update returns the number of rows it matched, changed or not`, async () => {
+  test(`${kind}: an update returns the number of matched rows, whether or not they changed`, async () => {
     await put(place.db, 'grants', ['solution'], { solution: 'same', value: 'x' })
     const set = (solution: string) =>
       place.db.updateTable('grants').set({ value: 'x' }).where('solution', '=', solution).executeTakeFirst()
@@ -283,7 +283,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     expect((await set('nobody')).numUpdatedRows).toBe(0n)
   })
 
-  test(`${kind}: firstRows returns the first rows of an order`, async () => {
+  test(`${kind}: firstRows returns the first rows in the given order`, async () => {
     for (const key of ['first 3', 'first 1', 'first 2']) await insertOnce(place.db, 'platform', { key, value: '' })
     const query = place.db.selectFrom('platform').select('key').where('key', 'like', 'first %').orderBy('key')
     expect(await firstRows(place.db, query, 2).execute()).toEqual([{ key: 'first 1' }, { key: 'first 2' }])
@@ -310,7 +310,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     await again.destroy()
   })
 
-  test(`${kind}: a database written by a newer version is refused`, async () => {
+  test(`${kind}: a database written by a newer version is rejected`, async () => {
     const settings = { ...place.settings, database: { kind, name: 'newer' } }
     const db = await openHostDatabase(settings)
     await sql`insert into kysely_migration (name, timestamp) values ('999-newer', '2999-01-01T00:00:00.000Z')`.execute(
@@ -364,7 +364,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     expect(`${error.message}${error.stack}${JSON.stringify(error)}`).not.toContain('not-the-password')
   })
 
-  test(`${kind}: if the server is missing, the error names its address and the properties`, async () => {
+  test(`${kind}: if the server is unreachable, the error contains its address and the properties to check`, async () => {
     const account = { port: 1 }
     const opening = openHostDatabase(databaseSettings(place.settings.home, kind, server(), { account }))
     const property = `DB_${kind.toUpperCase()}`
@@ -382,7 +382,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     })
   })
 
-  // Waits for the time-out of the pool, in real time.
+  // Waits for the pool's time-out in real time.
   testAtFullScale(`${kind}: nobody waits longer than 5 s for a connection`, async () => {
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     const holding = Array.from({ length: 10 }, () => place.db.transaction().execute(() => held))
@@ -418,12 +418,12 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
   })
 }
 
-/** A statement that takes a minute. */
+/** Runs a statement that takes a minute. */
 function sleep(kind: ServerKindName, db: HostDatabase): Promise<unknown> {
   return (kind === 'alpha' ? sql`select pg_sleep(60)` : sql`select sleep(60)`).execute(db)
 }
 
-/** A connection that broke unnoticed may fail once. */
+/** Retries, since a query on a connection that broke unnoticed fails. */
 async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < 12; attempt++) {
     try {

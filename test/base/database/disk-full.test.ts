@@ -15,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('if the disk of an embedded database is full, writes report it, and reads keep working', async () => {
+test('if an embedded database’s disk is full, writes report it, and reads keep working', async () => {
   const db = await openDatabase(join(folder, 'full'))
   await sql`pragma max_page_count = 1`.execute(db)
   const write = insertOnce(db, 'platform', { key: 'large', value: 'x'.repeat(1_000_000) })
@@ -42,7 +42,7 @@ test('a full disk is recognized by the codes of the system and of each kind of s
   expect(isDiskFull(undefined)).toBe(false)
 })
 
-test('if platform.sqlite is a folder or not a database, one sentence says so and what to do', async () => {
+test('if platform.sqlite is a folder or not a database, a single sentence says so and what to do', async () => {
   const home = join(folder, 'no-database')
   mkdirSync(home)
   writeFileSync(join(home, 'platform.sqlite'), 'x'.repeat(20_000))
@@ -60,7 +60,7 @@ test('if platform.sqlite is a folder or not a database, one sentence says so and
   })
 })
 
-test('if PLATFORM_HOME is a file, below a file or cannot exist, one sentence says so', async () => {
+test('if PLATFORM_HOME is a file, is below a file or cannot exist, a single sentence says so', async () => {
   const file = join(folder, 'file')
   writeFileSync(file, '')
   for (const home of [file, join(file, 'x'), join(folder, 'x'.repeat(300)), '/proc/solhost-none/x']) {

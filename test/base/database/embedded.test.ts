@@ -63,7 +63,7 @@ test('a write whose sync fails is not confirmed', async () => {
   await expect(add(1)).rejects.toThrow('disk failed')
 })
 
-test('concurrent statements do not run inside the transaction of another caller', async () => {
+test('concurrent statements do not run inside another caller’s transaction', async () => {
   const transaction = db.transaction().execute(async (one) => {
     await one.insertInto('notes').values({ id: 1, text: 'inside' }).execute()
     await new Promise((resolve) => setImmediate(resolve))
@@ -75,7 +75,7 @@ test('concurrent statements do not run inside the transaction of another caller'
   expect(await db.selectFrom('notes').select('id').execute()).toEqual([{ id: 2 }])
 })
 
-test('writes that wait at the same time share a sync', async () => {
+test('writes that are waiting at the same time share a sync', async () => {
   const file = join(folder, 'notes.sqlite-wal')
   const shared = createFileSync(file)
   await add(1)
@@ -88,7 +88,7 @@ test('writes that wait at the same time share a sync', async () => {
   await shared.close()
 })
 
-test('more statements than the cache holds still work', async () => {
+test('more statements than fit into the cache still work', async () => {
   for (let n = 0; n < 450; n++) await sql.raw(`select ${n}`).execute(db)
   await add(1)
   expect(await count()).toBe(1)

@@ -33,7 +33,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await db.destroy()
   })
 
-  test('gamma: values are not changed where the SQL mode of the server treats backslashes as literals', async () => {
+  test('gamma: values are stored unchanged even if the server’s SQL mode treats backslashes as literals', async () => {
     await sql`set global sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'`.execute(place.db)
     const db = await connectTo(gamma, place, { connections: 1 })
     const value = "\\' or 1=1 -- \\"
@@ -49,7 +49,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await expect(insertOnce(place.db, 'platform', row)).rejects.toMatchObject({ code: 'ER_DATA_TOO_LONG' })
   })
 
-  test('gamma: if a value is too large for the server, the error names the server variable', async () => {
+  test('gamma: if a value is too large for the server, the error contains the server variable to change', async () => {
     const row = { solution: 'packet', value: 'é'.repeat(10 * 1024 ** 2) }
     await expect(put(place.db, 'grants', ['solution'], row)).rejects.toMatchObject({
       code: 'ERR_BUNDLE_TOO_LARGE',
@@ -65,7 +65,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await sql`set global max_allowed_packet = default`.execute(place.db)
   })
 
-  test('gamma: a start resumes a migration that was interrupted between two steps', async () => {
+  test('gamma: the next start resumes a migration that was interrupted between two steps', async () => {
     const settings = databaseSettings(place.settings.home, 'gamma', place.server, { name: 'cut_off' })
     const first = await openDatabase(settings)
     await sql`delete from kysely_migration`.execute(first)
@@ -78,7 +78,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await second.destroy()
   })
 
-  test('gamma: if the account has no rights to the database, the error says so', async () => {
+  test('gamma: if the account has no privileges on the database, the error says so', async () => {
     await sql`create user ${sql.raw("'guest'@'127.0.0.1'")} identified by 'its own password'`.execute(place.db)
     const account = { username: 'guest', password: 'its own password' }
     const open = (name: string) =>
@@ -90,7 +90,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
   })
 
   test(
-    'gamma: TLS encrypts, and verify refuses an untrusted certificate',
+    'gamma: TLS encrypts the connection, and verify rejects an untrusted certificate',
     async () => {
       const server = place.server as TestServer
       const files = await certificate()
@@ -111,7 +111,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     SERVER_START,
   )
 
-  /** In the folder of the server, because its account can read nothing else. */
+  /** Creates the files in the server's folder, because the server's account can't read any other. */
   async function certificate(): Promise<{ readonly key: string; readonly certificate: string }> {
     const { rows } = await sql<{ folder: string }>`select @@datadir as folder`.execute(place.db)
     const folder = rows[0]?.folder ?? ''

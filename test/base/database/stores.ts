@@ -35,7 +35,7 @@ export function testStores(place: TestPlace): void {
     expect((await store.list()).map(({ name }) => name)).toContain('crm')
   })
 
-  test(`${kind}, solution store: a large media file is read in chunks, also one that was stored without them`, async () => {
+  test(`${kind}, solution store: a large media file is read in chunks, even one that was stored without them`, async () => {
     const store = createSolutionStore(place.db, limits)
     const content = new Uint8Array(randomBytes(3 * PIECE_SIZE + 1))
     const bundle = bundleOf('large', '1.0.0', { 'film.mp4': content, 'one.bin': content.subarray(0, PIECE_SIZE) })
@@ -50,7 +50,7 @@ export function testStores(place: TestPlace): void {
     ])
     expect(await read('one.bin', PIECE_SIZE)).toHaveLength(1)
 
-    // As the previous version or a restore stored it.
+    // Simulates data from the previous version or from a restore, which store no pieces.
     await place.db.deleteFrom('media_pieces').where('solution', '=', 'large').execute()
     const both = [read('film.mp4', content.length), read('film.mp4', content.length)]
     for (const found of await Promise.all(both)) expect(new Uint8Array(Buffer.concat(found))).toEqual(content)
@@ -131,7 +131,7 @@ export function testStores(place: TestPlace): void {
     expect(await messages('short')).toEqual(['stays'])
   })
 
-  test(`${kind}, sessions: a cookie finds its session until it ends`, async () => {
+  test(`${kind}, sessions: a cookie is valid until its session ends`, async () => {
     const sessions = createSessions(place.db, limits)
     const { cookie, publicId } = await sessions.start(ANNA)
     const { address, agent, isConfirmed, ...kept } = ANNA
@@ -157,7 +157,7 @@ export function testStores(place: TestPlace): void {
     expect(await createSessions(place.db, limits).find('many', one)).toMatchObject({ tenant: null, locale: 'fr' })
   })
 
-  test(`${kind}, sessions: those of a user are listed in pages and ended, without affecting others`, async () => {
+  test(`${kind}, sessions: a user’s sessions can be listed in pages and ended, without affecting others`, async () => {
     const sessions = createSessions(place.db, limits)
     const anna = { ...ANNA, realm: 'listed' }
     for (let n = 0; n < 3; n++) await sessions.start(anna)
@@ -169,7 +169,7 @@ export function testStores(place: TestPlace): void {
     expect((await sessions.list({ limit: 10, solution: 'listed' })).items.map(({ id }) => id)).toEqual([other.publicId])
   })
 
-  test(`${kind}, sessions: ended ones are removed later`, async () => {
+  test(`${kind}, sessions: ended sessions are deleted later`, async () => {
     let time = 1_800_000_000_000
     const sessions = createSessions(place.db, limits, () => time)
     await sessions.start({ ...ANNA, realm: 'swept' })
@@ -194,7 +194,7 @@ export function testStores(place: TestPlace): void {
     expect((await audit.read({ limit: 3, actor: 'admin' })).items[0]).toMatchObject({ ...entry, actor: 'admin' })
   })
 
-  test(`${kind}, audit: entries are found by outcome, correlation ID and time, and by all of these together`, async () => {
+  test(`${kind}, audit: entries can be filtered by outcome, correlation ID and time, and by all of these together`, async () => {
     let time = 1_800_000_000_000
     const audit = createAudit(place.db, limits, () => time)
     const entry = { actor: 'user:search', action: 'sign-in', address: '::1' } as const
@@ -216,7 +216,7 @@ export function testStores(place: TestPlace): void {
     expect(await found({ outcome: 'ok', to: 1_800_000_060_000, action: 'sign-in' })).toEqual(['1'])
   })
 
-  test(`${kind}, audit: outcomes of the requested actions are counted per time step`, async () => {
+  test(`${kind}, audit: the outcomes of the requested actions are counted per time step`, async () => {
     const start = 1_900_000_020_000
     let time = start
     const audit = createAudit(place.db, limits, () => time)

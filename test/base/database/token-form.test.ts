@@ -19,10 +19,10 @@ test('tokens: only the token itself matches the stored hash', () => {
 
 test.each([
   ['another kind', `ret_${'a'.repeat(43)}`],
-  ['one letter less', `sol_${'a'.repeat(42)}`],
-  ['one letter more', `sol_${'a'.repeat(44)}`],
-  ['a trailing line break', `sol_${'a'.repeat(43)}\n`],
-  ['a letter that is not in base64url', `sol_${'a'.repeat(42)}=`],
+  ['a token with a letter missing', `sol_${'a'.repeat(42)}`],
+  ['a token with an extra letter', `sol_${'a'.repeat(44)}`],
+  ['a token with a trailing line break', `sol_${'a'.repeat(43)}\n`],
+  ['a token with a character that is not in base64url', `sol_${'a'.repeat(42)}=`],
   ['nothing', ''],
 ])('tokens: %s is not a token', (_case, text) => {
   expect(FORM.hashOf(text)).toBeNull()

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { expect, onTestFinished, test } from 'vitest'
 import { boundConnections, descriptorLimit, mostConnections } from '../../../base/http/bound-connections.ts'
 
-// Real connections from several addresses of loopback.
+// Uses real connections from several loopback addresses.
 
 const NEIGHBOUR = '127.0.0.2'
 const ATTACKER = '127.0.0.3'
@@ -17,7 +17,7 @@ async function startServer(most: number, trustedProxies: readonly string[] = [])
   return server
 }
 
-/** A connection, and whether the server still has it. */
+/** Opens a connection. `isOpen` returns whether it is still open. */
 async function open(server: Server, localAddress: string) {
   const { port } = server.address() as AddressInfo
   const socket: Socket = connect({ port, host: '127.0.0.1', localAddress })
@@ -43,18 +43,18 @@ async function openMany(server: Server, address: string, count: number): Promise
 const countOf = (server: Server) => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
 const openOf = (connections: readonly Opened[]) => connections.map(({ isOpen }) => isOpen())
 
-/** Waits until the server has handled a later connection, and so has closed what it will close. */
+/** Waits until exactly the expected connections are open. */
 async function expectOpen(connections: readonly Opened[], expected: readonly boolean[]): Promise<void> {
   await expect.poll(() => openOf(connections)).toEqual(expected)
 }
 
-test('connections: at the limit, another connection of the address with the most is refused; existing ones stay', async () => {
+test('connections: at the limit, another connection from the address with the most is rejected; existing ones stay', async () => {
   const server = await startServer(4)
   const connections = await openMany(server, ATTACKER, 6)
   await expectOpen(connections, [true, true, true, true, false, false])
 })
 
-test('connections: at the limit, the newest connection of the address with the most is closed for another address', async () => {
+test('connections: at the limit, a new address displaces the newest connection from the address with the most', async () => {
   const server = await startServer(4)
   const [other] = await openMany(server, NEIGHBOUR, 1)
   const held = await openMany(server, ATTACKER, 3)
@@ -69,13 +69,13 @@ test('connections: addresses with equally many do not displace each other', asyn
   await expectOpen([...held, more], [true, true, true, true, false])
 })
 
-test('connections: those of a trusted proxy are never closed for others, and displace those of an address that has many', async () => {
+test('connections: those from a trusted proxy are never closed for others, and displace those from an address with many', async () => {
   const server = await startServer(4, [NEIGHBOUR])
   const proxied = await openMany(server, NEIGHBOUR, 2)
   const held = await openMany(server, ATTACKER, 2)
   const further = await open(server, NEIGHBOUR)
   await expectOpen([...proxied, ...held, further], [true, true, true, false, true])
-  // By now the proxy has three and the other address one, so none is closed.
+  // The proxy now has three connections and the attacker one, so the server closes none and rejects the new one.
   const refused = await open(server, '127.0.0.4')
   await expectOpen([...proxied, further, refused], [true, true, true, false])
 })
@@ -89,7 +89,7 @@ test('connections: one address can use all connections below the limit, and clos
   await expectOpen([...connections, next], [false, true, true, true, true])
 })
 
-test('connections: Node.js refuses connections beyond the limit before one is closed', async () => {
+test('connections: Node.js rejects connections beyond the limit until one is closed', async () => {
   expect((await startServer(16)).maxConnections).toBe(18)
 })
 
@@ -99,7 +99,7 @@ test.each([
   [1_048_576, 16_384, 16_384],
   [Number.POSITIVE_INFINITY, 16_384, 16_384],
   [4, 1, 1],
-])('connections: of %i descriptors the pages get %i, each other port %i', (descriptors, pages, other) => {
+])('connections: of %i descriptors, the port for pages gets %i and each other port %i', (descriptors, pages, other) => {
   expect([mostConnections('pages', descriptors), mostConnections('other', descriptors)]).toEqual([pages, other])
 })
 

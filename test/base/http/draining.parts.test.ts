@@ -15,7 +15,7 @@ function begin(time: number) {
   return { draining, happened, drained }
 }
 
-test('draining: a host is ready and refuses nothing until it drains', () => {
+test('draining: a host is ready and rejects nothing until it drains', () => {
   const draining = createDraining(1000)
   expect([draining.isReady(), draining.isRefusing()]).toEqual([true, false])
 })
@@ -48,7 +48,7 @@ test('draining: without a drain time it ends immediately', async () => {
   expect(happened).toEqual(['drained'])
 })
 
-test.each([0, 5_000])('draining: hurrying it after %d ms ends the wait', async (after) => {
+test.each([0, 5_000])('draining: a second signal after %d ms ends the wait', async (after) => {
   const { draining, happened, drained } = begin(10_000)
   await vi.advanceTimersByTimeAsync(after)
   draining.hurry()
@@ -56,7 +56,7 @@ test.each([0, 5_000])('draining: hurrying it after %d ms ends the wait', async (
   expect(happened).toEqual([5000, 'drained'])
 })
 
-test('draining: over HTTP/2 the request is answered, and the connection accepts no further one', async () => {
+test('draining: over HTTP/2, the current request gets its response, and the connection accepts no further one', async () => {
   vi.useRealTimers()
   let isReady = true
   const app = new Koa()

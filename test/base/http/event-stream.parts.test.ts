@@ -11,7 +11,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-/** Answers every request with a stream. @returns `ask`, which resolves with the head of an answer */
+/** Responds to every request with a stream. @returns `ask`, which sends a request and resolves with its response */
 async function serve(options: Partial<EventStream> = {}) {
   const left = vi.fn()
   const sinks: EventSink[] = []
@@ -27,7 +27,7 @@ async function serve(options: Partial<EventStream> = {}) {
     }),
   )
   app.silent = true
-  // Errors of readers that disconnected; the host's own app does not log them either.
+  // Ignores errors of readers that disconnected; the host's own app does not log them either.
   app.on('error', () => {})
   const server = createServer(app.callback()).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -41,7 +41,7 @@ async function serve(options: Partial<EventStream> = {}) {
   return { ask, left, sink: () => sinks.at(-1) as EventSink }
 }
 
-/** Everything received from now on. */
+/** Collects everything received from now on. */
 function reading(answer: IncomingMessage) {
   const read = { text: '', isOver: false }
   answer.setEncoding('utf8').resume()
@@ -72,7 +72,7 @@ test('events: the greeting is sent immediately, then each event with its number,
   sink().send({ late: true })
 })
 
-test('events: a stream that ends while it begins still delivers what was sent', async () => {
+test('events: a stream that ends during startup still delivers what was sent', async () => {
   const left = vi.fn()
   const { ask } = await serve({
     async begin({ send, end }) {
@@ -86,7 +86,7 @@ test('events: a stream that ends while it begins still delivers what was sent', 
   expect(left).toHaveBeenCalledTimes(1)
 })
 
-test('events: an error at the beginning is answered as that error', async () => {
+test('events: an error before the stream begins is sent as an error response', async () => {
   const { ask } = await serve({
     begin() {
       throw Object.assign(new Error('too many'), { status: 429, expose: true })
@@ -106,7 +106,7 @@ test('events: a reader that disconnects is released exactly once', async () => {
   expect(left).toHaveBeenCalledTimes(1)
 })
 
-test('events: a comment is sent every 15 s while the reader has access; a failed access check disconnects nobody', async () => {
+test('events: a comment is sent every 15 s while the reader has access; an error in the access check disconnects nobody', async () => {
   const answers = [async () => true, () => Promise.reject(new Error('the database is away')), async () => false]
   const { ask, left } = await serve({ isStillIn: () => answers.shift()?.() ?? Promise.resolve(true) })
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -128,7 +128,7 @@ test('events: a reader that does not read is disconnected', async () => {
   const answer = await ask()
   answer.pause()
   const line = { text: 'x'.repeat(100_000) }
-  // The system buffers data in addition to our own limit.
+  // The operating system buffers data in addition to our own limit.
   await waitUntil(
     () => {
       for (let count = 0; count < 10; count++) sink().send(line)

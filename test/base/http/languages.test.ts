@@ -9,6 +9,6 @@ test.each([
   ['en', 'de-CH', 'en'],
   ['nl-BE', 'nl-NL', 'nl-BE'],
   ['de', 'DE-ch', 'DE-ch'],
-])('dates and numbers of %s for "%s" are formatted as in %s', (locale, acceptLanguage, formats) => {
+])('dates and numbers in %s for "%s" are formatted as in %s', (locale, acceptLanguage, formats) => {
   expect(localeOfFormats(locale, acceptLanguage)).toBe(formats)
 })

@@ -32,14 +32,14 @@ test.each([
   expect(plainAddress(text)).toBeNull()
 })
 
-test('network: all spellings of an address belong to one network, for IPv6 its /64', () => {
+test('network: different notations of an address belong to the same network; for IPv6, that is its /64', () => {
   const spellings = ['2001:DB8:1:2::3', '2001:db8:1:2:ffff::', '[2001:0DB8:1:2::9]:443', '2001:db8:0001:0002:a:b:c:d']
   expect(new Set(spellings.map(networkOf))).toEqual(new Set(['2001:db8:1:2::/64']))
   expect(networkOf('203.0.113.7:443')).toBe('203.0.113.7')
   expect(networkOf('::1')).toBe('0:0:0:0::/64')
 })
 
-/** The address of a request that came from a proxy at 10.0.0.1, which is trusted as is 10.0.0.2. */
+/** @returns the client's address in a request from the proxy at 10.0.0.1. All of 10.0.0.0/24 is trusted. */
 function addressOf(forwardedFor: string | undefined, remoteAddress = '::ffff:10.0.0.1'): string {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
   const request = { socket: { remoteAddress }, headers } as unknown as IncomingMessage
@@ -56,7 +56,7 @@ test.each([
   ['203.0.113.7, whatever', '10.0.0.1'],
   ['', '10.0.0.1'],
   [undefined, '10.0.0.1'],
-])('X-Forwarded-For "%s" of a trusted proxy: the address is %s', (forwardedFor, address) => {
+])('X-Forwarded-For "%s" from a trusted proxy: the address is %s', (forwardedFor, address) => {
   expect(addressOf(forwardedFor)).toBe(address)
 })
 

@@ -19,7 +19,7 @@ const READERS: Record<string, (ctx: Context) => Promise<unknown>> = {
   form: async (ctx) => [...(await readForm(ctx, limits))],
   pairs: (ctx) => readFormPairs(ctx, limits),
   bytes: async (ctx) => (await readBytes(ctx, ['application/zip'], LIMIT)).toString('hex'),
-  // What a request does before its body is read, such as asking the database, may outlast the connection.
+  // Work before the body is read, such as a database query, may take longer than the connection stays open.
   late: async (ctx) => {
     await new Promise((resolve) => ctx.req.once('close', resolve))
     return readJson(ctx, limits)
@@ -65,7 +65,7 @@ afterAll(() => {
 
 const isComplete = (text: string) => text.split('\r\n\r\n')[1]?.endsWith('}') === true
 
-/** Sends these bytes after the head and waits for the answer, without ending the body. */
+/** Sends these bytes after the headers and waits for the response, without ending the body. */
 async function send(
   reader: string,
   headers: string[],
@@ -86,12 +86,12 @@ async function send(
 const sendWhole = (reader: string, body: string | Buffer, headers: string[] = []) =>
   send(reader, [`Content-Length: ${Buffer.byteLength(body)}`, ...headers], body)
 
-/** The errors of JSON parsers quote what they read. */
+/** Must not be in any response: the error messages of JSON parsers quote their input. */
 const secret = 'swordfish'
 
 test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome]>([
   ['an object', 'json', '{"a":[1,"ü"]}', { value: { a: [1, 'ü'] } }],
-  ['null, which the schema of the route refuses', 'json', 'null', { value: null }],
+  ['null, which the route’s schema rejects', 'json', 'null', { value: null }],
   [
     'a body that is not JSON',
     'json',
@@ -103,7 +103,7 @@ test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome
   ['an optional body', 'optional', '{}', { value: {} }],
   ['a missing optional body', 'optional', '', { value: null }],
   [
-    'a key that changes the prototype',
+    'a key that would change the prototype',
     'json',
     `{"a":[{"\\u005f_proto__":"${secret}"}]}`,
     { code: 'ERR_BAD_REQUEST', message: 'The JSON has a key named "__proto__". Rename or remove it.' },
@@ -121,7 +121,7 @@ test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome
     },
   ],
   [
-    'names that qs nests',
+    'names that the qs parser would turn into nested objects',
     'form',
     'a[b]=1&a.c=2&__proto__=3',
     {
@@ -145,7 +145,7 @@ test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome
 
 const tooLarge: Outcome = { code: 'ERR_BODY_TOO_LARGE', message: 'The body is larger than 1000 bytes.' }
 
-test.each(['json', 'optional', 'form', 'bytes'])('%s: a body above the limit is refused', async (reader) => {
+test.each(['json', 'optional', 'form', 'bytes'])('%s: a body above the limit is rejected', async (reader) => {
   const sizes = [LIMIT + 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1]
   for (const size of sizes) expect(await send(reader, [`Content-Length: ${size}`])).toEqual(tooLarge)
   const chunk = `${(LIMIT + 1).toString(16)}\r\n${'1'.repeat(LIMIT + 1)}\r\n`
@@ -153,7 +153,7 @@ test.each(['json', 'optional', 'form', 'bytes'])('%s: a body above the limit is 
   expect(await sendWhole(reader, '1'.repeat(LIMIT))).not.toHaveProperty('code', 'ERR_BODY_TOO_LARGE')
 })
 
-test.each(['json', 'form', 'bytes'])('%s: a compressed body is refused before it is read', async (reader) => {
+test.each(['json', 'form', 'bytes'])('%s: a compressed body is rejected before it is read', async (reader) => {
   const bomb = gzipSync('1'.repeat(10 * LIMIT))
   for (const encoding of ['gzip', 'deflate', 'br', 'GZIP', 'gzip, gzip']) {
     const message = `The content encoding ${encoding} is not supported here. Send the body uncompressed.`
@@ -167,12 +167,12 @@ test.each(['json', 'form', 'bytes'])('%s: a compressed body is refused before it
 test.each([
   ...['text/plain', 'text/json', 'application/vnd.api+json', 'application/json-patch+json', 'application/scim+json'],
   ...['json', 'application/json, text/plain', 'application/x-www-form-urlencoded'],
-])('json: a body of type %s is refused', async (type) => {
+])('json: a body of type %s is rejected', async (type) => {
   const outcome = { code: 'ERR_CONTENT_TYPE', message: `The content type must be application/json, but is ${type}.` }
   expect(await send('json', ['Content-Length: 2'], '{}', type)).toEqual(outcome)
 })
 
-test('an error about a body does not contain the body', async () => {
+test('an error does not quote the body', async () => {
   for (const body of [`{"a":"${secret}`, `{"__proto__":"${secret}"}`]) {
     errors.clear()
     await sendWhole('json', body)

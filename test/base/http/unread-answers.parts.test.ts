@@ -9,10 +9,10 @@ afterEach(() => {
 })
 
 const MB = 1024 ** 2
-/** The tests check themselves: a check right after another one finds every connection slow. */
+/** Disables the timer. The tests call `look` instead: two calls in a row see every connection as slow. */
 const NEVER = 3_600_000
 
-/** Answers `/size` with that many megabytes. */
+/** Responds to `/N` with N megabytes. */
 async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
   let begun = 0
   const server = createServer((request, response) => {
@@ -20,7 +20,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
     response.end(Buffer.alloc(Number(request.url?.slice(1)) * MB, 'x'))
   })
   const look = boundUnreadAnswers(server, trustedProxies, mostHeld, NEVER)
-  // All addresses of 127.0.0.0/8 are this machine's.
+  // Reachable at all of 127.0.0.0/8, so that clients can use different addresses.
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
   stops.push(() => void server.close().closeAllConnections())
   const { port } = server.address() as AddressInfo
@@ -32,7 +32,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
       .on('close', () => {
         state.isOpen = false
       })
-    // A socket that isn't read notices its end only by writing.
+    // A socket that isn't read notices that it was closed only when it writes.
     function isOpen(): boolean {
       socket.write('\r\n')
       return state.isOpen
@@ -50,7 +50,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
   return { ask, look }
 }
 
-test('if unread responses together exceed the limit, the connection with the most is closed; others stay', async () => {
+test('if all unread responses together exceed the limit, the connection with the most is closed; others stay', async () => {
   const { ask, look } = await serve(30 * MB)
   const small = await ask('/12')
   const large = await ask('/40')
@@ -71,7 +71,7 @@ test('below the limit no connection is closed, however long a response waits', a
   expect(slow.map(({ state }) => state.isOpen)).toEqual([true, true])
 })
 
-test('the network with the most unread data is closed first; connections of a trusted proxy count separately', async () => {
+test('connections from the network with the most unread data are closed first; those from a trusted proxy count separately', async () => {
   const direct = await serve(30 * MB)
   const many = [
     await direct.ask('/12', { localAddress: '127.0.0.2' }),

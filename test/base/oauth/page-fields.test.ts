@@ -6,7 +6,7 @@ const fieldsOf = (...settings: Parameters<typeof oauthForm>) => {
   return Object.fromEntries([...first, ...advanced].map((field) => [field.name, field]))
 }
 
-test('oauth fields: each lists its providers, which of them require it, and its defaults', () => {
+test('oauth fields: each field lists its providers, which of them require it, and its defaults', () => {
   const fields = fieldsOf('crm', null, null)
   expect(fields.clientId).toEqual({
     name: 'clientId',
@@ -45,7 +45,7 @@ test.each([
   ['my-crm', 'MY_CRM_SECRET'],
   ['4you', 'S_4YOU_SECRET'],
   ['a'.repeat(63), `${'A'.repeat(57)}_SECRET`],
-])('oauth fields: for the secret of %s the suggested name is %s', (solution, name) => {
+])('oauth fields: for the secret for %s, the suggested name is %s', (solution, name) => {
   expect(oauthForm(solution, null, null).secret.usual).toBe(name)
 })
 

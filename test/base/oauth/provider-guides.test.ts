@@ -4,7 +4,7 @@ import { PLATFORM_LOCALES, PLATFORM_TEXTS } from '../../../base/web/texts.ts'
 
 const guides = Object.entries(PROVIDER_GUIDES)
 
-test('provider guides: each step has a text in each language, and there are no texts of further steps', () => {
+test('provider guides: each step has a text in each language, and there are no texts without a step', () => {
   for (const locale of PLATFORM_LOCALES) {
     for (const [api, { steps }] of guides) {
       const numbers = Array.from({ length: 10 }, (_, index) => index + 1)
@@ -14,7 +14,7 @@ test('provider guides: each step has a text in each language, and there are no t
   }
 })
 
-test('provider guides: each says where to enter the redirect URI, once, and introduces each address', () => {
+test('provider guides: each guide says once where to enter the redirect URI, and introduces each URL', () => {
   for (const [api, { steps }] of guides) {
     expect([api, steps.filter((address) => address === 'redirect').length]).toEqual([api, 1])
     for (const locale of PLATFORM_LOCALES) {
@@ -28,7 +28,7 @@ test('provider guides: each says where to enter the redirect URI, once, and intr
   }
 })
 
-test('provider guides: consoles are https pages', () => {
+test('provider guides: links to provider consoles use https', () => {
   const hrefs = guides.flatMap(([, { console }]) => (console === null ? [] : [console.href]))
   expect(hrefs.filter((href) => !href.startsWith('https://'))).toEqual([])
   expect(hrefs).toHaveLength(6)

@@ -18,7 +18,7 @@ test('provider settings: every documented provider has a form, which does not as
   expect(providerForms().flatMap(({ settings }) => settings.filter(({ name }) => name === 'api'))).toEqual([])
 })
 
-test('provider settings: Custom requires what the guide’s table requires, unless an issuer is set', () => {
+test('provider settings: Custom requires the settings that the guide’s table requires, unless an issuer is set', () => {
   expect(needed(formOf('Custom'))).toEqual([
     ['clientId', 'yes'],
     ['authorizationBaseUrl', 'issuer'],
@@ -27,7 +27,7 @@ test('provider settings: Custom requires what the guide’s table requires, unle
   ])
 })
 
-test('provider settings: a known provider requires id and secret', () => {
+test('provider settings: a known provider requires the client ID and secret', () => {
   expect(needed(formOf('Google'))).toEqual([
     ['clientId', 'yes'],
     ['apiSecret', 'yes'],
@@ -46,7 +46,7 @@ test.each([
   expect(formOf(api).settings.flatMap(({ name }) => (all.includes(name) ? [name] : []))).toEqual(own)
 })
 
-test('provider settings: defaults and choices are those of the table', () => {
+test('provider settings: defaults and choices are those in the table', () => {
   const of = (api: string, wanted: string) => formOf(api).settings.find(({ name }) => name === wanted)
   expect(of('LinkedIn', 'code_challenge_method')).toEqual({
     name: 'code_challenge_method',

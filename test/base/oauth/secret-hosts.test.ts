@@ -14,13 +14,13 @@ test('secret hosts: every provider has rules, which use existing settings', () =
   expect(settings.filter((name) => !OAUTH_SETTING_NAMES.has(name))).toEqual([])
 })
 
-test.each(Object.entries(SECRET_HOSTS))('secret hosts: the guide names the host of %s', (api, rules) => {
+test.each(Object.entries(SECRET_HOSTS))('secret hosts: the guide contains the host for %s', (api, rules) => {
   const row = guide.split('\n').find((line) => line.startsWith(`| \`${api}\``)) ?? ''
   for (const rule of rules) if ('host' in rule) expect(row).toContain(`\`${rule.host}\``)
   expect(row).not.toBe('')
 })
 
-test('secret hosts: if the addresses are known, the token endpoint is on that host', () => {
+test('secret hosts: if the endpoints are known, the token endpoint is on that host', () => {
   const places = PROVIDERS.GitHub.places({})
   expect(new URL(places?.tokenEndpoint ?? '').host).toBe('github.com')
 })

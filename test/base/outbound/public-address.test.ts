@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { canonicalAddress, isPublicAddress } from '../../../base/outbound/public-address.ts'
 
-/** Addresses as a DNS lookup returns them. */
+/** Addresses in the forms that a DNS lookup can return. */
 const PRIVATE: Record<string, readonly string[]> = {
   'this network and unspecified': ['0.0.0.0', '0.1.2.3', '::', '0:0:0:0:0:0:0:0'],
   loopback: ['127.0.0.1', '127.1.2.3', '127.255.255.255', '::1', '0:0:0:0:0:0:0:1'],
@@ -57,7 +57,7 @@ test.each(PUBLIC)('a public address: %s', (address) => {
   expect(isPublicAddress(address)).toBe(true)
 })
 
-test('all spellings of an address are normalized to the same text', () => {
+test('different notations of an address are normalized to the same text', () => {
   expect(['::ffff:1.2.3.4', '::ffff:102:304', '1.2.3.4'].map(canonicalAddress)).toEqual([
     '1.2.3.4',
     '1.2.3.4',

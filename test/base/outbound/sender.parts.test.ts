@@ -57,7 +57,7 @@ afterEach(async () => {
 const arrived = () => collector.received.map(({ body }) => body.n)
 const tried = (count: number) => waitUntil(() => expect(collector.tries).toHaveLength(count), { interval: 10 })
 
-test.each([429, 503, 500])('sender: a batch answered with %i is sent again, in order', async (status) => {
+test.each([429, 503, 500])('sender: a batch that gets the response %i is sent again, in order', async (status) => {
   collector.reply = () => ({ status: collector.tries.length === 0 ? status : 200 })
   await put(1)
   await put(2)
@@ -67,7 +67,7 @@ test.each([429, 503, 500])('sender: a batch answered with %i is sent again, in o
   expect(lines.map(({ level }) => level)).toEqual(['warn', 'info'])
 })
 
-test('sender: Retry-After is respected, in seconds', async () => {
+test('sender: a Retry-After in seconds is respected', async () => {
   collector.reply = () => ({ status: collector.tries.length === 0 ? 503 : 200, headers: { 'retry-after': '2' } })
   const begun = performance.now()
   await put(1)
@@ -102,7 +102,7 @@ test.each([
   [404, FROM.url],
   [302, FROM.url],
 ])(
-  'sender: %i is logged once, names the property to correct, keeps the queue and does not reveal the token',
+  'sender: for %i, one log line says which property to correct without revealing the token, and the queue is kept',
   async (status, property) => {
     collector.reply = () => ({ status, headers: { location: `${collector.url}/elsewhere` } })
     await put(1)
@@ -117,7 +117,7 @@ test.each([
   },
 )
 
-test('sender: items dropped because of overload are counted, and not blamed on the collector', async () => {
+test('sender: items dropped because of overload are counted, and the log does not blame the collector', async () => {
   expect(sender.state().droppedAt).toBe(null)
   sender.dropped(3, 'busy')
   await put(1)
@@ -148,7 +148,7 @@ test('sender: stopping sends the last batch', async () => {
   expect(arrived()).toEqual([9])
 })
 
-test('sender: stopping does not wait for a collector that does not answer, and the queue is kept', async () => {
+test('sender: stopping does not wait for a collector that does not respond, and the queue is kept', async () => {
   collector.reply = () => 'hang'
   await put(1)
   await tried(1)

@@ -11,12 +11,12 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const named = (folder: string, environment: Record<string, string> = {}) =>
   programName('solhost', { environment, folder })
 
-test('a printed command begins with solhost where that is installed, also in the source folder', () => {
+test('a printed command begins with solhost if that is installed, even in the source folder', () => {
   expect(named('/', { PATH: `/nowhere:${INSTALLED}` })).toBe('solhost')
   expect(named(ROOT, { PATH: INSTALLED })).toBe('solhost')
 })
 
-test('in a clone and its folders a printed command begins with npx; folders that npm adds to PATH are ignored', () => {
+test('in a clone and its subfolders, a printed command begins with npx; folders that npm adds to PATH are ignored', () => {
   using folder = temporaryFolder()
   const own = join(folder.path, 'node_modules', '.bin')
   mkdirSync(own, { recursive: true })
@@ -27,7 +27,7 @@ test('in a clone and its folders a printed command begins with npx; folders that
   expect(programName('control-center', { environment: {}, folder: ROOT })).toBe('npm run control-center --')
 })
 
-test('elsewhere a printed command runs the launcher by a path that the shell can read', () => {
+test('elsewhere, a printed command runs the launcher by its path, quoted for the shell', () => {
   using folder = temporaryFolder({ 'my shop/package.json': '{}' })
   const inside = join(folder.path, 'my shop')
   const command = named(inside)

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/cli.ts'
 const RUN_WITH = new URL('../../../bin/run-with.js', import.meta.url).href
 const ANSWERS = fileURLToPath(new URL('../../../base/terminal/launcher.ts', import.meta.url))
 
-/** The launcher with this script as its child. */
+/** Starts the launcher in this folder, with the folder's child.mjs as its child. */
 function launch(folder: string, patience: number) {
   const child = spawn(process.execPath, [`${folder}/launch.mjs`, `${folder}/child.mjs`, String(patience)], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -22,7 +22,7 @@ const LAUNCH = `import { runWithFittingNode } from '${RUN_WITH}'
 const [script, patience] = process.argv.slice(2)
 runWithFittingNode([script], { stopsWithUs: true, patience: Number(patience) })`
 
-test('launcher: a child that ignores SIGTERM is killed, and a line says so', async () => {
+test('launcher: a child that ignores SIGTERM is killed, and a message says so', async () => {
   using folder = temporaryFolder({
     'launch.mjs': LAUNCH,
     'child.mjs': "process.on('SIGTERM', () => {}); process.stdout.write('ready\\n', () => { for (;;); })",
@@ -44,7 +44,7 @@ process.on('SIGTERM', () => process.stdout.write('draining\\n'))
 process.on('SIGHUP', () => process.exit(7))
 process.stdout.write('ready\\n')`,
   })
-  // Longer than any test, so only a response clears it.
+  // The time-out is longer than any test, so only a response can end the wait.
   const { child, said, ended } = launch(folder.path, 600_000)
   await expect.poll(() => said.out).toBe('ready\n')
   child.kill('SIGTERM')

@@ -8,13 +8,13 @@ test('terminal: a text keeps its lines and tabs, but no control characters', () 
   expect(printable('one\r\ntwo')).toBe('one\ntwo')
 })
 
-test('terminal: a line of JSON stays valid JSON, without the same characters', () => {
+test('terminal: a line of JSON stays valid JSON, also without control characters', () => {
   const line = printableJson(`${JSON.stringify({ message: EVIL })}\n`)
   expect(JSON.parse(line)).toEqual({ message: printable(EVIL) })
   expect(line.endsWith('}\n')).toBe(true)
 })
 
-test('terminal: JSON for machines keeps every character, with control characters escaped', () => {
+test('terminal: JSON for machines contains every character, with control characters escaped', () => {
   for (const text of [jsonText({ message: EVIL }), jsonText({ message: EVIL }, true)]) {
     expect(JSON.parse(text)).toEqual({ message: EVIL })
     expect(printable(text)).toBe(text)

@@ -8,11 +8,14 @@ test.each([
   [{ code: 'EACCES', syscall: 'access' }, `Make ${WHO} the owner of the folder.`],
   [{ code: 'EPERM', syscall: 'chmod' }, `Make ${WHO} the owner of the folder.`],
   [{ code: 'EROFS', syscall: 'access' }, 'It is on a read-only file system. Mount it for writing.'],
-])('why a host cannot start: a folder without access (%j) is named with what to do', (more, advice) => {
-  expect(whyNot(failure(more))).toBe(
-    `Cannot use the folder PLATFORM_HOME: EACCES: permission denied, access /data. ${advice}`,
-  )
-})
+])(
+  'why a host cannot start: for an inaccessible folder (%j), the message contains the folder and says what to do',
+  (more, advice) => {
+    expect(whyNot(failure(more))).toBe(
+      `Cannot use the folder PLATFORM_HOME: EACCES: permission denied, access /data. ${advice}`,
+    )
+  },
+)
 
 test('why a host cannot start: a privileged port is not reported as a problem with the folder', () => {
   expect(whyNot(failure({ code: 'EACCES', syscall: 'listen', port: 443, address: '0.0.0.0' }))).toBe(

@@ -18,7 +18,7 @@ afterAll(() => folder[Symbol.dispose]())
 const read = (name: string, passphrase = CERTIFICATE_PASS) =>
   readCertificate({ file: join(folder.path, name), passphrase, passphraseFile: null })
 
-/** The message that refuses a file, without its beginning. */
+/** @returns the error message for a file that is rejected, without its common beginning */
 function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
   try {
     read(name, passphrase)
@@ -27,17 +27,17 @@ function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
     expect(error.code).toBe('ERR_CERTIFICATE')
     expect(error.message).not.toContain(passphrase === '' ? '\0' : passphrase)
     expect(error.message).not.toContain('\n')
-    const beginning = `CERTIFICATE_NAME names "${name}", which `
+    const beginning = `CERTIFICATE_NAME is set to "${name}", which `
     expect(error.message.slice(0, beginning.length)).toBe(beginning)
     return error.message.slice(beginning.length)
   }
   throw new Error(`${name} was taken`)
 }
 
-/** The command at the end of a message. */
+/** @returns the command at the end of a message */
 const commandOf = (sentence: string) => sentence.slice(sentence.search(/: (openssl|keytool) /) + 2)
 
-/** Runs the command of the message, which must create a file that TLS can be served with. */
+/** Runs the command in the error message, which must create a file that can be used for TLS. */
 async function convert(name: string): Promise<string> {
   await folder.shell(commandOf(refusal(name)))
   const converted = `${name.replace(/\.[^.]*$/, '')}-new.p12`
@@ -46,7 +46,7 @@ async function convert(name: string): Promise<string> {
   return subject
 }
 
-test('certificate: a PKCS12 file of openssl is read, and the certificate is separated from that of its authority', async () => {
+test('certificate: a PKCS12 file from openssl is read, and the certificate is separated from that of its authority', async () => {
   await folder.openssl('pkcs12 -export -in site.pem -inkey site-key.pem -certfile ca.pem -out chain.p12 -passout $')
   const { x509, passphrase, pfx } = read('chain.p12')
   expect([x509.subject, passphrase, pfx.equals(folder.bytes('chain.p12'))]).toEqual(['CN=site', CERTIFICATE_PASS, true])
@@ -55,7 +55,7 @@ test('certificate: a PKCS12 file of openssl is read, and the certificate is sepa
   )
 })
 
-test('certificate: files of common tools are accepted: 3DES of Windows, without a MAC, without a password', async () => {
+test('certificate: files from common tools are accepted: 3DES from Windows, without a MAC, without a password', async () => {
   const make = 'pkcs12 -export -in site.pem -inkey site-key.pem -out'
   await folder.openssl(`${make} windows.pfx -keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1 -passout $`)
   await folder.openssl(`${make} no-mac.p12 -nomac -passout $`)
@@ -64,7 +64,7 @@ test('certificate: files of common tools are accepted: 3DES of Windows, without 
   expect(read('open.p12', '').x509.subject).toBe('CN=site')
 })
 
-test('certificate: the old encryption is refused with a command that converts it', async () => {
+test('certificate: a file with legacy encryption is rejected, and the error contains a command that converts it', async () => {
   await folder.openssl('pkcs12 -export -legacy -in site.pem -inkey site-key.pem -out old.p12 -passout $')
   expect(refusal('old.p12')).toBe(
     'uses legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
@@ -76,7 +76,7 @@ test('certificate: the old encryption is refused with a command that converts it
   expect(await convert('old.p12')).toBe('CN=site')
 })
 
-test('certificate: PEM, as local authorities issue it, is refused with a command that fits its content', async () => {
+test('certificate: PEM files from local authorities are rejected, and the error contains the right conversion command', async () => {
   await folder.shell('cat site.pem site-key.pem > both.pem; cp site-key.pem key.pem; cp site.pem certificate.pem')
   const tools = '(as created by mkcert or certbot), not PKCS12.'
   expect(['both.pem', 'site.pem', 'site-key.pem'].map((name) => refusal(name))).toEqual([
@@ -89,7 +89,7 @@ test('certificate: PEM, as local authorities issue it, is refused with a command
   )
 })
 
-test('certificate: DER and PKCS7 are refused with a command that fits their content', async () => {
+test('certificate: DER and PKCS7 files are rejected, and the error contains the right conversion command', async () => {
   await folder.openssl('x509 -in site.pem -outform der -out site.cer')
   await folder.openssl('pkcs8 -topk8 -nocrypt -in site-key.pem -outform der -out site.key')
   await folder.openssl('crl2pkcs7 -nocrl -certfile site.pem -outform der -out site.p7b')
@@ -104,7 +104,7 @@ test('certificate: DER and PKCS7 are refused with a command that fits their cont
   expect(subjects).toEqual(Array(3).fill('CN=site'))
 })
 
-test('certificate: Java key stores are refused with a keytool command', async () => {
+test('certificate: Java key stores are rejected, and the error contains a keytool command', async () => {
   folder.write('store.jks', Buffer.from('feedfeed00000002', 'hex'))
   folder.write('store.jceks', Buffer.from('cececece00000002', 'hex'))
   const command = (type: string, name: string) =>
@@ -144,20 +144,20 @@ test('certificate: a wrong password, with and without a MAC, and a missing passw
     'CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
     `To test it: openssl pkcs12 -in ${name} -noout -passin env:CERTIFICATE_PASS`
   expect(refusal('site.p12', 'no such words')).toBe(wrong('site.p12'))
-  // One in 80 decrypts to something that fails later, as ASN.1.
+  // About one wrong password in 80 decrypts without an error, but to invalid ASN.1.
   const others = Array.from({ length: 400 }, (_, number) => refusal('no-mac.p12', `no such words ${number}`))
   expect(new Set(others)).toEqual(new Set([wrong('no-mac.p12')]))
   expect(refusal('site.p12', '')).toBe('has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.')
 })
 
-test('certificate: keys that are too weak for TLS are refused', async () => {
+test('certificate: keys that are too weak for TLS are rejected', async () => {
   await folder.issue('weak', { key: 'rsa:1024' })
   expect(refusal('weak.p12')).toBe(
     'contains a certificate that is too weak for TLS (ee key too small): RSA needs 2048 bits, and signatures need SHA-256. Get a new certificate.',
   )
 })
 
-test('certificate: a missing, empty, too large, truncated or unrelated file is refused', () => {
+test('certificate: a missing, empty, oversized, truncated or unrelated file is rejected', () => {
   folder.write('empty.p12', '')
   folder.write('large.p12', Buffer.alloc(1024 ** 2 + 1))
   folder.write('cut.p12', folder.bytes('site.p12').subarray(0, 300))
@@ -185,7 +185,7 @@ test('certificate: a file name with special characters is quoted in the command'
   expect(read('-it is; $(id)-new.p12').x509.subject).toBe('CN=site')
 })
 
-test('certificate: any truncated file is refused with one sentence', () => {
+test('certificate: any truncated file is rejected with a single sentence', () => {
   const whole = folder.bytes('site.p12')
   for (let cut = 1; cut < whole.length; cut += 41) {
     folder.write('part.p12', whole.subarray(0, cut))
@@ -193,7 +193,7 @@ test('certificate: any truncated file is refused with one sentence', () => {
   }
 })
 
-test('certificate: a pipe as the password file is refused immediately', async () => {
+test('certificate: a pipe as the password file is rejected immediately', async () => {
   await folder.shell('mkfifo pass-pipe')
   const [file, passphraseFile] = [join(folder.path, 'site.p12'), join(folder.path, 'pass-pipe')]
   expect(() => readCertificate({ file, passphrase: '', passphraseFile })).toThrow(

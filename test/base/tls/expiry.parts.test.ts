@@ -19,7 +19,7 @@ afterAll(() => folder[Symbol.dispose]())
 
 const said = (now: number) => sayProblem(stateOfCertificate(x509, now), now)
 
-test('expiry: each problem starts at the right millisecond', () => {
+test('expiry: each problem is reported from the exact millisecond', () => {
   const times = [from - 1, from, to - SOON - 1, to - SOON, to - 1, to]
   expect(times.map((now) => stateOfCertificate(x509, now).problem)).toEqual([
     'not-yet-valid',
@@ -31,7 +31,7 @@ test('expiry: each problem starts at the right millisecond', () => {
   ])
 })
 
-test('expiry: each problem is a sentence with the time and what to do', () => {
+test('expiry: each problem is reported in a sentence with the time and what to do', () => {
   const at = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z')
   expect([said(from), said(from - 1), said(to - SOON), said(to - 86_400_000), said(to)]).toEqual([
     null,
@@ -42,7 +42,7 @@ test('expiry: each problem is a sentence with the time and what to do', () => {
   ])
 })
 
-test('expiry: names of PUBLIC_URL and SOLUTION_ORIGIN that the certificate does not cover are found, including wildcards and addresses', () => {
+test('expiry: host names in PUBLIC_URL and SOLUTION_ORIGIN that the certificate does not cover are reported, with support for wildcards and addresses', () => {
   const names = (properties: Record<string, string>) => publicNames(readSettings(properties))
   expect(names({})).toEqual([])
   const good = names({ PUBLIC_URL: 'https://apps.example.test', SOLUTION_ORIGIN: 'https://{name}.apps.example.test' })

@@ -10,7 +10,7 @@ import { afterEach, expect, test } from 'vitest'
 import { createSessionWatch } from '../../../base/tls/http2-sessions.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// Real connections on loopback, without TLS; only the clock is the test's.
+// Uses real connections on loopback, without TLS. The test sets the clock.
 
 const cleanups: (() => void)[] = []
 afterEach(() => {
@@ -39,7 +39,7 @@ async function watched({ ofAddress = 512, trustedProxies = [], ...bounds }: Boun
       stream.resume().on('end', () => stream.destroyed || stream.respond({ ':status': 200 }, { endStream: true }))
     else stream.respond({ ':status': 200 }, { endStream: true })
   })
-  // All addresses of 127.0.0.0/8 are this machine's.
+  // Reachable at all of 127.0.0.0/8, so that clients can use different addresses.
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   cleanups.push(() => {
@@ -87,7 +87,7 @@ test('sessions: an idle connection that does not close after GOAWAY is cut off',
   const socket = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true })
   cleanups.push(() => socket.destroy())
   socket.on('error', () => undefined).resume()
-  // The preface and empty settings, and then nothing.
+  // Sends the preface and empty settings, then nothing more.
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
   await waitUntil(() => expect(sessions).toHaveLength(1))
@@ -122,7 +122,7 @@ test('sessions: unread responses end their connection after 120 s without progre
   const stream = session.request({ ':path': '/large' })
   stream.on('error', () => undefined)
   await new Promise((resolve) => stream.once('response', resolve))
-  // After the ping, everything that fits into the window has been sent.
+  // When the ping is answered, everything that fits into the window has been sent.
   await new Promise<void>((resolve) => session.ping(() => resolve()))
   watch.look()
   clock.time = 120_001
@@ -130,7 +130,7 @@ test('sessions: unread responses end their connection after 120 s without progre
   expect(await ended).toBe(11)
 })
 
-test('sessions: at the limit, those idle longest are closed; if all are in use, the newest is refused', async () => {
+test('sessions: at the limit, those idle longest are closed; if all are in use, a new one is rejected', async () => {
   const { clock, open, watch } = await watched({ most: 2 })
   const first = await open()
   clock.time = 1
@@ -155,7 +155,7 @@ async function hold(sessions: readonly { session: ClientHttp2Session }[]): Promi
   }
 }
 
-test('sessions: at the limit of an address, a new one replaces its own idle one, and is refused if all are in use', async () => {
+test('sessions: at the limit for an address, a new one replaces one of the address’s idle ones, and is rejected if all are in use', async () => {
   const { clock, open, watch } = await watched({ ofAddress: 2 })
   const neighbour = await open('127.0.0.2')
   const first = await open()
@@ -171,7 +171,7 @@ test('sessions: at the limit of an address, a new one replaces its own idle one,
   expect(watch.count()).toBe(4)
 })
 
-test('sessions: if all are in use, the address with the most loses its oldest to another address', async () => {
+test('sessions: if all are in use, the oldest one from the address with the most is closed for another address', async () => {
   const { clock, open } = await watched({ most: 4 })
   const neighbour = await open('127.0.0.2')
   const many = [await open(), await open(), await open()]
@@ -183,12 +183,12 @@ test('sessions: if all are in use, the address with the most loses its oldest to
   expect(await many[0]?.ended).toBe(11)
   expect([neighbour, ...many.slice(1), further].map((one) => one.isOpen())).toEqual([true, true, true, true])
   await hold([further])
-  // One address has two and the others one each, so addresses can't displace each other in turns.
+  // 127.0.0.3 has two sessions and the others one each. It would only trade places with them, so none is closed.
   expect(await (await open('127.0.0.3')).ended).toBe(11)
   expect(await (await open()).ended).toBe(11)
 })
 
-test('sessions: those of a trusted proxy count towards the total, but not towards the limit per address', async () => {
+test('sessions: those from a trusted proxy count towards the total, but not towards the limit per address', async () => {
   const { open, watch } = await watched({ ofAddress: 1, most: 3, trustedProxies: ['127.0.0.9'] })
   const proxied = [await open('127.0.0.9'), await open('127.0.0.9'), await open('127.0.0.9')]
   expect(watch.count()).toBe(3)
@@ -211,7 +211,7 @@ async function takeSome(session: ClientHttp2Session, bytes: number) {
   })
   async function settled(): Promise<void> {
     await enough.promise
-    // After the ping, everything that fits into the window has been sent.
+    // When the ping is answered, everything that fits into the window has been sent.
     await new Promise<void>((resolve) => session.ping(() => resolve()))
   }
   await settled()
@@ -225,7 +225,7 @@ async function takeSome(session: ClientHttp2Session, bytes: number) {
   }
 }
 
-test('sessions: a response of which less than a tenth is read in 120 s ends its connection; one read faster does not', async () => {
+test('sessions: if less than a tenth of a response is read in 120 s, its connection ends; if it is read faster, it does not', async () => {
   const { clock, watch, open } = await watched()
   const [slow, slower] = [await open(), await open()]
   const [some, few] = [await takeSome(slow.session, 1000), await takeSome(slower.session, 1000)]
@@ -243,7 +243,7 @@ test('sessions: a response of which less than a tenth is read in 120 s ends its 
   expect(await slow.ended).toBe(11)
 })
 
-test('sessions: unread data of slow readers is limited in total; over the limit, those of the address with the most end', async () => {
+test('sessions: the total unread data of slow readers is limited; over the limit, those at the address with the most end', async () => {
   const { watch, open } = await watched({ mostHeld: 15 * 1024 ** 2 })
   const neighbour = await open('127.0.0.2')
   const many = [await open(), await open()]
@@ -256,7 +256,7 @@ test('sessions: unread data of slow readers is limited in total; over the limit,
   expect(neighbour.isOpen()).toBe(true)
 })
 
-test('sessions: after a shutdown notice they finish their last response, and accept no new request', async () => {
+test('sessions: after a shutdown notice, they finish their current responses and accept no new request', async () => {
   const { open, watch } = await watched()
   const { session, ended } = await open()
   const stream = session.request({ ':path': '/read', ':method': 'POST' })

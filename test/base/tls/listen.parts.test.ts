@@ -7,7 +7,7 @@ import { closeServer, listening } from '../../../base/tls/listen.ts'
 import { httpServer } from '../../../base/tls/server.ts'
 import { ask } from '../../support/http.ts'
 
-test('listen: a failed accept does not crash the process, and the next connection is answered', async () => {
+test('listen: a failed accept does not crash the process, and the next connection works', async () => {
   const app = new Koa()
   app.use((ctx) => {
     ctx.body = 'ok'

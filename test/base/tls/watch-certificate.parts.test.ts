@@ -42,7 +42,7 @@ function put(file: string, name: string): void {
   renameSync(join(folder.path, `${file}.part`), join(folder.path, file))
 }
 
-test('watch: a new file is used without a restart; one that was only touched is not', async () => {
+test('watch: a new file is loaded without a restart; one with only a new modification time is not', async () => {
   put('live.p12', 'first.p12')
   const { certificate, lines, taken } = watch('live.p12')
   put('live.p12', 'first.p12')
@@ -55,7 +55,7 @@ test('watch: a new file is used without a restart; one that was only touched is 
   await waitUntil(() => expect(taken).toEqual(['CN=second', 'CN=first']))
 })
 
-test('watch: a broken new file keeps the old one and is reported once; a valid file replaces it', async () => {
+test('watch: if a new file is broken, the old one stays in use and the error is reported once; a valid file replaces it', async () => {
   put('mended.p12', 'first.p12')
   const { certificate, lines, taken } = watch('mended.p12')
   put('mended.p12', 'second.pem')
@@ -70,7 +70,7 @@ test('watch: a broken new file keeps the old one and is reported once; a valid f
   expect(lines).toHaveLength(2)
 })
 
-test('watch: the return of the file in use is reported', async () => {
+test('watch: if the file in use is restored, that is reported', async () => {
   put('back.p12', 'first.p12')
   const { lines, taken } = watch('back.p12')
   put('back.p12', 'second.pem')
@@ -81,7 +81,7 @@ test('watch: the return of the file in use is reported', async () => {
   expect(taken).toEqual([])
 })
 
-test('watch: a removed file is reported once, and the one in use stays', async () => {
+test('watch: if the file is removed, that is reported once, and the certificate stays in use', async () => {
   put('gone.p12', 'first.p12')
   const { certificate, lines } = watch('gone.p12')
   renameSync(join(folder.path, 'gone.p12'), join(folder.path, 'elsewhere.p12'))
@@ -90,7 +90,7 @@ test('watch: a removed file is reported once, and the one in use stays', async (
   expect(certificate.current().x509.subject).toBe('CN=first')
 })
 
-test('watch: a Kubernetes secret, whose folder is a link that changes its target, is followed together with its password', async () => {
+test('watch: a Kubernetes secret, whose folder is a link with a changing target, is reloaded together with its password', async () => {
   for (const name of ['first', 'second']) {
     mkdirSync(join(folder.path, `..${name}`))
     put(`..${name}/site.p12`, `${name}.p12`)
@@ -108,7 +108,7 @@ test('watch: a Kubernetes secret, whose folder is a link that changes its target
   expect(lines).toEqual(['a new certificate is in use'])
 })
 
-test('watch: a certificate that expires soon, or does not cover the host names, is reported at the start and daily', async () => {
+test('watch: a certificate that expires soon, or does not cover the host names, is reported at startup and daily', async () => {
   let time = Date.now()
   const { certificate, lines } = watch('short.p12', { names: ['short.example.test', 'b.test'], now: () => time })
   expect(certificate.state().problem).toBe('expires-soon')

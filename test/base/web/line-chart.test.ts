@@ -13,7 +13,7 @@ test('chart: the line breaks where nothing was measured, and a single value is a
   expect(chartOf([null, 4, null, 4, 4, null]).lines).toEqual([{ name: 'one', path: 'M350 0L450 0', dots: 'M150 0h0' }])
 })
 
-test('chart: a line that joins gaps continues where nothing was measured', () => {
+test('chart: a line can be configured to continue where nothing was measured', () => {
   const lines = [{ name: 'one', values: [null, 4, null, 4, null, null] }]
   const { lines: drawn } = lineChart({ from: 0, step: MINUTE, lines, unit: 'count', fold: 'highest', joinsGaps: true })
   expect(drawn).toEqual([{ name: 'one', path: 'M150 0L350 0', dots: '' }])
@@ -22,12 +22,12 @@ test('chart: a line that joins gaps continues where nothing was measured', () =>
 test.each([
   ['at its height', 50, 'M0 50H600'],
   ['not above the scale', 101, null],
-])('chart: a mark is drawn %s', (_, mark, path) => {
+])('chart: a threshold mark is drawn %s', (_, mark, path) => {
   const lines = [{ name: 'one', values: [81] }]
   expect(lineChart({ from: 0, step: MINUTE, lines, unit: 'ms', fold: 'highest', mark }).mark).toBe(path)
 })
 
-test('chart: without values there is no line, and the scale is that of small counts', () => {
+test('chart: without values there is no line, and the scale is the one for small counts', () => {
   const { lines, values } = chartOf([null, null])
   expect([lines, values]).toEqual([[{ name: 'one', path: '', dots: '' }], [0, 1, 2, 3, 4]])
 })
@@ -45,7 +45,7 @@ test.each([
 })
 
 test.each(Array.from({ length: 130 }, (_, largest) => largest))(
-  'chart: labels of counts up to %d are whole',
+  'chart: labels for counts up to %d are whole numbers',
   (largest) => {
     const { values } = chartOf([largest])
     expect(values.filter((value) => !Number.isInteger(value))).toEqual([])
@@ -53,7 +53,7 @@ test.each(Array.from({ length: 130 }, (_, largest) => largest))(
   },
 )
 
-test('chart: times are evenly spaced, from the first value to the end of the last', () => {
+test('chart: times are evenly spaced, from the first value to the end of the last one', () => {
   expect(chartOf([1, 2, 3, 4]).times).toEqual([0, MINUTE, 2 * MINUTE, 3 * MINUTE, 4 * MINUTE])
 })
 
@@ -66,7 +66,7 @@ test('chart: the table has at most twelve rows, each with its highest value', ()
   ])
 })
 
-test('fold: groups of values become their maximum or sum; empty groups stay empty', () => {
+test('fold: each group of values is replaced by its maximum or sum; empty groups stay empty', () => {
   const values = [1, 2, null, null, 5]
   expect(foldValues(values, 2, 'highest')).toEqual([2, null, 5])
   expect(foldValues(values, 2, 'sum')).toEqual([3, null, 5])

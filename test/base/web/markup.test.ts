@@ -4,7 +4,7 @@ import { attributes, escaped, html } from '../../../base/web/markup.ts'
 const HOSTILE = `<b title="x" id='y'>&amp;`
 const SHOWN = '&lt;b title=&quot;x&quot; id=&#39;y&#39;&gt;&amp;amp;'
 
-test('markup: a value in a template is escaped text', () => {
+test('markup: a value in a template is rendered as escaped text', () => {
   expect(escaped(HOSTILE)).toBe(SHOWN)
   expect(html`<p>${HOSTILE}</p>`.text).toBe(`<p>${SHOWN}</p>`)
   expect(attributes({ title: HOSTILE }).text).toBe(` title="${SHOWN}"`)
@@ -16,7 +16,7 @@ test('markup: nested markup is rendered unescaped, also in an array', () => {
   )
 })
 
-test('markup: an object with the shape of markup is text', () => {
+test('markup: an object that only looks like markup is rendered as text', () => {
   expect(escaped({ text: '<b>', toString: () => '<i>' })).toBe('&lt;i&gt;')
 })
 
@@ -24,12 +24,12 @@ test('markup: null and undefined render nothing; false and 0 are shown', () => {
   expect(html`${null}${undefined}${false}${0}`.text).toBe('false0')
 })
 
-test('markup: attributes that are true have no value; those that are false, null or undefined are left out', () => {
+test('markup: attributes set to true have no value; those set to false, null or undefined are omitted', () => {
   expect(
     attributes({ id: 'a', hidden: true, list: undefined, title: null, required: false, value: '', min: 0 }).text,
   ).toBe(' id="a" hidden value="" min="0"')
 })
 
-test('markup: a backslash is kept', () => {
+test('markup: backslashes are kept', () => {
   expect(html`<p>\\ ${'\\'}</p>`.text).toBe('<p>\\ \\</p>')
 })

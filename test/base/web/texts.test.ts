@@ -14,11 +14,11 @@ test.each(PLATFORM_LOCALES)('texts: %s has the same placeholders as English in e
   }
 })
 
-test.each(PLATFORM_LOCALES)('texts: platform.language of %s is its own tag', (locale) => {
+test.each(PLATFORM_LOCALES)('texts: platform.language in %s is the language’s own tag', (locale) => {
   expect(platformText(locale, 'platform.language')).toBe(locale)
 })
 
-test('texts: the error for a missing key names the language and the key', () => {
+test('texts: the error for a missing key contains the language and the key', () => {
   const texts = new Map([
     ['en', new Map([['a', 'A']])],
     ['nl', new Map([['b', 'B']])],

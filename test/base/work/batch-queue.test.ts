@@ -21,7 +21,7 @@ async function openQueue(bound = 1000) {
 
 const body = (size: number) => new Uint8Array(size).fill(7)
 
-test('batch queue: batches are returned oldest first, also in the next process', async () => {
+test('batch queue: batches are returned oldest first, even by the next process', async () => {
   const first = await openQueue()
   await Promise.all([first.put(body(10), 1, 'pb'), first.put(body(20), 2, 'json')])
   const second = await openQueue()
@@ -61,7 +61,7 @@ test('batch queue: a lower limit at the next start drops the excess', async () =
   expect(lost).toEqual([[1, 'queue_full']])
 })
 
-test('batch queue: only this account can read the queue', async () => {
+test('batch queue: only the account that runs the process can read the queue', async () => {
   const queue = await openQueue()
   await queue.put(body(10), 1, 'pb')
   const folder = join(home, 'metrics')
@@ -70,7 +70,7 @@ test('batch queue: only this account can read the queue', async () => {
   expect(readFileSync(join(folder, file))).toHaveLength(10)
 })
 
-test('batch queue: unfinished writes of a dead process are removed, and foreign files are left alone', async () => {
+test('batch queue: a dead process’s unfinished writes are removed, and other files are left alone', async () => {
   const queue = await openQueue()
   await queue.put(body(10), 1, 'pb')
   for (const name of ['000000000009-1.pb.part', 'notes.txt']) writeFileSync(join(home, 'metrics', name), 'x')
@@ -79,7 +79,7 @@ test('batch queue: unfinished writes of a dead process are removed, and foreign 
   expect(readdirSync(join(home, 'metrics'))).toEqual(['000000000001-1.pb', 'notes.txt'])
 })
 
-test('batch queue: a missing file, or a folder that cannot be written to, is reported as lost and stops nothing', async () => {
+test('batch queue: if a file is missing or the folder can’t be written to, the loss is reported, and the work continues', async () => {
   const queue = await openQueue()
   await queue.put(body(10), 5, 'pb')
   const batch = queue.oldest()

@@ -17,7 +17,7 @@ test('repeat: work that takes longer than its interval never runs twice at the s
   await stop()
 })
 
-test('repeat: errors of the work are reported, also synchronous ones, and the work continues', async () => {
+test('repeat: errors, including synchronous ones, are reported, and the work continues', async () => {
   const errors: string[] = []
   const work = vi.fn(() => {
     throw new Error('away')

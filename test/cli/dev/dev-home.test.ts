@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { devPassword, openDevHome } from '../../../cli/dev/dev-home.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-test('dev home: created outside the solution, readable only by its owner, with a password that stays the same', () => {
+test('dev home: it is created outside the solution, is readable only by its owner, and has a password that stays the same', () => {
   using state = temporaryFolder()
   using folder = temporaryFolder()
   const env = { XDG_STATE_HOME: state.path }
@@ -18,7 +18,7 @@ test('dev home: created outside the solution, readable only by its owner, with a
   expect(readdirSync(folder.path)).toEqual([])
 })
 
-test('dev home: files planted in the solution are ignored; another folder of the same name has another home', () => {
+test('dev home: files planted in the solution are ignored; another folder with the same name has another home', () => {
   using state = temporaryFolder()
   using one = temporaryFolder({ 'shop/.solhost/dev/platform.sqlite': 'users of a stranger' })
   using other = temporaryFolder({ 'shop/solution.json': '{}' })
@@ -28,7 +28,7 @@ test('dev home: files planted in the solution are ignored; another folder of the
   expect(homes.flatMap((home) => readdirSync(home))).toEqual([])
 })
 
-test('dev home: a link to a folder uses the home of that folder', () => {
+test('dev home: a link to a folder uses that folder’s home', () => {
   using state = temporaryFolder()
   using folder = temporaryFolder({ 'shop/solution.json': '{}' })
   const env = { XDG_STATE_HOME: state.path }

@@ -3,7 +3,7 @@ import { devSettings } from '../../../cli/dev/dev-settings.ts'
 
 const PLACES = { home: '/somewhere/dev/shop', port: 8090, adminPort: 8091 }
 
-test('dev: whatever is configured for another host, this one listens on 127.0.0.1 and keeps its data in its home', () => {
+test('dev: regardless of the settings for another host, it listens on 127.0.0.1 and keeps its data in its own home', () => {
   const settings = devSettings(
     {
       HOST: '0.0.0.0',

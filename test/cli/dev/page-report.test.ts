@@ -17,7 +17,7 @@ const finding = (more: object = {}) => ({
   ...more,
 })
 
-test('page report: an error has its place, the lines around it, and advice', () => {
+test('page report: an error has its location, the lines around it, and advice', () => {
   const { report, last } = create()
   report.saving(filesOf('one\n\ttwo\nthree\nfour\nfive'))
   report.refused({ faults: [finding()], warnings: [] })
@@ -45,7 +45,7 @@ test('page report: an error has its place, the lines around it, and advice', () 
   })
 })
 
-test('page report: hostile texts are bounded in number and length, and have no control characters', () => {
+test('page report: malicious texts are limited in number and length, and have no control characters', () => {
   const { report, last } = create()
   report.saving(filesOf(`one\n${'x'.repeat(100_000)}`))
   const long = finding({ message: `\x1b[2J${'m'.repeat(100_000)}`, column: 50_000, file: 'globals.js' })
@@ -63,7 +63,7 @@ test('page report: hostile texts are bounded in number and length, and have no c
   expect(lines[0]?.level).toBe('info')
 })
 
-test('page report: errors of scripts stay until the next version is active; those of that version stay then', () => {
+test('page report: script errors stay until the next version is active; that version’s errors are kept', () => {
   vi.useFakeTimers()
   const { report, last, sent } = create()
   const failed = (message: string) =>
@@ -85,7 +85,7 @@ test('page report: errors of scripts stay until the next version is active; thos
   vi.useRealTimers()
 })
 
-test('page report: after a refused save, an error that repeats is still listed once', () => {
+test('page report: after a rejected save, a repeated error is still listed once', () => {
   vi.useFakeTimers()
   const { report, last } = create()
   const failed = (message: string) => report.logged({ time: 1, level: 'error', code: 'script_error', message })

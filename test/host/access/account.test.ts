@@ -45,7 +45,7 @@ test('admin account: a generated password that was not stored is generated again
   expect((await openAdminAccount(db, options(true))).newPassword).not.toBeNull()
 })
 
-test('admin account: when two nodes generate one at the same time, one is asked to restart and leaves no file', async () => {
+test('admin account: if two nodes generate a password at the same time, one of them is asked to restart and leaves no file', async () => {
   const second = { ...options(false), home: mkdtempSync(join(tmpdir(), 'solhost-account-')) }
   const [one, two] = [await openAdminAccount(db, options(false)), await openAdminAccount(db, second)]
   await one.newPassword?.keep()
@@ -54,7 +54,7 @@ test('admin account: when two nodes generate one at the same time, one is asked 
   rmSync(second.home, { recursive: true })
 })
 
-test('admin account: a password from the settings takes precedence, and none is generated', async () => {
+test('admin account: a password in the settings takes precedence, and no password is generated', async () => {
   const { account, newPassword } = await openAdminAccount(db, options(false, 'given'))
   expect([newPassword, await account.checkPassword('given')]).toEqual([null, true])
 })

@@ -30,7 +30,7 @@ test('API token: it has 256 random bits, can be found, and is not stored in any 
   expect(JSON.stringify(await db.selectFrom('api_tokens').selectAll().execute())).not.toContain(token.slice(4))
 })
 
-test('API token: a different token, no token and the token’s id are not found', async () => {
+test('API token: a different token, an empty token and the token’s id are not found', async () => {
   const tokens = createApiTokens(db)
   const { token, id } = await tokens.create(CI)
   for (const other of [`${token.slice(0, -2)}xx`, token.slice(0, -1), `${token}x`, `SOL_${token.slice(4)}`, id, '']) {
@@ -38,7 +38,7 @@ test('API token: a different token, no token and the token’s id are not found'
   }
 })
 
-test('API token: it works until the millisecond it expires, and stays listed for another 30 days', async () => {
+test('API token: it works until the exact millisecond when it expires, and stays listed for another 30 days', async () => {
   let time = 10 * DAY
   const tokens = createApiTokens(db, () => time)
   const { token } = await tokens.create({ ...CI, expiresAt: time + 5 })

@@ -27,14 +27,14 @@ test('noteOnce: repeated attempts from one network are recorded once a minute, w
   expect(items.map(({ actor }) => actor)).toEqual(['user:late', 'user:anna', 'user:anna', 'user:name-0'])
 })
 
-test('an entry with control characters and direction marks is one line', async () => {
+test('an entry with control characters and direction marks is written as one line', async () => {
   const audit = createAudit(place.db, createLimits())
   audit.note(throttled('user:a\r\nadmin ok \u202e\u2028\u0000\ud800'))
   const { items } = await audit.read({ limit: 1 })
   expect(items[0]?.actor).toBe('user:a��admin ok ����')
 })
 
-test('read: filtered by action only, one response scans 100,000 entries and returns a cursor, unless limited to a day', async () => {
+test('read: with only an action as filter, one response scans 100,000 entries and returns a cursor, unless limited to a day', async () => {
   const time = 1_800_000_000_000
   const audit = createAudit(place.db, createLimits(), () => time)
   await audit.record({ actor: 'admin', action: 'maintenance', outcome: 'ok', address: '192.0.2.1' })
@@ -57,7 +57,7 @@ test('read: filtered by action only, one response scans 100,000 entries and retu
   expect(await found({ from: time, to: time })).toEqual([1, undefined])
 })
 
-test('recentValues: outcomes and solutions of the newest 10,000 entries, sorted, each once', async () => {
+test('recentValues: it returns the outcomes and solutions in the newest 10,000 entries, sorted and without duplicates', async () => {
   const audit = createAudit(place.db, createLimits())
   await audit.record(throttled('user:anna', { outcome: 'ERR_OLD', solution: 'old' }))
   await sql`

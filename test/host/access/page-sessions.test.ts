@@ -72,7 +72,7 @@ test('page session: automatic requests of a page don’t count as use', async ()
   expect(await sessions.find(cookie, { isUse: false })).toBeNull()
 })
 
-test('page session: it ends after SESSION_LIFETIME, however much it is used', async () => {
+test('page session: it ends after SESSION_LIFETIME, even if it is used', async () => {
   const sessions = pageSessions()
   const cookie = await sessions.start('192.0.2.7')
   for (let minutes = 0; minutes < 119; minutes++) {
@@ -97,7 +97,7 @@ test('page session: its token is valid only with its cookie', async () => {
   expect(['', one, `${token}x`].map((wrong) => sessions.isCsrfToken(one, wrong))).toEqual([false, false, false])
 })
 
-test('page session: a sweep removes ended sessions and no others', async () => {
+test('page session: the periodic cleanup removes ended sessions and no others', async () => {
   const sessions = pageSessions()
   await sessions.start('192.0.2.1')
   time += 20 * MINUTE

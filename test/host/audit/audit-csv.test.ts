@@ -11,7 +11,7 @@ const ENTRY: WrittenEntry = {
   address: '::1',
 }
 
-/** An audit of `count` entries, returned in pages of the requested size. */
+/** An audit log with `count` entries, returned in pages of the requested size. */
 function auditOf(count: number) {
   const asked: AuditQuery[] = []
   return {
@@ -30,7 +30,7 @@ async function linesOf(csv: AsyncIterable<string>): Promise<string[]> {
   return (await Array.fromAsync(csv)).join('').trimEnd().split('\r\n')
 }
 
-test('audit.csv: a value that a spreadsheet would treat as a formula becomes text', async () => {
+test('audit.csv: a value that a spreadsheet would treat as a formula is written as text', async () => {
   const entry = {
     ...ENTRY,
     actor: '=cmd()',
@@ -54,7 +54,7 @@ test('audit.csv: it is read in pages with the filter, and ends at the limit', as
   ])
 })
 
-test('audit.csv: a page that is short but not the last does not end the file', async () => {
+test('audit.csv: a short page that is not the last one does not end the file', async () => {
   const pages = [{ items: [], next: '7' }, { items: [ENTRY] }]
   const csv = auditCsv({ read: async () => pages.shift() ?? { items: [] } }, {}, 10)
   expect(await linesOf(csv)).toHaveLength(2)

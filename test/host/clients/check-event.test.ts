@@ -70,7 +70,7 @@ describe('events that a user can cause are accepted', () => {
   })
 })
 
-describe('events that no page offers are forged', () => {
+describe('events that no page offers are classified as forged', () => {
   test.each(
     named(
       ['nothing', 'onAction'],
@@ -102,7 +102,7 @@ describe('events that no page offers are forged', () => {
     expect(check(fired)).toEqual({ kind: 'forged' })
   })
 
-  test.each(PROTOTYPE_NAMES)('%s as element, column or tab is forged; as a row it is stale', (name) => {
+  test.each(PROTOTYPE_NAMES)('%s as an element, column or tab is classified as forged; as a row, as stale', (name) => {
     expect(check([name, 'onAction'])).toEqual({ kind: 'forged' })
     expect(check([name, 'onElementDataChange', 'x'])).toEqual({ kind: 'forged' })
     expect(check(['orders', 'onSort', sort(name)])).toEqual({ kind: 'forged' })
@@ -126,11 +126,11 @@ describe('events that no page offers are forged', () => {
       ['country', 'onElementDataChange', true],
       ['priority', 'onElementDataChange', false],
     ),
-  )('a value of a type that the input never has: %s', (_what, fired) => {
+  )('a value of a type that the input never has is classified as forged: %s', (_what, fired) => {
     expect(check(fired)).toEqual({ kind: 'forged' })
   })
 
-  test('selecting several rows in a single-selection table, or any row where selection is off', () => {
+  test('selecting several rows in a single-selection table, or any row where selection is off, is classified as forged', () => {
     const table = { type: 'table', name: 't', columns: [{ name: 'a' }], value: [{ id: 1 }, { id: 2 }] }
     const single = formOf({ ...table, selection: 'single' })
     expect(check(['t', 'onRecordSelection', rows([1])], {}, single)).toMatchObject({ kind: 'accepted' })
@@ -140,20 +140,20 @@ describe('events that no page offers are forged', () => {
   })
 })
 
-describe('events on something that was available a moment ago are stale', () => {
+describe('events on something that was available a moment ago are classified as stale', () => {
   test.each<[string, Readonly<Record<string, ElementState>>, Fired]>([
     ['a disabled button', { save: { enabled: false } }, ['save', 'onAction']],
     ['a hidden button', { save: { visible: false } }, ['save', 'onAction']],
-    ['an input of a hidden panel', { customerPanel: { visible: false } }, ['customer', 'onElementDataChange', 'x']],
-    ['an input of a disabled panel', { customerPanel: { enabled: false } }, ['customer', 'onElementDataChange', 'x']],
+    ['an input in a hidden panel', { customerPanel: { visible: false } }, ['customer', 'onElementDataChange', 'x']],
+    ['an input in a disabled panel', { customerPanel: { enabled: false } }, ['customer', 'onElementDataChange', 'x']],
     ['focus in a disabled input', { customer: { enabled: false } }, ['customer', 'onElementFocusGained']],
-    ['a tab of hidden tabs', { details: { visible: false } }, ['details', 'showTab', 'history']],
+    ['a tab in hidden tabs', { details: { visible: false } }, ['details', 'showTab', 'history']],
     ['a table in disabled tabs', { details: { enabled: false } }, ['orders', 'onSort', sort('total')]],
-    ['a row of another page', {}, ['orders', 'onAction', 21]],
+    ['a row on another page', {}, ['orders', 'onAction', 21]],
     ['a row that never existed', {}, ['orders', 'onAction', 4711]],
-    ['a row id of another type', {}, ['orders', 'onAction', '1']],
-    ['a row of another page and one of this page', {}, ['orders', 'onRecordSelection', rows([1, 21])]],
-    ['rows that are gone', { orders: { rows: [] } }, ['orders', 'onRecordSelection', rows([1])]],
+    ['a row id of the wrong type', {}, ['orders', 'onAction', '1']],
+    ['a row on another page and one on this page', {}, ['orders', 'onRecordSelection', rows([1, 21])]],
+    ['rows that no longer exist', { orders: { rows: [] } }, ['orders', 'onRecordSelection', rows([1])]],
     ['a page that the table does not have', {}, ['orders', 'showPage', 4]],
   ])('%s', (_what, states, fired) => {
     expect(check(fired, states)).toEqual({ kind: 'stale' })
@@ -176,7 +176,7 @@ describe('events on something that was available a moment ago are stale', () => 
   })
 })
 
-describe('an event with an invalid value is faulty', () => {
+describe('an event with an invalid value is classified as faulty', () => {
   test.each<[Fired, string]>([
     [['country', 'onElementDataChange', 'fr'], 'platform.form.badchoice'],
     [['priority', 'onElementDataChange', 4], 'platform.form.badchoice'],
@@ -186,7 +186,7 @@ describe('an event with an invalid value is faulty', () => {
     expect(check(fired)).toMatchObject({ kind: 'faulty', fault: { key } })
   })
 
-  test('a select accepts the options that a script set last, not the earlier ones', () => {
+  test('a select accepts only the options that a script set last', () => {
     const offered = { country: { options: [{ value: 'fr', label: 'France' }] } }
     expect(check(['country', 'onElementDataChange', 'fr'], offered)).toMatchObject({ kind: 'accepted' })
     expect(check(['country', 'onElementDataChange', 'be'], offered)).toMatchObject({ kind: 'faulty' })
@@ -213,11 +213,14 @@ describe('elements cannot be used without their permission', () => {
       ],
     },
   )
-  test.each(['own', 'inPanel', 'inDeep'])('%s: forged, even if it is also hidden; accepted for a manager', (name) => {
-    expect(check([name, 'onAction'], {}, form)).toEqual({ kind: 'forged' })
-    expect(check([name, 'onAction'], { [name]: { visible: false } }, form)).toEqual({ kind: 'forged' })
-    expect(check([name, 'onAction'], {}, form, ['Managers'])).toMatchObject({ kind: 'accepted' })
-  })
+  test.each(['own', 'inPanel', 'inDeep'])(
+    '%s: classified as forged, even if it is also hidden; accepted from a manager',
+    (name) => {
+      expect(check([name, 'onAction'], {}, form)).toEqual({ kind: 'forged' })
+      expect(check([name, 'onAction'], { [name]: { visible: false } }, form)).toEqual({ kind: 'forged' })
+      expect(check([name, 'onAction'], {}, form, ['Managers'])).toMatchObject({ kind: 'accepted' })
+    },
+  )
 
   test('a form that requires a permission', () => {
     const managers = { ...form, permission: 'Managers' }

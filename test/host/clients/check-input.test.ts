@@ -81,7 +81,7 @@ describe('checkInput', () => {
     [{ type: 'checkbox' }, 1, WRONG],
     [{ type: 'select', options: OPTIONS }, null, null],
     [{ type: 'select', options: OPTIONS }, 'two', null],
-    // Browsers send text only.
+    // Browsers send only text.
     [{ type: 'select', options: OPTIONS }, '1', null],
     [{ type: 'select', options: OPTIONS }, 'three', fault('badchoice')],
     [{ type: 'select', options: OPTIONS }, '', fault('badchoice')],
@@ -89,11 +89,11 @@ describe('checkInput', () => {
     [{ type: 'radio', options: OPTIONS }, 1, null],
     [{ type: 'radio', options: OPTIONS }, 2, fault('badchoice')],
     [{ type: 'radio', options: OPTIONS }, true, WRONG],
-  ])('for %j the value %j gives %j', (written, value, expected) => {
+  ])('for the input %j, the value %j has the result %j', (written, value, expected) => {
     expect(checkInput(inputOf(written), value)).toEqual(expected)
   })
 
-  test('a text of maximum length that would slow down a regular expression is checked quickly', () => {
+  test('text of maximum length that could slow down a regular expression is checked quickly', () => {
     const long = `${'a.'.repeat(2500)}@${'a-'.repeat(2400)}`
     expect(checkInput(inputOf({ type: 'email', maxLength: 10_000 }), long)).toEqual(fault('bademail'))
   })
@@ -113,7 +113,7 @@ describe('isMissing', () => {
     [{ type: 'checkbox', required: true }, { value: true }, false],
     [{ type: 'select', required: true, options: OPTIONS }, {}, true],
     [{ type: 'select', required: true, options: OPTIONS }, { value: 1 }, false],
-  ])('%j in state %j: %j', (written, state, expected) => {
+  ])('whether %j in the state %j lacks a required value: %j', (written, state, expected) => {
     expect(isMissing(inputOf(written, state))).toBe(expected)
   })
 })

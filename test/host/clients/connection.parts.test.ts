@@ -66,7 +66,7 @@ async function connect(options: ClientOptions = {}) {
   const send = (frame: unknown) => browser.send(typeof frame === 'string' ? frame : JSON.stringify(frame))
   return {
     connection,
-    /** The host's end. */
+    /** The host's end of the connection. */
     socket,
     browser,
     /** Frames that the host accepted. */
@@ -74,7 +74,7 @@ async function connect(options: ClientOptions = {}) {
     received,
     send,
     raw: (bytes: Uint8Array) => (browser as unknown as { readonly _socket: Socket })._socket.write(bytes),
-    /** Resolves with the number of refused frames when the connection ends. */
+    /** Resolves with the number of rejected frames when the connection ends. */
     over: over.promise,
     ends: () => ends,
     /** The close code that the browser received. */
@@ -111,7 +111,7 @@ test.each<[string, string | Uint8Array]>([
   ['deeply nested JSON', `${'['.repeat(DEEP)}${']'.repeat(DEEP)}`],
   ['a deeply nested value', `{"kind":"event","seq":1,"value":${'{"a":'.repeat(DEEP / 3)}`],
   ['JSON in a binary frame', Buffer.from(JSON.stringify(EVENT))],
-])('connection: %s is refused and counted, without other effects', async (_what, data) => {
+])('connection: %s is rejected and counted, and has no other effect', async (_what, data) => {
   const { browser, send, frames, settled, over } = await connect()
   send(HELLO)
   browser.send(data)
@@ -122,7 +122,7 @@ test.each<[string, string | Uint8Array]>([
   expect(await over).toBe(1)
 })
 
-test('connection: 20 refused frames are tolerated; the next one closes it with a reason', async () => {
+test('connection: 20 rejected frames are tolerated; the next one closes the connection with a reason', async () => {
   const { send, settled, frames, received, closed, over } = await connect()
   send(HELLO)
   for (let sent = 0; sent < 20; sent++) send('x')
@@ -135,7 +135,7 @@ test('connection: 20 refused frames are tolerated; the next one closes it with a
   expect(await over).toBe(22)
 })
 
-test('connection: one refused frame is forgiven every 3 s', async () => {
+test('connection: every 3 s, one rejected frame is no longer counted', async () => {
   const { send, settled, browser, closed } = await connect()
   send(HELLO)
   for (let sent = 0; sent < 60; sent++) {
@@ -148,10 +148,10 @@ test('connection: one refused frame is forgiven every 3 s', async () => {
   expect(await closed).toBe(1008)
 })
 
-test('connection: a long frame counts as several, so megabytes cost as much as hundreds of clicks', async () => {
+test('connection: a long frame counts as several, so a megabyte counts as much as hundreds of clicks', async () => {
   const { browser, frames, received, over, closed } = await connect()
   const long = JSON.stringify({ ...EVENT, type: 'onElementDataChange', value: '\u0001'.repeat(100_000) })
-  // 600,108 bytes are 146 units of 4,096, plus one for the frame: two fit into the initial 300, a third does not.
+  // 600,108 bytes are 146 units of 4,096, plus one for the frame: two fit into the initial 300, but the third does not.
   for (let sent = 0; sent < 3; sent++) browser.send(long)
   expect(await closed).toBe(1008)
   expect(await over).toBeGreaterThan(0)
@@ -159,7 +159,7 @@ test('connection: a long frame counts as several, so megabytes cost as much as h
   expect(received.at(-1)).toEqual(REFUSED)
 })
 
-test('connection: 300 valid frames are accepted in a burst, the next one closes it; 60 more are allowed per second', async () => {
+test('connection: a burst of 300 valid frames is accepted, and the next one closes the connection; 60 more are allowed per second', async () => {
   const patient = await connect()
   for (let sent = 0; sent < 240; sent++) patient.send(EVENT)
   await patient.settled()
@@ -176,13 +176,13 @@ test('connection: 300 valid frames are accepted in a burst, the next one closes 
   expect(flooding.frames).toHaveLength(300)
 })
 
-test('connection: a flood of pongs closes it like any other flood', async () => {
+test('connection: a flood of pongs closes the connection, as any other flood does', async () => {
   const { browser, closed, received } = await connect()
   for (let sent = 0; sent < 10_000; sent++) browser.pong()
   expect([await closed, received]).toEqual([1008, [REFUSED]])
 })
 
-test('connection: a flood of pings closes it at any speed, and is counted', async () => {
+test('connection: a flood of pings closes the connection at any speed, and is counted', async () => {
   const fast = await connect()
   for (let sent = 0; sent < 10_000; sent++) fast.browser.ping()
   await fast.closed
@@ -202,7 +202,7 @@ test('connection: after it ends, nothing more is received', async () => {
   expect(frames).toHaveLength(300)
 })
 
-test('connection: a frame larger than any page sends closes it, and is counted', async () => {
+test('connection: a frame larger than any page sends closes the connection, and is counted', async () => {
   const { browser, closed, over } = await connect()
   browser.send('x'.repeat(MAX_BROWSER_FRAME + 1))
   expect([await closed, await over]).toEqual([1009, 1])
@@ -211,7 +211,7 @@ test('connection: a frame larger than any page sends closes it, and is counted',
   expect([await large.closed, await large.over]).toEqual([1009, 1])
 })
 
-test('connection: an endless fragmented frame is limited in fragments and in total length', async () => {
+test('connection: the number of fragments in a frame and their total length are limited', async () => {
   const small = await connect()
   small.raw(maskedFrame('{', { isLast: false }))
   for (let part = 0; part < 100; part++) small.raw(maskedFrame(' ', { isLast: false, opcode: 0 }))
@@ -229,7 +229,7 @@ test.each<[string, (page: Awaited<ReturnType<typeof connect>>) => void]>([
   ['nothing', () => {}],
   ['anything other than hello', ({ send }) => send('x')],
   ['an event', ({ send }) => send(EVENT)],
-  ['half of a hello', ({ raw }) => void raw(maskedFrame('{"kind":"hello"', { isLast: false }))],
+  ['an incomplete hello', ({ raw }) => void raw(maskedFrame('{"kind":"hello"', { isLast: false }))],
 ])('connection: a browser that sends %s for 10 s is disconnected', async (_what, act) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const page = await connect()
@@ -285,7 +285,7 @@ test('connection: a browser that does not answer a heartbeat is disconnected at 
   expect([answering.socket.readyState, ends()]).toEqual([WebSocket.OPEN, 1])
 })
 
-test('connection: repeated checks whether a browser answers leave no listeners behind', async () => {
+test('connection: repeated heartbeats leave no listeners behind', async () => {
   const { connection, socket } = await connect()
   const listeners = () => socket.listenerCount('pong') + socket.listenerCount('close')
   const before = listeners()
@@ -297,7 +297,7 @@ test('connection: repeated checks whether a browser answers leave no listeners b
   expect(await silent.connection.answers(10_000)).toBe(false)
 })
 
-test('connection: the last frame arrives before the close, later frames don’t, and it ends once', async () => {
+test('connection: the last frame arrives before the close, later frames don’t, and the connection ends once', async () => {
   const { connection, received, closed, over, ends } = await connect()
   connection.close(4401, { kind: 'closed', why: 'signed-out' })
   connection.send({ kind: 'busy' })

@@ -20,7 +20,7 @@ test('entered secrets: typed passwords stay secret after they are replaced; othe
   expect(secrets.redact('Anna: first one, second one, third one')).toBe('Anna: [pin-2], [pin], [again]')
 })
 
-test('entered secrets: passwords that a script sets and custom_ values of the address are secret too', () => {
+test('entered secrets: passwords that a script sets and custom_ values in the URL are secret too', () => {
   const secrets = createEnteredSecrets()
   secrets.opened(
     new Map([

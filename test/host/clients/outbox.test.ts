@@ -11,7 +11,7 @@ function browser() {
   return { got, connection: { send: (frame: HostFrame) => void got.push(frame) } as unknown as Connection }
 }
 
-test('outbox: a browser that reconnects gets one-time frames, but not what its form shows anyway', () => {
+test('outbox: a browser that reconnects gets one-time frames, but no changes that its form already shows', () => {
   const outbox = createOutbox()
   outbox.send({ kind: 'busy' }, message('saved'), { kind: 'idle', seq: 1 }, { kind: 'go', href: '/' })
   const { got, connection } = browser()

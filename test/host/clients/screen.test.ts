@@ -58,7 +58,7 @@ const changes = (elements: Record<string, object>, more: object = {}): Effects =
 const patched = (frames: readonly HostFrame[]) =>
   frames.map((frame) => (frame.kind === 'patch' ? frame.changes.map(({ id }) => id) : frame.kind))
 
-test('screen: a different form is sent in full, its changes as patches, the same form not again', () => {
+test('screen: a different form is sent in full, and its changes as patches; an unchanged form is not sent again', () => {
   const screen = screenOf()
   expect(patched(screen.apply(shows('main'), 0))).toEqual(['form'])
   expect(screen.shown).toBe('main')
@@ -78,7 +78,7 @@ test('screen: a different form is sent in full, its changes as patches, the same
   expect(patched(screen.apply(changes({ plain: { label: 'Unseen' } }), 4))).toEqual([])
 })
 
-test('screen: changes within a panel are sent with it once; many changes send the whole form', () => {
+test('screen: a panel is sent once with all changes inside it; after many changes, the whole form is sent', () => {
   const screen = screenOf()
   screen.apply(shows('main'), 0)
   const changed = { inPanel: { label: 'A' }, panel: { label: 'B' }, alsoInPanel: { label: 'C' }, plain: { label: 'D' } }
@@ -154,7 +154,7 @@ test('screen: a change of language, title or texts sends the whole form', () => 
   expect(screen.apply(changes({}, { title: '<b>' }), 3)).toMatchObject([{ kind: 'form', title: '<b>' }])
 })
 
-test('screen: it knows which forms were shown, and names of inherited properties are not forms', () => {
+test('screen: it stores which forms were shown; names of inherited properties are not forms', () => {
   const screen = screenOf()
   screen.apply(shows('main'), 0)
   screen.apply(shows('other'), 1)

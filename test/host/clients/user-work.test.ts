@@ -8,7 +8,7 @@ const enter = (element: string, value: unknown, form?: string) => done('onElemen
 const words = (events: readonly BrowserEvent[] | undefined) =>
   events?.map(({ type, element, value }) => `${type} ${element} ${JSON.stringify(value)}`)
 
-/** What is repeated if the context ends while `form` is shown. */
+/** Returns the events that are repeated if the context ends while `form` is shown. */
 function again(work: ReturnType<typeof createUserWork>, form = 'main') {
   work.putAside(form)
   return words(work.takeUp()?.events)
@@ -25,7 +25,7 @@ test('user work: the last value of each input is repeated in order; button press
   expect(again(work)).toEqual([])
 })
 
-test('user work: values that a script changed are not repeated; values it left as entered are', () => {
+test('user work: values that a script changed are not repeated; values that it left as entered are', () => {
   const work = createUserWork()
   work.note(enter('name', 'Ada'))
   work.note(enter('choice', '1'))
@@ -67,12 +67,12 @@ test('user work: rows selected one by one are selected together, without deselec
   expect(again(work)).toEqual([])
 })
 
-test('user work: only the shown form’s work is repeated, also if one version in between could not be opened', () => {
+test('user work: only the work in the shown form is repeated, even if a version in between could not be opened', () => {
   const work = createUserWork()
   work.note(enter('name', 'Ada'))
   work.note(enter('name', 'of another form', 'other'))
   work.putAside('main')
-  // Nothing is shown. The user continues in the form that is still in the browser.
+  // The host shows no form. The user continues in the form that is still in the browser.
   work.told({ form: 'main', elements: { name: { value: 'of the next version' } } })
   work.note(enter('name', 'Ada L.'))
   work.putAside(null)

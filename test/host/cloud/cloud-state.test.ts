@@ -19,7 +19,7 @@ test('cloud state: each change is logged once; the first contact is not a change
   expect(logged).toEqual([expect.stringContaining('does not respond'), 'the control center responds again'])
 })
 
-test('cloud state: for a refused token or a wrong address the log names the setting to correct', () => {
+test('cloud state: for a rejected token or a wrong URL, the log says which setting to correct', () => {
   const { states, logged } = statesOf()
   states.gone({ kind: 'barred', status: 401 })
   expect(logged.at(-1)).toContain('REMOTE_ENVIRONMENT_TOKEN')
@@ -28,7 +28,7 @@ test('cloud state: for a refused token or a wrong address the log names the sett
   expect(logged.at(-1)).toContain('CLOUD_URL')
 })
 
-test('cloud state: a refused statement is shown until the next one is accepted', () => {
+test('cloud state: a rejected statement is shown until the next one is accepted', () => {
   const { states, logged } = statesOf()
   expect([states.refused('too old'), states.refused('too old')]).toEqual([true, false])
   expect([states.now().refused, logged.length]).toEqual(['too old', 1])

@@ -81,7 +81,7 @@ function hostsOf(clock = { time: 1_000_000 }, source = 'here') {
   }
 }
 
-test('cloud login pages: simultaneous visitors cause one request; after 60 s the next one sends the tag', async () => {
+test('cloud login pages: simultaneous visitors cause one request; after 60 s, the next request sends the ETag', async () => {
   const clock = { time: 1_000_000 }
   const { host, answer, asked, compiled } = hostsOf(clock)
   const { shown, pages } = host()
@@ -117,7 +117,7 @@ test('cloud login pages: a host that starts while the control center is unreacha
   expect([await shown('c'), problems.states()]).toEqual(['kept', [{ solution: 'c', problem: 'away' }]])
 })
 
-test('cloud login pages: the tag of a different control center or environment is not sent', async () => {
+test('cloud login pages: the ETag from a different control center or environment is not sent', async () => {
   const { host, answer } = hostsOf({ time: 3_000_000 }, 'there')
   answer(said(page('of there')))
   await host().shown('d')
@@ -197,7 +197,7 @@ test('cloud login pages: an unexpected failure shows no page and causes no error
   expect([await shown('i'), problems.states()]).toEqual([null, [{ solution: 'i', problem: 'page' }]])
 })
 
-test('cloud login pages: texts are per locale, named as in a solution; other names are ignored', async () => {
+test('cloud login pages: texts are stored per locale, named as in a solution; other names are ignored', async () => {
   const { host, answer } = hostsOf({ time: 8_500_000 })
   answer(
     said(

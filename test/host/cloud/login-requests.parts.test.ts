@@ -27,7 +27,7 @@ function requestsOf(url = cloud.url, patience?: number, token = CLOUD_TOKEN) {
   return createCloudLoginRequests({ cloud: { url: new URL(url), token }, stopped, ...(patience ? { patience } : {}) })
 }
 
-test('cloud requests: a page is sent with its tag; with that tag it is unchanged', async () => {
+test('cloud requests: a page is received with its ETag; a request with that ETag finds it unchanged', async () => {
   const requests = requestsOf()
   expect(await requests.loginPage('harbour', null)).toEqual({ kind: 'said', value: DESIGNED, tag: '"1"' })
   expect(await requests.loginPage('harbour', '"1"')).toEqual({ kind: 'unchanged' })
@@ -54,15 +54,15 @@ const failure = (kind: string, why: string, retryAfter: number | null = null) =>
 const FORM = 'its response does not follow the protocol'
 
 test.each<[string, Misbehaviour, object]>([
-  ['429 with a time', status(429, { 'retry-after': '7' }), { kind: 'throttled', retryAfter: 7 }],
-  ['429 with a time of days', status(429, { 'retry-after': '999999' }), { kind: 'throttled', retryAfter: 3600 }],
+  ['429 with Retry-After', status(429, { 'retry-after': '7' }), { kind: 'throttled', retryAfter: 7 }],
+  ['429 with a Retry-After of days', status(429, { 'retry-after': '999999' }), { kind: 'throttled', retryAfter: 3600 }],
   ['401', status(401), failure('token', 'it returned HTTP 401')],
   ['403', status(403), failure('token', 'it returned HTTP 403')],
   ['404', status(404), failure('unknown', 'it returned HTTP 404')],
-  ['503 with a time', status(503, { 'retry-after': '30' }), failure('away', 'it returned HTTP 503', 30)],
+  ['503 with Retry-After', status(503, { 'retry-after': '30' }), failure('away', 'it returned HTTP 503', 30)],
   ['500', status(500), failure('away', 'it returned HTTP 500')],
   ['422', status(422), failure('answer', 'it returned HTTP 422')],
-  ['304 without a tag', status(304), failure('answer', 'it returned HTTP 304')],
+  ['304 without an ETag', status(304), failure('answer', 'it returned HTTP 304')],
   ['HTML', status(200), failure('answer', FORM)],
   ['a wrong type', json({ outcome: 'accepted', uid: 7 }), failure('answer', FORM)],
   ['an unknown outcome', json({ outcome: 'maybe' }), failure('answer', FORM)],
@@ -99,7 +99,7 @@ test('cloud requests: redirects are not followed, so the password is not sent el
   other.close()
 })
 
-test('cloud requests: a response that trickles in is abandoned like one that never arrives', async () => {
+test('cloud requests: a response that arrives too slowly is abandoned, as is one that never arrives', async () => {
   const timers: NodeJS.Timeout[] = []
   const drips: Misbehaviour = (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })

@@ -57,13 +57,13 @@ test('lease: another node takes over the lease of a dead node after it expires',
   await holding
 })
 
-test('lease: it is released after work that failed', async () => {
+test('lease: it is released even if the work failed', async () => {
   const lease = createLease(db, 'one')
   await expect(lease.hold(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await lease.hold(async () => {})).toBe(true)
 })
 
-test('succession: the same statement is not new, a higher number is', () => {
+test('succession: a statement with a higher number is new, the same statement is not', () => {
   const statement = { state: stateOf(5), hash: 'h' }
   expect(checkSuccession(statement, ENVIRONMENT, { number: 5, hash: 'h' })).toBe(false)
   expect(checkSuccession(statement, ENVIRONMENT, { number: 4, hash: 'x' })).toBe(true)
@@ -89,7 +89,7 @@ test('oauth settings: settings that the operator set override those of the contr
   expect(await settings.inForce('crm')).toEqual({ api: 'Google', clientId: 'of the center' })
 })
 
-/** A Satellite whose uploads run `upload`. */
+/** A Satellite that calls `upload` in place of the real upload. */
 function satelliteOf(center: PlayedCenter, upload: () => Promise<void>) {
   const levels: (string | null)[] = []
   const logged: string[] = []
@@ -118,7 +118,7 @@ test('managed: a failure is shown until a newer state replaces it', async () => 
   const center = await playCenter()
   const solutions = { crm: { sha256: SHA256, version: '1.0.0' } }
   center.says(await center.key.sign(stateOf(1, { solutions })))
-  // The bundle that is served differs from the signed one.
+  // The control center serves a bundle that differs from the signed one.
   const { managed, levels } = satelliteOf(center, async () => {})
   await managed.start()
   try {
@@ -133,7 +133,7 @@ test('managed: a failure is shown until a newer state replaces it', async () => 
   }
 })
 
-test('managed: an upload refused as busy is retried until it succeeds', async () => {
+test('managed: an upload that is rejected because the host is busy is retried until it succeeds', async () => {
   const center = await playCenter()
   const bundle = Buffer.from('a bundle')
   center.gives(bundle)
@@ -168,7 +168,7 @@ test('managed: a bundle larger than BUNDLE_SIZE is not read to its end', async (
   }
 })
 
-test('managed: applying a state that a restart interrupted is finished without a new statement', async () => {
+test('managed: if a restart interrupts the application of a state, it is finished without a new statement', async () => {
   const center = await playCenter()
   const kept = createKeptStates(db, createTakenFile(home))
   const state = stateOf(7, { settings: { logLevel: 'debug' } })
@@ -185,11 +185,11 @@ test('managed: applying a state that a restart interrupted is finished without a
   }
 })
 
-test('taken: the higher number of database and file is used, and each node updates its file from the database', async () => {
+test('taken: the higher of the numbers in database and file is used, and each node updates its file from the database', async () => {
   const kept = createKeptStates(db, createTakenFile(home))
   expect(await kept.taken(ENVIRONMENT)).toBe(null)
   await kept.putTaken(ENVIRONMENT, { number: 5, hash: 'five' })
-  // As if the database was restored from a backup.
+  // Simulates a database that was restored from an older backup.
   await db.deleteFrom('platform').where('key', 'like', 'cloud_taken%').execute()
   expect(await createKeptStates(db, createTakenFile(home)).taken(ENVIRONMENT)).toEqual({ number: 5, hash: 'five' })
   await kept.putTaken(ENVIRONMENT, { number: 7, hash: 'seven' })
@@ -199,7 +199,7 @@ test('taken: the higher number of database and file is used, and each node updat
   expect(JSON.parse(readFileSync(TAKEN, 'utf8'))).toEqual({ [ENVIRONMENT]: { number: 7, hash: 'seven' } })
 })
 
-test('taken: a lower number does not lower the file, and an invalid file counts as empty', async () => {
+test('taken: a lower number does not change the file, and an invalid file counts as empty', async () => {
   const file = createTakenFile(home)
   await Promise.all([4, 6, 5].map((number) => file.raise(ENVIRONMENT, { number, hash: `of ${number}` })))
   expect(await createTakenFile(home).get(ENVIRONMENT)).toEqual({ number: 6, hash: 'of 6' })
@@ -209,7 +209,7 @@ test('taken: a lower number does not lower the file, and an invalid file counts 
   }
 })
 
-test('managed: after a database restore, statements older than the last accepted one are refused; the current one is applied', async () => {
+test('managed: after a database restore, statements older than the last accepted one are rejected; the current one is applied', async () => {
   const center = await playCenter()
   const said = (number: number, logLevel: 'debug' | 'warn' | 'error') =>
     center.key.sign(stateOf(number, { settings: { logLevel } }))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createPauses } from '../../../host/cloud/managed/pauses.ts'
 
-test('pauses: each is twice as long, up to a minute, until a request succeeds', () => {
+test('pauses: each is twice as long as the previous one, up to a minute, until a request succeeds', () => {
   const pauses = createPauses(() => 1)
   expect(Array.from({ length: 8 }, () => pauses.next())).toEqual([
     1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readSettings } from '../../../host/config/settings.ts'
 
-test('settings: the platform’s database is embedded, and the servers have the documented defaults', () => {
+test('settings: by default, the platform’s database is embedded and the servers have the documented settings', () => {
   const { database, databaseServers } = readSettings({})
   expect(database).toEqual({ kind: 'embedded', name: 'platform' })
   expect(databaseServers).toEqual({
@@ -43,11 +43,11 @@ test.each([
   ['DB_ALPHA_SERVER', 'postgres://db/x', 'must be a host name or an address'],
   ['DB_BETA_PORT', '0', 'must be a port, 1 to 65535'],
   ['DB_GAMMA_TLS', 'maybe', 'must be off, on'],
-])('settings: %s "%s" stops the start', (name, value, text) => {
+])('settings: with %s "%s", the host does not start', (name, value, text) => {
   expect(() => readSettings({ [name]: value })).toThrow(`${name} ${text}`)
 })
 
-test('settings: a password that is too long stops the start, and is not shown', () => {
+test('settings: with a password that is too long, the host does not start, and the password is not shown', () => {
   const password = 'secret '.repeat(200).trim()
   expect(() => readSettings({ DB_BETA_PASSWORD: password })).toThrow(
     'DB_BETA_PASSWORD must be at most 1000 characters, but has 1399 characters',

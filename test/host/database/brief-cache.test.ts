@@ -11,7 +11,7 @@ function counted() {
   return { cache, after: (ms: number) => (time += ms) }
 }
 
-test('brief cache: a value is cached for one second after it was read', async () => {
+test('short-lived cache: a value is cached for one second after it was read', async () => {
   const { cache, after } = counted()
   expect(await cache.get('a')).toBe('a1')
   after(999)
@@ -20,12 +20,12 @@ test('brief cache: a value is cached for one second after it was read', async ()
   expect(await cache.get('a')).toBe('a2')
 })
 
-test('brief cache: simultaneous callers share one read', async () => {
+test('short-lived cache: simultaneous callers share one read', async () => {
   const { cache } = counted()
   expect(await Promise.all([cache.get('a'), cache.get('a'), cache.get('b')])).toEqual(['a1', 'a1', 'b2'])
 })
 
-test('brief cache: a forgotten value is read again, even while the old read is running', async () => {
+test('short-lived cache: an invalidated value is read again, even while the earlier read is running', async () => {
   const { cache } = counted()
   const old = cache.get('a')
   cache.forget('a')
@@ -34,7 +34,7 @@ test('brief cache: a forgotten value is read again, even while the old read is r
   expect(await cache.get('a')).toBe('a2')
 })
 
-test('brief cache: a failed read is not cached', async () => {
+test('short-lived cache: a failed read is not cached', async () => {
   let fails = true
   const cache = createBriefCache(async () => {
     if (fails) throw new Error('away')

@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Prints a version for `--version`, as Node.js does. */
+/** Prints a version number for `--version`, as Node.js does. */
 function putNode(version: string, ...path: string[]): string {
   const file = join(folder, ...path)
   mkdirSync(dirname(file), { recursive: true })
@@ -28,7 +28,7 @@ function putNode(version: string, ...path: string[]): string {
   return file
 }
 
-test('debug node: the one next to the project is preferred to those in PATH', async () => {
+test('debug node: the Node.js in the project is preferred to those in PATH', async () => {
   putNode('v24.22.0', 'first', 'node')
   const node = putNode('v24.21.0', 'node_modules', PACKAGE, 'bin', 'node')
   expect(await findDebugNode(undefined, places)).toEqual({ node, version: '24.21.0' })
@@ -48,7 +48,7 @@ test('debug node: nvm’s newest version is used', async () => {
   expect(await findDebugNode(undefined, places)).toEqual({ node, version: '24.100.0' })
 })
 
-test('debug node: if there is none, the error says what to do', async () => {
+test('debug node: if there is no suitable Node.js, the error says what to do', async () => {
   putNode('v26.10.0', 'own')
   expect(await findDebugNode(undefined, places)).toEqual({
     problem: expect.stringMatching(
@@ -73,7 +73,7 @@ test('debug node: a configured path is used, or the error says what is wrong wit
   })
 })
 
-test('debug node: the project’s development dependencies include one', async () => {
+test('debug node: the project’s development dependencies include a suitable Node.js', async () => {
   const found = await findDebugNode(undefined)
   expect(found).toEqual({ node: expect.stringContaining(PACKAGE), version: '24.21.0' })
 })

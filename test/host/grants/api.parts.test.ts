@@ -18,7 +18,7 @@ import type { PlatformError } from '../../../runtime/errors.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { ask } from '../../support/http.ts'
 
-test('grants: the platform’s own database or account is refused, also among valid grants, and nothing is stored', async () => {
+test('grants: the platform’s own database or account is rejected, even among valid grants, and nothing is stored', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-grants-api-'))
   const db = await openHostDatabase(home)
   const limits = createLimits()

@@ -9,7 +9,7 @@ const ASKED = requestsOf([
 const codes = (databases: Parameters<typeof warnOfGrants>[0]['databases'], http: string[] = []) =>
   warnOfGrants({ databases, http }, ASKED, EMBEDDED).map(({ code }) => code)
 
-test('grant warnings: none if the solution or a module requests every grant and has its own account', () => {
+test('grant warnings: there are none if the solution or a module requests every grant and has its own account', () => {
   expect(
     codes(
       {
@@ -21,14 +21,14 @@ test('grant warnings: none if the solution or a module requests every grant and 
   ).toEqual([])
 })
 
-test('grant warnings: a database and a host that nothing requests', () => {
+test('grant warnings: a database and a host that neither the solution nor a module requests are reported', () => {
   expect(codes({ other: { server: 'alpha', database: 'a', username: 'u' } }, ['b.org'])).toEqual([
     'not_asked_for',
     'not_asked_for',
   ])
 })
 
-test('grant warnings: a different kind of server than the manifest requests', () => {
+test('grant warnings: a different kind of server than the manifest requests is reported', () => {
   expect(codes({ crm: { server: 'beta', database: 'a', username: 'u' } })).toEqual(['server_differs'])
 })
 
@@ -40,12 +40,12 @@ test('grant warnings: an account that solutions share is reported', () => {
   expect(warning?.message).toContain('Create an account for this solution only.')
 })
 
-test('grant warnings: an older stored grant that would be refused today is reported', () => {
+test('grant warnings: a stored grant that would be rejected today is reported', () => {
   const crm = { server: 'alpha', database: 'a' } as const
   const platform = { server: 'alpha', database: 'platform', username: 'solhost' } as const
   const [warning, ...others] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, platform)
   expect(warning?.code).toBe('refused')
-  expect(warning?.message).toContain('The grant of "crm" is refused. The platform signs in to the server alpha')
+  expect(warning?.message).toContain('The grant for "crm" is rejected. The platform signs in to the server alpha')
   expect(others).toEqual([])
 })
 
@@ -53,15 +53,15 @@ const PLATFORM = { server: 'gamma', database: 'platform', username: 'solhost' } 
 
 test.each([
   ['the platform’s database', { server: 'gamma', database: 'platform', username: 'crm' }, 'own database'],
-  ['the platform’s database in capitals', { server: 'gamma', database: 'PLATFORM', username: 'crm' }, 'own database'],
+  ['the platform’s database in uppercase', { server: 'gamma', database: 'PLATFORM', username: 'crm' }, 'own database'],
   ['no account on the platform’s server', { server: 'gamma', database: 'crm' }, 'DB_GAMMA_USERNAME'],
   ['the platform’s account', { server: 'gamma', database: 'crm', username: 'solhost' }, 'DB_GAMMA_USERNAME'],
   [
-    'the platform’s account in capitals',
+    'the platform’s account in uppercase',
     { server: 'gamma', database: 'crm', username: 'SOLHOST' },
     'DB_GAMMA_USERNAME',
   ],
-] as const)('grants: %s is refused', (_case, grant, reason) => {
+] as const)('grants: %s is rejected', (_case, grant, reason) => {
   expect(refusalOf(grant, PLATFORM)).toContain(reason)
 })
 

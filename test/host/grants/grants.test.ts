@@ -24,11 +24,11 @@ afterAll(async () => {
 const CRM = { server: 'alpha', database: 'crm', username: 'crm', password: 'pass-of-crm' } as const
 const withDatabase = (crm: Grants['databases'][string]): Grants => ({ databases: { crm }, http: [], users: false })
 
-test('grants: a solution without grants has none', async () => {
+test('grants: a new solution has none', async () => {
   expect(await createGrants(db, key).get('nobody')).toEqual({ databases: {}, http: [], users: false })
 })
 
-test('grants: scripts’ names are looked up without a prototype', async () => {
+test('grants: names from scripts never find inherited properties', async () => {
   const { databases } = await createGrants(db, key).get('nobody')
   expect(databases.constructor).toBeUndefined()
 })
@@ -47,7 +47,7 @@ test('grants: the table has no plain-text password', async () => {
   expect(JSON.stringify(await db.selectFrom('grants').selectAll().execute())).not.toContain('pass-of-crm')
 })
 
-test('grants: an omitted password stays while server and username are unchanged', async () => {
+test('grants: an omitted password is kept if server and username are unchanged', async () => {
   const grants = createGrants(db, key)
   await grants.put('keeps', withDatabase(CRM))
   const { password, ...without } = CRM
@@ -58,7 +58,7 @@ test('grants: an omitted password stays while server and username are unchanged'
 test.each([
   ['username', { username: 'somebody' }],
   ['server', { server: 'gamma' }],
-] as const)('grants: a password is not kept for a different %s', async (_what, change) => {
+] as const)('grants: an omitted password is not kept for a different %s', async (_what, change) => {
   const grants = createGrants(db, key)
   await grants.put('changed', withDatabase(CRM))
   const { password, ...without } = CRM

@@ -7,7 +7,7 @@ test('health: a valid certificate, or none, is not a finding', () => {
   expect([certificateFindings(null), certificateFindings(WELL)]).toEqual([[], []])
 })
 
-test('health: a certificate problem is reported with its date, and why a new file is not used', () => {
+test('health: a certificate problem is reported with its date, and with the reason why a new file is not used', () => {
   const problems = (['expired', 'expires-soon', 'not-yet-valid'] as const).flatMap((problem) =>
     certificateFindings({ ...WELL, problem }),
   )

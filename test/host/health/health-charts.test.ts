@@ -3,10 +3,10 @@ import { healthCharts, rangeOf } from '../../../host/health/health-charts.ts'
 import { createFigures, RANGES } from '../../../host/telemetry/figures.ts'
 
 const MEGABYTE = 1024 ** 2
-/** On a step of both series. */
+/** A time at which a step begins in both series, the hour's and the day's. */
 const NOW = 1_800_000_000_000
 
-/** An hour or a day in which only the last step has calls and sign-ins. */
+/** The charts of an hour or a day in which only the last step has calls and sign-ins. */
 function chartsOf(span: 'hour' | 'day', now = NOW) {
   const figures = createFigures(() => now)
   for (const milliseconds of [10, 10, 10, 1000]) {
@@ -31,7 +31,7 @@ test.each(['hour', 'day'] as const)('charts of a %s: the last row of each table 
   const { signins, times, memory, processes } = chartsOf(span)
   expect(signins?.rows.at(-1)?.values).toEqual([5, 2, 1])
   const [p50 = 0, p95 = 0] = times?.rows.at(-1)?.values ?? []
-  // Within the precision of the histogram.
+  // The difference is within the precision of the histogram.
   for (const [told, meant] of [
     [p50, 10],
     [p95, 1000],
@@ -44,7 +44,7 @@ test.each(['hour', 'day'] as const)('charts of a %s: the last row of each table 
 test.each([
   ['hour', 3_600_000],
   ['day', 86_400_000],
-] as const)('charts of a %s: each has that length', (span, length) => {
+] as const)('charts of a %s: each covers that time', (span, length) => {
   for (const { times } of Object.values(chartsOf(span))) {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe(length)
   }
@@ -57,7 +57,7 @@ test.each(['hour', 'day'] as const)('charts of a %s: the times on the axis are w
   }
 })
 
-test('charts: earlier rows have no calls and no sign-ins', () => {
+test('charts: rows before the first values have no calls and no sign-ins', () => {
   const { signins, times } = chartsOf('hour')
   expect(signins?.rows[0]?.values).toEqual([0, 0, 0])
   expect(times?.rows[0]?.values).toEqual([null, null])

@@ -44,7 +44,7 @@ test('health: a RUNTIME_XMX above the container’s limit is reported with both 
 const SENT = { state: 'ok', correct: null, waiting: 0, dropped: 0, droppedAt: null } as const
 const HOUR = 60 * 60_000
 
-test('health: for refused telemetry the finding names the property to correct', () => {
+test('health: if telemetry is rejected, the finding says which property to correct', () => {
   const barred = { ...SENT, state: 'barred', correct: 'REMOTE_ENVIRONMENT_TOKEN' } as const
   const elsewhere = { ...barred, signal: 'traces', correct: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' } as const
   expect(telemetryFindings([{ ...barred, signal: 'metrics' }, { ...barred, signal: 'logs' }, elsewhere])).toEqual([

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-test('preview tickets: a ticket is valid for its solution only, for twelve hours', () => {
+test('preview tickets: a ticket is valid only for its solution and for twelve hours', () => {
   let time = 1_700_000_000_000
   const tickets = createPreviewTickets(key, () => time)
   const ticket = tickets.issue('crm')

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const SCOPE = { realm: 'crm', secure: false, ownHost: true }
 
-/** A request with these cookies, and the cookies that its response sets. */
+/** A request with this cookie header. `set` returns the cookies that the response sets. */
 function requestWith(cookie: string): { readonly ctx: Context; readonly set: () => readonly string[] } {
   const headers = new Map<string, string[]>()
   const request = { headers: { cookie }, method: 'GET', url: '/', socket: {} } as unknown as IncomingMessage
@@ -35,7 +35,7 @@ function requestWith(cookie: string): { readonly ctx: Context; readonly set: () 
   return { ctx: new Koa().createContext(request, response), set: () => headers.get('set-cookie') ?? [] }
 }
 
-test('form token: a browser has one id as long as it has its cookie, and the cookie can’t be derived from it', () => {
+test('form token: a browser keeps its id as long as it has its cookie, and the cookie can’t be derived from the id', () => {
   const formTokens = createFormTokens(key)
   const first = requestWith('login-crm=abc; session-crm=x')
   const name = formTokens.browserOf(first.ctx, SCOPE)
@@ -60,7 +60,7 @@ test('form token: identifying a browser and checking its token set no cookie', (
 })
 
 test.each(['', 'login-crm=before'])(
-  'form token: a response has one token, bound to the cookie that it sets; browser: "%s"',
+  'form token: a response has one token, which is bound to the cookie that it sets; browser cookie: "%s"',
   (cookie) => {
     const formTokens = createFormTokens(key)
     const { ctx, set } = requestWith(cookie)

@@ -30,14 +30,14 @@ function clocked() {
   return { tokens: make(), otherHost: make(), after: (ms: number) => (time += ms) }
 }
 
-test('login token: it signs its user in once', async () => {
+test('login token: it can be used once to sign its user in', async () => {
   const { tokens } = clocked()
   const { token } = tokens.issue('crm', ANNA)
   expect(await tokens.consume('crm', token)).toEqual(ANNA)
   expect(await tokens.consume('crm', token)).toBeNull()
 })
 
-test('login token: of simultaneous uses on two hosts, one signs in', async () => {
+test('login token: if two hosts use it at the same time, only one signs the user in', async () => {
   const { tokens, otherHost } = clocked()
   const { token } = tokens.issue('crm', ANNA)
   const uses = Array.from({ length: 10 }, (_, n) => (n % 2 ? tokens : otherHost).consume('crm', token))
@@ -66,7 +66,7 @@ test('login token: it is valid for at most a day', () => {
   expect(clocked().tokens.issue('crm', ANNA, 2 * LONGEST_LIFETIME).expiresAt).toBe(START + LONGEST_LIFETIME)
 })
 
-test('login token: a changed, truncated, foreign or oversized token is refused', async () => {
+test('login token: a changed, truncated, foreign or oversized token is rejected', async () => {
   const { tokens } = clocked()
   const { token } = tokens.issue('crm', ANNA)
   const [text = '', signature = ''] = token.split('.')
@@ -85,12 +85,12 @@ test('login token: a changed, truncated, foreign or oversized token is refused',
   expect(await tokens.consume('crm', token)).toEqual(ANNA)
 })
 
-test('login token: a token that another version wrote in a different format is refused', async () => {
+test('login token: a token in the format of another version is rejected', async () => {
   const text = Buffer.from(JSON.stringify({ v: 2, solution: 'crm' })).toString('base64url')
   expect(await clocked().tokens.consume('crm', `${text}.${key.sign('login-token', text)}`)).toBeNull()
 })
 
-test('login token: data larger than 4 KB is refused', () => {
+test('login token: data larger than 4 KB is rejected', () => {
   const permissions = Array.from({ length: 100 }, (_, n) => `permission-${n}-${'x'.repeat(50)}`)
   expect(() => clocked().tokens.issue('crm', { ...ANNA, permissions })).toThrow(/Send fewer permissions/)
 })

@@ -46,7 +46,7 @@ function clocked() {
   }
 }
 
-test('client sign-in: a token returns everything the script set, once, on any host', async () => {
+test('client sign-in: a token returns everything that the script set, and can be used once, on any host', async () => {
   const { signIns, otherHost, issue } = clocked()
   const token = issue()
   const uses = Array.from({ length: 10 }, (_, n) => (n % 2 ? signIns : otherHost).consume('crm', token, BROWSER))
@@ -82,7 +82,7 @@ test('client sign-in: it is not accepted as a login token, and a login token is 
   expect(await signIns.consume('crm', token, BROWSER)).toEqual(ANNA)
 })
 
-test('client sign-in: a changed, truncated, foreign or oversized token is refused', async () => {
+test('client sign-in: a changed, truncated, foreign or oversized token is rejected', async () => {
   const { signIns, issue } = clocked()
   const token = issue()
   const [text = '', signature = ''] = token.split('.')
@@ -97,7 +97,7 @@ test('client sign-in: a changed, truncated, foreign or oversized token is refuse
   for (const form of forms) expect([form, await signIns.consume('crm', form, BROWSER)]).toEqual([form, null])
 })
 
-test('client sign-in: 500 permissions fit; data too large for a form is refused', async () => {
+test('client sign-in: 500 permissions fit; data that is too large for a form is rejected', async () => {
   const { signIns, issue } = clocked()
   const permissions = (length: number) => Array.from({ length }, (_, n) => `${n} ${'permission'.repeat(5)}`)
   const many = { ...LOGIN, permissions: permissions(500) }
@@ -106,7 +106,7 @@ test('client sign-in: 500 permissions fit; data too large for a form is refused'
 })
 
 test.each(['/solution/other/index.html', '//example.org/solution/crm/index.html', '/solution/crm/index.htmlx', ''])(
-  'client sign-in: "%s" is refused as the next page',
+  'client sign-in: "%s" is rejected as the next page',
   (page) => {
     expect(() => clocked().issue({ page })).toThrow(TypeError)
   },

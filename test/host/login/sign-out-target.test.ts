@@ -32,12 +32,12 @@ test.each([
   { address: `/${'\u{20ac}'.repeat(2047)}` },
   { solution: 'other', argument: null },
   { solution: 'other', argument: '\u0001'.repeat(2048) },
-])('sign-out target: it is returned unchanged, up to the longest that a script can write', (target) => {
+])('sign-out target: it is returned unchanged, up to the maximum length for scripts', (target) => {
   const { targets } = clocked()
   expect(targets.read('crm', 's-1', targets.issue('crm', 's-1', target))).toEqual(target)
 })
 
-test('sign-out target: it is for one session of one solution', () => {
+test('sign-out target: it is valid for one session in one solution', () => {
   const { targets } = clocked()
   const token = targets.issue('crm', 's-1', ADDRESS)
   expect(targets.read('other', 's-1', token)).toBeNull()

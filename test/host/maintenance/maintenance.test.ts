@@ -19,7 +19,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('maintenance: while it is on, new work is refused with a retry after one minute', async () => {
+test('maintenance: while it is on, new work is rejected with a Retry-After of one minute', async () => {
   const maintenance = createMaintenance(db)
   await maintenance.refuseNewWork()
   await maintenance.set(true)
@@ -32,7 +32,7 @@ test('maintenance: while it is on, new work is refused with a retry after one mi
   await maintenance.refuseNewWork()
 })
 
-test('maintenance: other hosts follow within a second', async () => {
+test('maintenance: a change applies on other hosts within a second', async () => {
   let time = 1_000_000
   const here = createMaintenance(db, () => time)
   const there = createMaintenance(db, () => time)

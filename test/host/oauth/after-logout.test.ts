@@ -18,7 +18,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 const TARGET = { target: 'https://example.org/bye?a=b', provider: null, page: '/solution/crm/index.html?a=b' }
 
-test('after logout: a state written for a solution can be read for that solution only, for an hour', () => {
+test('after logout: a state can be read only for the solution for which it was created, and for an hour', () => {
   let time = 1_700_000_000_000
   const states = createAfterLogoutState(key, () => time)
   const state = states.write('crm', TARGET)
@@ -48,12 +48,12 @@ test('after logout: a state that this platform did not issue is ignored', () => 
   expect(made.map((one) => states.read('crm', one))).toEqual(made.map(() => null))
 })
 
-test('after logout: the provider that carries the state cannot read it', () => {
+test('after logout: the provider that receives the state cannot read it', () => {
   const state = createAfterLogoutState(key).write('crm', TARGET)
   expect(Buffer.from(state, 'base64url').toString('latin1')).not.toContain('example')
 })
 
-test('after logout: the longest address that showURL accepts fits', () => {
+test('after logout: the longest URL that showURL accepts fits', () => {
   const states = createAfterLogoutState(key)
   const target = `https://example.org/${'a'.repeat(2048 - 20)}`
   const after = { target, provider: null, page: null }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createAnonymousLines } from '../../../host/oauth/anonymous-lines.ts'
 import type { NewLogLine } from '../../../host/solutions/solution-log.ts'
 
-test('anonymous lines: a network gets 100 log lines a minute per solution; the last says that others are omitted', () => {
+test('anonymous lines: per network and solution, 100 lines a minute are logged; the last line says that others are omitted', () => {
   let time = 0
   const written: string[] = []
   const write = (solution: string, { message }: NewLogLine) => void written.push(`${solution} ${message}`)

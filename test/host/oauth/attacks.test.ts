@@ -31,13 +31,13 @@ const solutions = new Map<string, Added>()
 /** The calls of authenticators, oldest first. */
 const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
 
-/** An attacker's server that hosts may reach, so the network is not what protects the secrets. */
+/** An attacker's server that hosts may reach, so that blocked connections are not what protects the secrets. */
 const thief = {
   hostPort: '127.0.0.1:3',
   base: 'http://127.0.0.1:3',
-  /** The requests that it received. */
+  /** The requests that the attacker's server received. */
   got: [] as string[],
-  /** Responses wait for it. */
+  /** If set, responses wait for this promise. */
   hold: null as Promise<void> | null,
 }
 
@@ -71,7 +71,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** A separate solution with its own played provider, and the operator's secret for the provider's host. */
+/** Adds a solution with its own simulated provider, and with an operator's secret for the provider's host. */
 async function addSolution(
   name: string,
   {
@@ -89,7 +89,7 @@ async function addSolution(
 
 const comeIn = (name: string) => comeTo(host, name, createPerson({}, host.ask))
 
-/** Goes to the provider, which responds immediately. @returns where it redirects the browser */
+/** Goes to the provider, which responds immediately. @returns the URL to which the provider redirects */
 async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
   const { answer, location } = await visitor.start(query)
   if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -101,7 +101,7 @@ async function signIn(visitor: Visitor, query = ''): Promise<Page> {
   return visitor.person.open(await goToProvider(visitor, query), { from: provider.base })
 }
 
-/** The visitor's cookies are valid, and the page says what is wrong with the settings. */
+/** Expects an error page with a reference, and no session. */
 async function expectRefused(visitor: Visitor, page: Page, status: number): Promise<void> {
   expect([page.status, textOf(page.text)]).toEqual([status, expect.stringContaining('Reference')])
   expect((await visitor.session()).status).toBe(401)
@@ -113,7 +113,7 @@ const without =
     Object.fromEntries(Object.entries(claims).filter(([name]) => !names.includes(name)))
 
 describe('a secret that the operator set', () => {
-  test('is not sent to a token endpoint on another port named by discovery, and neither is a code', async () => {
+  test('is not sent to a token endpoint on another port in the discovery document, and neither is a code', async () => {
     const discovery: Play['discovery'] = (document) => json({ ...document, token_endpoint: `${thief.base}/token` })
     await addSolution('other-port', { play: { discovery } })
     const anna = comeIn('other-port')
@@ -121,7 +121,7 @@ describe('a secret that the operator set', () => {
     expect(thief.got).toEqual([])
   })
 
-  test('is not sent to a token endpoint that discovery names while the user is at the provider', async () => {
+  test('is not sent to a token endpoint that appears in the discovery document while the user is at the provider', async () => {
     const stage = await addSolution('while-away')
     const anna = comeIn('while-away')
     const back = await goToProvider(anna)
@@ -139,14 +139,14 @@ describe('a secret that the operator set', () => {
     expect(stage.requests.map(({ path }) => path)).not.toContain('/token')
   })
 
-  test('is not sent for another solution that uses its name', async () => {
+  test('is not sent for another solution that uses the secret’s name', async () => {
     await addSolution('owner')
     solutions.set('not-owner', solutions.get('owner') as Added)
     const anna = comeIn('not-owner')
     await expectRefused(anna, (await anna.start()).answer, 503)
   })
 
-  test('stops access tokens from going to a user info endpoint of the author, until the operator lists its host', async () => {
+  test('prevents access tokens from being sent to the author’s UserInfo endpoint until the operator lists its host', async () => {
     const oauth = { userInfoEndpoint: `${thief.base}/me` }
     await addSolution('token-thief', { oauth, play: { claims: without('email', 'email_verified', 'name') } })
     const anna = comeIn('token-thief')
@@ -158,8 +158,8 @@ describe('a secret that the operator set', () => {
   })
 })
 
-describe('a hostile author', () => {
-  /** Spellings of hosts that no solution may reach. `PORT` listens on loopback. */
+describe('a malicious author', () => {
+  /** Different ways to write hosts that no solution may reach. A server listens on `PORT` on loopback. */
   const INTERNAL = [
     'https://127.0.0.1:PORT',
     'https://localhost:PORT',
@@ -187,7 +187,7 @@ describe('a hostile author', () => {
     'data:application/json,{}',
   ]
 
-  test('cannot reach internal hosts with any spelling, in the settings or in a discovery document', async () => {
+  test('cannot make the host connect to internal hosts, however they are written, in the settings or in a discovery document', async () => {
     const at = (address: string) => address.replace('PORT', '4')
     solutions.set('inside', {
       settings: ({ issuer, more }) => ({
@@ -203,7 +203,7 @@ describe('a hostile author', () => {
       const anna = comeIn('inside')
       const { answer, location } = await anna.start(`?${query}`)
       const problem = `${JSON.stringify(more)} at ${issuer} was answered ${answer.status} ${location}`
-      // An address that only the host requests is checked when the browser returns.
+      // A URL that only the host requests is not checked until the browser returns.
       const page = answer.status === 302 ? await signIn(anna, `?${query}`) : answer
       expect([403, 502, 503], problem).toContain(page.status)
     }
@@ -211,7 +211,7 @@ describe('a hostile author', () => {
     for (const address of INTERNAL) {
       await tryWith(at(address), {})
       for (const name of ['authorizationBaseUrl', 'accessTokenEndpoint', 'jwks_uri']) {
-        // A browser may go to any https URL; the host does not.
+        // The host redirects browsers to any https URL, but does not request it itself.
         if (name === 'authorizationBaseUrl' && URL.parse(at(address))?.protocol === 'https:') continue
         await tryWith(issuer, { [name]: at(address) })
       }
@@ -221,7 +221,7 @@ describe('a hostile author', () => {
     expect(host.reached).toEqual([])
   })
 
-  test('cannot redirect a browser to another scheme, host or line with the provider’s address', async () => {
+  test('cannot use the provider’s URL to redirect a browser to another scheme or host, or to add a header line', async () => {
     solutions.set('leads', {
       settings: ({ to }) => ({
         api: 'Custom',
@@ -254,7 +254,7 @@ describe('a hostile author', () => {
     ]) {
       expect([to, await lead(to)]).toEqual([to, undefined])
     }
-    // An address that browsers read differently from people is normalized, or refused.
+    // A URL that browsers parse differently than people read it is normalized or rejected.
     for (const to of ['https://good.example\\@evil.example/', 'https://good.example/\r\nSet-Cookie: a=b']) {
       const location = (await lead(to)) ?? 'https://good.example/'
       expect([to, new URL(location).host, /[\\\s]/.test(location)]).toEqual([to, 'good.example', false])
@@ -262,7 +262,7 @@ describe('a hostile author', () => {
   })
 })
 
-describe('a hostile provider', () => {
+describe('a malicious provider', () => {
   const THIN = without('email', 'email_verified', 'name')
   const user = '"sub":"sub-of-anna","email":"anna@example.org","email_verified":true'
 
@@ -273,7 +273,7 @@ describe('a hostile provider', () => {
     ['3,000 levels', `{${user},"x":${'['.repeat(3000)}${']'.repeat(3000)}}`],
     ['100,000 levels', `{${user},"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
     ['40 kB of claims', `{${user},"x":"${'x'.repeat(40_000)}"}`],
-  ])('gives scripts no user info with %s', async (what, body) => {
+  ])('cannot pass %s in user info to scripts', async (what, body) => {
     const name = `info-${what
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
@@ -285,7 +285,7 @@ describe('a hostile provider', () => {
     expect(asked.filter(({ solution }) => solution === name)).toEqual([])
   })
 
-  test('cannot set what the platform sets: uid, permissions and last_login of an earlier sign-in', async () => {
+  test('cannot set uid, permissions and last_login of an earlier sign-in, which the platform sets', async () => {
     const forged = { uid: 'root', permissions: ['Admins'], last_login: 'now', username: 'root' }
     await addSolution('spoofed', { play: { claims: (sound) => ({ ...sound, ...forged }) } })
     expect((await signIn(comeIn('spoofed'))).status).toBe(303)
@@ -294,7 +294,7 @@ describe('a hostile provider', () => {
     expect([isAdmin, uid, permissions, typeof last_login]).toEqual([undefined, undefined, undefined, 'number'])
   })
 
-  test('cannot put markup into pages, with claims or with errors', async () => {
+  test('cannot put markup into pages with claims or errors', async () => {
     const markup = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
     const refuse: AuthenticatorQuestion = async () => ({ kind: 'refused', effects: noEffects(), values: {} })
     const claims: Play['claims'] = (sound) => ({ ...sound, email: markup, name: markup })
@@ -316,7 +316,7 @@ describe('a hostile provider', () => {
     }
   })
 
-  test('cannot forge a log line: its texts are quoted, with invisible characters escaped', async () => {
+  test('cannot forge a log line: its texts are quoted and invisible characters are escaped', async () => {
     const said = 'x\u009b31m\u001b[31m\u202e\u2028\r\n{"level":60}'
     const authorization: Play['authorization'] = (parameters) => [
       ['error', said],
@@ -336,7 +336,7 @@ describe('a hostile provider', () => {
   })
 })
 
-test('that signs a user out while they are on the way back prevents the session', async () => {
+test('can sign a user out during the redirect back: no session starts', async () => {
   const stage = await addSolution('overtaken', {
     oauth: { userInfoEndpoint: `${thief.base}/me` },
     play: { claims: without('email', 'email_verified', 'name') },
@@ -365,8 +365,8 @@ test('that signs a user out while they are on the way back prevents the session'
   }
 })
 
-describe('a hostile browser', () => {
-  test('with 150 cookies planted by a neighbour’s script can sign in, and no response is too large for proxies', async () => {
+describe('a malicious browser', () => {
+  test('with 150 cookies that another solution’s script planted can sign in, and no response is too large for proxies', async () => {
     await addSolution('tossed')
     const anna = comeIn('tossed')
     for (let n = 0; n < 150; n++) anna.person.plant(host.url, `oauth-z${n}-tossed`, 'x', '/solution/tossed/')
@@ -377,7 +377,7 @@ describe('a hostile browser', () => {
     expect((await anna.session()).status).toBe(200)
   })
 
-  test('causes at most three requests for keys with a hundred made-up logout tokens', async () => {
+  test('causes at most three requests for keys with 100 forged logout tokens', async () => {
     const stage = await addSolution('made-up')
     const post = () =>
       host.ask(`${host.url}/solution/made-up/backchannel-logout`, {
@@ -418,7 +418,7 @@ describe('open sign-ins', () => {
     }
   })
 
-  test('of one network are limited: the oldest one ends', async () => {
+  test('from one network are limited: the oldest one ends', async () => {
     const limited = await createPlayedInMemory({ OAUTH_OPEN_NETWORK: 2 })
     try {
       const begun = []
@@ -449,7 +449,7 @@ describe('open sign-ins', () => {
   })
 })
 
-test('at the end, no log has the client’s secret, a code or a token', () => {
+test('after all tests, no log contains the client’s secret, a code or a token', () => {
   const lines = `${host.logged()}${JSON.stringify([...solutions.keys()].map((name) => host.linesOf(name)))}`
   expect(lines).not.toContain(CLIENT_SECRET)
   expect(lines).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)

@@ -17,7 +17,7 @@ function transaction(provider: Partial<Provider> = {}, configuration: Partial<OA
   } as unknown as Transaction
 }
 
-/** The problem's code, or the result. */
+/** @returns the result, or the problem's code */
 function check(query: string, provider: Partial<Provider> = {}, configuration: Partial<OAuthConfiguration> = {}) {
   try {
     return checkAuthorizationResponse(new URLSearchParams(query), 'query', transaction(provider, configuration))
@@ -32,7 +32,7 @@ test('authorization response: a code is returned', () => {
 })
 
 test.each(['code', 'id_token', 'iss', 'error'])(
-  'authorization response: a repeated parameter %s is refused, even with the same value',
+  'authorization response: a repeated parameter %s is rejected, even with the same value',
   (name) => {
     const parameters = new URLSearchParams(`state=s&code=c&${name}=x&${name}=x`)
     expect(() => checkAuthorizationResponse(parameters, 'query', transaction())).toThrow(
@@ -56,7 +56,7 @@ test.each([
   ['the issuer with a slash', `state=s&code=c&iss=${encodeURIComponent(`${ISSUER}/`)}`],
   ['an issuer with the same prefix', `state=s&code=c&iss=${encodeURIComponent(`${ISSUER}.evil.example`)}`],
   ['an empty issuer', 'state=s&code=c&iss='],
-])('authorization response: %s is refused', (_name, query) => {
+])('authorization response: %s is rejected', (_name, query) => {
   expect(check(query)).toBe('oauth_token')
 })
 
@@ -67,7 +67,7 @@ test('authorization response: iss is required if the provider declares it, also 
   expect(check(`state=s&code=c&iss=${encodeURIComponent(ISSUER)}`, sends)).toEqual({ code: 'c', idToken: null })
 })
 
-test('authorization response: an ID token needs no separate iss, since it contains one', () => {
+test('authorization response: with an ID token, no separate iss is required, since the token contains one', () => {
   const asked = { responseType: 'id_token', responseMode: 'query' } as const
   expect(check('state=s&id_token=a.b.c', { sendsIssuer: true }, asked)).toEqual({ code: null, idToken: 'a.b.c' })
   expect(check('state=s&id_token=a.b.c&code=c', {}, asked)).toBe('oauth_token')
@@ -89,7 +89,7 @@ test('authorization response: without a known issuer, iss must have the origin o
   expect(check('state=s&code=c&iss=no%20address', single)).toBe('oauth_token')
 })
 
-test('authorization response: a response in another mode than requested is refused', () => {
+test('authorization response: a response in a mode other than the requested one is rejected', () => {
   expect(check('state=s&code=c', {}, { responseMode: 'form_post' })).toBe('oauth_token')
 })
 
@@ -102,7 +102,7 @@ test.each([
   ['invalid_scope', 'oauth_configuration'],
   ['anything else', 'oauth_configuration'],
   ['', 'oauth_configuration'],
-])('authorization response: the error "%s" gives %s, whatever else it contains', (error, code) => {
+])('authorization response: the error "%s" has the code %s, whatever else the response contains', (error, code) => {
   expect(check(`state=s&code=c&error=${encodeURIComponent(error)}`)).toBe(code)
 })
 
@@ -110,7 +110,7 @@ test.each([
   ['access_denied', null],
   ['temporarily_unavailable', 'down'],
   ['invalid_scope', 'refused'],
-])('authorization response: after the error "%s", the page knows: %s', (error, detail) => {
+])('authorization response: for the error "%s", the page gets this reason: %s', (error, detail) => {
   const parameters = new URLSearchParams(`state=s&error=${error}`)
   expect(() => checkAuthorizationResponse(parameters, 'query', transaction())).toThrow(
     expect.objectContaining({ detail }),

@@ -38,7 +38,7 @@ function chooserWith(ofOperator: WrittenOAuthSettings | null, runEntry: EntryRun
 const oauthSolution = (oauth?: WrittenOAuthSettings) =>
   lab.solution({ manifest: manifestOf({ authenticator: 'OAUTH', modules: ['auth'], ...(oauth ? { oauth } : {}) }) })
 
-/** A solution whose script is called in one of the supported places. */
+/** A solution with this script in one of the places where the host looks for getOAuthConfig. */
 function scripted(where: 'auth' | 'main', source: string, written: Record<string, unknown> = {}): ActiveSolution {
   const modules = ['auth', 'base']
   const entry = ['getOAuthConfig']
@@ -74,7 +74,7 @@ test('OAUTH_AUTHENTICATOR: a state from getOAuthConfig is ignored with a warning
   expect(lines).toEqual([{ level: 'warn', message, correlationId: 'TEST0-00000' }])
 })
 
-test('the operator’s addresses replace all of the author’s, including those for refreshing and revoking', () => {
+test('the operator’s endpoints replace all of the author’s, including those for refreshing and revoking', () => {
   const places = { refreshTokenEndpoint: 'https://a.example/r', revokeTokenEndpoint: 'https://a.example/v' }
   expect(mergeSettings({ ...GOOGLE, ...places }, { issuer: 'https://b.example' })).toEqual({
     ...GOOGLE,
@@ -82,7 +82,7 @@ test('the operator’s addresses replace all of the author’s, including those 
   })
 })
 
-// OAUTH
+// --- mode OAUTH ---
 
 test('OAUTH: the operator’s settings override the manifest’s, key by key', async () => {
   const solution = oauthSolution({ ...GOOGLE, prompt: 'consent', login_failed_url: '/failed' })
@@ -92,7 +92,7 @@ test('OAUTH: the operator’s settings override the manifest’s, key by key', a
   expect({ ...chosen.parameters }).toEqual({ prompt: 'consent', hd: 'x.org' })
 })
 
-test('OAUTH: the operator’s settings alone are enough; without any settings the problem says so', async () => {
+test('OAUTH: the operator’s settings alone are enough; if there are no settings at all, the error says so', async () => {
   const solution = oauthSolution()
   expect(await chooserWith(GOOGLE).choose(asking(solution))).toMatchObject({ api: 'Google' })
   await expect(chooserWith(null).choose(asking(solution))).rejects.toMatchObject({
@@ -101,7 +101,7 @@ test('OAUTH: the operator’s settings alone are enough; without any settings th
   })
 })
 
-test('OAUTH: the problem says whose settings are wrong', async () => {
+test('OAUTH: the error says whose settings are wrong', async () => {
   const wrong: WrittenOAuthSettings = { ...GOOGLE, tenant: 'common' }
   const cases = [
     [wrong, null, '"oauth" in solution.json: '],
@@ -133,7 +133,7 @@ test('OAUTH: a different provider set by the operator inherits only login_failed
   expect({ ...mergeSettings({ api: 'Custom', clientId: 'a' }, GOOGLE) }).toEqual(GOOGLE)
 })
 
-test('OAUTH: if the operator sets the provider’s addresses, the manifest’s are ignored', () => {
+test('OAUTH: if the operator sets the provider’s endpoints, the manifest’s endpoints are ignored', () => {
   const author = 'https://author.example/x'
   const ofManifest: WrittenOAuthSettings = {
     api: 'Custom',
@@ -161,7 +161,7 @@ test('OAUTH: no script is called', async () => {
   expect(await chooserWith(null, runEntry).choose(asking(oauthSolution(GOOGLE)))).toMatchObject({ api: 'Google' })
 })
 
-// OAUTH_AUTHENTICATOR
+// --- mode OAUTH_AUTHENTICATOR ---
 
 const SCRIPT = `function getOAuthConfig(queryParams) {
   if (queryParams.tenant !== 'north') return null
@@ -178,7 +178,7 @@ test.each(['auth', 'main'] as const)(
   },
 )
 
-test('OAUTH_AUTHENTICATOR: in main it runs with main’s scripts only, in the authenticator with the authenticator’s', async () => {
+test('OAUTH_AUTHENTICATOR: in main it runs only with main’s scripts, in the authenticator with the authenticator’s', async () => {
   const source = `function getOAuthConfig() {
     return { api: 'Okta', clientId: [typeof inAuth, typeof inBase, typeof inMain].join(), domain: 'x.org' }
   }`
@@ -211,7 +211,7 @@ test('OAUTH_AUTHENTICATOR: an empty object is an invalid configuration, not a mi
   await expect(choose).rejects.toMatchObject({ message: expect.stringMatching(/^getOAuthConfig: "api" is missing/) })
 })
 
-test('OAUTH_AUTHENTICATOR: what it throws is logged once with its position, and not shown in the problem', async () => {
+test('OAUTH_AUTHENTICATOR: an error that it throws is logged once with its position, and is not shown to the user', async () => {
   const from = lab.lines.length
   const source = "function getOAuthConfig(queryParams) {\n  throw new Error('no ' + queryParams.custom_key)\n}"
   const choose = chooserWith(null).choose(asking(scripted('auth', source), { custom_key: 'hunter2' }))
@@ -230,7 +230,7 @@ test('OAUTH_AUTHENTICATOR: what it throws is logged once with its position, and 
   ])
 })
 
-test('OAUTH_AUTHENTICATOR: it is limited to CALL_TIME', async () => {
+test('OAUTH_AUTHENTICATOR: its run time is limited to CALL_TIME', async () => {
   const choose = chooserWith(null).choose(asking(scripted('main', 'function getOAuthConfig() { for (;;); }')))
   await expect(choose).rejects.toMatchObject({
     code: 'oauth_script',
@@ -238,14 +238,14 @@ test('OAUTH_AUTHENTICATOR: it is limited to CALL_TIME', async () => {
   })
 })
 
-test('OAUTH_AUTHENTICATOR: if no sandbox process is free, the problem is a different one', async () => {
+test('OAUTH_AUTHENTICATOR: if no sandbox process is free, the error code is a different one', async () => {
   const failure = { code: 'sandbox_busy', message: 'no process', milliseconds: 0 } as const
   const runEntry: EntryRunner = async () => ({ failure, effects: noEffects(), values: {}, hasValues: false })
   const choose = chooserWith(null, runEntry).choose(asking(scripted('auth', SCRIPT)))
   await expect(choose).rejects.toMatchObject({ code: 'oauth_busy' })
 })
 
-test('OAUTH_AUTHENTICATOR: addresses that a script returns must be allowed', async () => {
+test('OAUTH_AUTHENTICATOR: endpoints that a script returns must be on allowed hosts', async () => {
   for (const issuer of [
     'http://169.254.169.254',
     'javascript:alert(1)',
@@ -259,9 +259,9 @@ test('OAUTH_AUTHENTICATOR: addresses that a script returns must be allowed', asy
   }
 })
 
-// Without a configuration
+// --- fallbackOf: without a configuration ---
 
-test('fallbackOf: login_failed_url of the effective settings', async () => {
+test('fallbackOf: it returns login_failed_url from the effective settings', async () => {
   const solution = oauthSolution({ ...GOOGLE, login_failed_url: '/of-author' })
   expect(await chooserWith(null).fallbackOf(solution)).toBe('/of-author')
   expect(await chooserWith({ login_failed_url: '/of-operator' }).fallbackOf(solution)).toBe('/of-operator')

@@ -23,7 +23,7 @@ beforeAll(async () => {
 const NOW = 1_700_000_000_000
 const seconds = NOW / 1000
 
-/** Reads the claims of this ID token, at a provider with this user info. Counts the requests for user info. */
+/** Reads the claims for this ID token and UserInfo response. Counts the UserInfo requests. */
 async function read(ofToken: Record<string, unknown> | null, info: Record<string, unknown>, before?: Claims) {
   let asked = 0
   const tokenRequests = {
@@ -50,7 +50,7 @@ async function read(ofToken: Record<string, unknown> | null, info: Record<string
   return { claims: { ...claims }, asked }
 }
 
-test('claims: user info is not requested if the ID token has everything in the scope', async () => {
+test('claims: user info is not requested if the ID token has all claims for the requested scope', async () => {
   const { claims, asked } = await read({ email: 'anna@example.org', name: 'Anna' }, {})
   expect([asked, claims.email]).toEqual([0, 'anna@example.org'])
 })
@@ -80,7 +80,7 @@ test('claims: email_verified applies only to the email from the same source', as
   expect([claims.email, claims.email_verified]).toEqual(['anna@example.org', undefined])
 })
 
-test('claims: at a refresh without ID token, user info replaces older claims', async () => {
+test('claims: after a refresh without an ID token, user info replaces older claims', async () => {
   const before = { iss: ISSUER, sub: 'anna', email: 'old@example.org', email_verified: true, name: 'Anna', sid: 's' }
   const { claims, asked } = await read(null, { sub: 'anna', email: 'new@example.org' }, before)
   expect(asked).toBe(1)
@@ -94,7 +94,7 @@ test('claims: at a refresh the ID token must be for the same user and issuer', a
   await expect(read({ email: 'a@b.c', name: 'x' }, {}, elsewhere)).rejects.toMatchObject({ code: 'oauth_token' })
 })
 
-test('claims: user info that is too large is refused', async () => {
+test('claims: user info that is too large is rejected', async () => {
   await expect(read({}, { sub: 'anna', groups: 'x'.repeat(40_000) })).rejects.toMatchObject({ code: 'oauth_provider' })
 })
 

@@ -23,14 +23,14 @@ const client = (
 ) => ({ clientId: 'org.example.web', apiSecret, signedSecret, userInfoEndpoint })
 const TOKEN = 'https://id.example.org/token'
 
-test('client secret: none stays none, and a literal one is sent as it is; the operator’s are not read', async () => {
+test('client secret: without a secret none is sent, and a literal secret is sent unchanged; the operator’s secrets are not read', async () => {
   const { asked, clientSecrets } = secretsWith('of the operator')
   expect(await clientSecrets.secretFor('crm', client(null), TOKEN)).toBeNull()
   expect(await clientSecrets.secretFor('crm', client('written'), TOKEN)).toBe('written')
   expect(asked).toEqual([])
 })
 
-test('client secret: %%NAME%% is the operator’s secret for the token endpoint’s host and port', async () => {
+test('client secret: %%NAME%% stands for the operator’s secret for the token endpoint’s host and port', async () => {
   const { asked, clientSecrets } = secretsWith('of the operator')
   expect(await clientSecrets.secretFor('crm', client('%%IDP%%'), TOKEN)).toBe('of the operator')
   expect(await clientSecrets.secretFor('crm', client('%%IDP%%'), 'http://127.0.0.1:9000/t')).toBe('of the operator')
@@ -40,14 +40,14 @@ test('client secret: %%NAME%% is the operator’s secret for the token endpoint�
   ])
 })
 
-test('client secret: an http address is not accepted in place of https', async () => {
+test('client secret: an http URL is not accepted in place of https', async () => {
   const { asked, clientSecrets } = secretsWith('of the operator')
   const sent = clientSecrets.secretFor('crm', client('%%IDP%%'), 'http://id.example.org/token')
   await expect(sent).rejects.toMatchObject({ code: 'oauth_configuration' })
   expect(asked).toEqual([['crm', 'IDP', 'id.example.org:80']])
 })
 
-test('client secret: with the operator’s secret, user info is requested only from hosts it may be sent to', async () => {
+test('client secret: with the operator’s secret, user info is requested only from hosts to which the secret may be sent', async () => {
   const { clientSecrets } = secretsWith('of the operator')
   const at = (address: string, secret = '%%IDP%%') =>
     clientSecrets.secretFor('crm', client(secret, null, address), TOKEN)
@@ -59,7 +59,7 @@ test('client secret: with the operator’s secret, user info is requested only f
   }
 })
 
-test('client secret: the error for a secret of another host names the secret and the host', async () => {
+test('client secret: if a secret is for another host, the error contains the secret’s name and the host', async () => {
   const { clientSecrets } = secretsWith('of the operator')
   await expect(clientSecrets.secretFor('crm', client('%%IDP%%'), 'https://evil.example/token')).rejects.toMatchObject({
     code: 'oauth_configuration',
@@ -67,7 +67,7 @@ test('client secret: the error for a secret of another host names the secret and
   })
 })
 
-test('client secret: Apple’s is a JWT signed with the developer’s key, newly signed each time', async () => {
+test('client secret: for Apple, it is a JWT that is signed with the developer’s key each time', async () => {
   const { privateKey, publicKey } = await generateKeyPair('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   const { clientSecrets } = secretsWith(pem)
@@ -83,7 +83,7 @@ test('client secret: Apple’s is a JWT signed with the developer’s key, newly
   })
 })
 
-test('client secret: a key that is not P-256 is refused, and not quoted', async () => {
+test('client secret: a key that is not P-256 is rejected and not quoted', async () => {
   const rsa = await generateKeyPair('rsa', { modulusLength: 2048 })
   const other = await generateKeyPair('ec', { namedCurve: 'P-384' })
   const pems = [rsa, other].map(({ privateKey }) => privateKey.export({ type: 'pkcs8', format: 'pem' }) as string)

@@ -112,7 +112,7 @@ test('configuration: for every provider, explicit settings override the table', 
   }
 })
 
-test('configuration: a client without secret uses PKCE, or no code', () => {
+test('configuration: a client without a secret must use PKCE or a flow without a code', () => {
   const { apiSecret, ...without } = CUSTOM
   expect(check(without)).toMatchObject({ apiSecret: null, clientAuthentication: 'none', pkce: 'S256' })
   expect(check({ ...without, token_endpoint_auth_method: 'none' })).toMatchObject({ clientAuthentication: 'none' })
@@ -122,13 +122,13 @@ test('configuration: a client without secret uses PKCE, or no code', () => {
   expect(check({ api: 'Google', clientId: 'id', response_type: 'id_token' }).apiSecret).toBeNull()
 })
 
-test('configuration: other texts, numbers and booleans are sent as texts', () => {
+test('configuration: other strings, numbers and booleans are sent as strings', () => {
   const { parameters } = check({ ...GOOGLE, access_type: 'offline', max_age: 5, hd: true, claims: '{"id_token":{}}' })
   expect({ ...parameters }).toEqual({ access_type: 'offline', max_age: '5', hd: 'true', claims: '{"id_token":{}}' })
   expect(Object.getPrototypeOf(parameters)).toBeNull()
 })
 
-test('configuration: null means omitted', () => {
+test('configuration: a value of null counts as omitted', () => {
   expect(check({ ...GOOGLE, code_challenge_method: null, prompt: null, tenant: undefined })).toEqual(check(GOOGLE))
 })
 
@@ -186,7 +186,7 @@ test.each([
   ['https://id.example.org/'],
   {},
   5,
-])('configuration: %j is not a valid address', (address) => {
+])('configuration: %j is not a valid URL', (address) => {
   for (const name of ADDRESSES)
     expect(refusal({ ...CUSTOM, ...ENDPOINTS, [name]: address })).toMatch(`: "${name}" must`)
 })
@@ -230,7 +230,7 @@ test.each([
   [{ api: 'Okta', clientId: 'id' }, 'Okta needs "domain", or "issuer" for a custom authorization server'],
   [
     { api: 'Microsoft', clientId: 'id', tenant: 'a', issuer: 'https://x.org' },
-    '"issuer" already names the tenant: remove "tenant"',
+    '"issuer" already contains the tenant: remove "tenant"',
   ],
   [
     { api: 'Custom', clientId: 'id' },
@@ -273,7 +273,7 @@ test.each([
   [null, 'the settings must be an object, not null'],
   ['Google', 'the settings must be an object, not "Google"'],
   [[GOOGLE], 'the settings must be an object, not a list'],
-])('configuration: %j is refused', (settings, message) => {
+])('configuration: %j is rejected', (settings, message) => {
   expect(refusal(settings)).toBe(`getOAuthConfig: ${message}`)
 })
 
@@ -289,10 +289,10 @@ test.each([
   ['a parameter of a megabyte', { prompt: HOSTILE.repeat(150_000) }],
   ['a parameter that is not finite', { prompt: Number.POSITIVE_INFINITY, x: HOSTILE }],
   ['a parameter whose name has CRLF', { 'a\r\nb': HOSTILE }],
-  ['a parameter without name', { '': HOSTILE }],
+  ['a parameter without a name', { '': HOSTILE }],
   ['10,000 keys', Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`k${n}`, HOSTILE]))],
   ['a client id with NUL', { clientId: 'a\u0000' }],
-])('configuration: %s is refused, and no value is quoted', (_what, settings) => {
+])('configuration: %s is rejected, and no value is quoted', (_what, settings) => {
   const message = refusal({ ...GOOGLE, ...settings })
   expect(message).toMatch(/^getOAuthConfig: /)
   expect(message).not.toContain(HOSTILE)

@@ -6,7 +6,7 @@ import { ALL_WAYS, type Played, tellLogout, type Way } from '../../support/playe
 
 let played: Awaited<ReturnType<typeof createPlayedInMemory>>
 
-/** The clock only moves when a test advances it. */
+/** Advances the clock, which otherwise stands still. */
 function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds)
 }
@@ -51,7 +51,7 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
   })
 
   test.each(BAD_LOGOUT_TOKENS)(
-    'a token with the error "$name" is refused, and the session stays',
+    'a token with the error "$name" is rejected, and the session stays',
     async ({ changes }) => {
       const token = stage.logoutToken(changes)
       const answer = await tell(way, token)
@@ -84,12 +84,12 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
     expect(stage.strays()).toEqual([])
   })
 
-  test('the invalid tokens caused at most three requests for keys', () => {
+  test('all invalid tokens together caused at most three requests for keys', () => {
     expect(stage.requests.filter(({ path }) => path === '/jwks').length).toBeLessThanOrEqual(3)
   })
 })
 
-test('a logout token for one session at the provider ends only that session', async () => {
+test('a logout token for one of the provider’s sessions ends only that session', async () => {
   const stage = played.provider.play(named({ sid: 'at-home' }))
   const home = await signedIn('query', stage)
   stage.change(named({ sid: 'at-work' }))
@@ -106,7 +106,7 @@ test('a logout token for another user, solution or provider ends nobody else’s
   const anna = await signedIn('query', stage)
   expect((await tell('query', stage.logoutToken(named({ sub: 'sub-of-bram' })))).status).toBe(200)
   expect(await statusOf(anna)).toBe(200)
-  // Nobody signed in to that solution with this provider.
+  // Nobody has signed in to the solution `fragment` with this provider.
   expect((await tell('fragment', stage.logoutToken())).status).toBe(400)
   expect(await statusOf(anna)).toBe(200)
   const other = played.provider.play()
@@ -115,7 +115,7 @@ test('a logout token for another user, solution or provider ends nobody else’s
   expect(await statusOf(anna)).toBe(200)
 })
 
-test('a missing token, two tokens and a token of 100 kB are refused', async () => {
+test('a missing token, two tokens and a token of 100 kB are rejected', async () => {
   const stage = played.provider.play()
   const anna = await signedIn('query', stage)
   const two = [stage.logoutToken(), stage.logoutToken()] as const
@@ -124,7 +124,7 @@ test('a missing token, two tokens and a token of 100 kB are refused', async () =
   expect((await tell('query', stage.logoutToken(named({ padding: 'p'.repeat(40_000) })))).status).toBe(400)
   expect((await tell('query', stage.logoutToken(named({ padding: 'p'.repeat(75_000) })))).status).toBe(413)
   expect(await statusOf(anna)).toBe(200)
-  // Neither of the two was used up.
+  // The rejected request did not use up either of the two tokens.
   expect((await tell('query', two[1])).status).toBe(200)
   pass(1000)
   expect(await statusOf(anna)).toBe(401)

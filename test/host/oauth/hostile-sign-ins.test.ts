@@ -16,17 +16,17 @@ import { createPlayedInMemory } from '../../support/played-in-memory.ts'
 import { ALL_WAYS, type Played, refusedBy, unsoundIn, waysOf, whatCameOf } from '../../support/played-sign-ins.ts'
 
 let played: Awaited<ReturnType<typeof createPlayedInMemory>>
-/** Of every sign-in in this file. */
+/** The secrets of all sign-ins in this file. */
 const secrets: string[] = []
 
-/** The clock only moves when a test advances it. */
+/** Advances the clock, which otherwise stands still. */
 function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds)
 }
 
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
-  // Without a grace period, each use of a remembered login sends a request to the provider.
+  // The grace period is so short that each use of a remembered login sends a request to the provider.
   played = await createPlayedInMemory({ OAUTH_TIME: 2000, REMEMBER_GRACE: 1 })
 })
 afterAll(async () => {
@@ -39,7 +39,7 @@ function pathsOf({ requests }: Played): string[] {
 }
 
 describe.each([...HOSTILE, ...HOSTILE_USER_INFO])('$name', ({ name, flows, play, problem, needsEarlier = false }) => {
-  test('is refused in each flow where it applies, with a page and a log line', async () => {
+  test('is rejected in each flow where it applies, with a page and a log line', async () => {
     const ways = waysOf(flows)
     const all = await Promise.all(ways.map((way) => played.playSignIn(way, play, { needsEarlier })))
     secrets.push(...all.flatMap((one) => one.secrets))
@@ -107,7 +107,7 @@ test.each([40_000, 100_000])(
 )
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
-/** Where the response sends the browser: by a redirect, or after a form by a page with a link. */
+/** Where the response sends the browser: by a redirect, or, if the provider posted a form, by a page with a link. */
 function targetOf({ answer }: Played): URL {
   const href = answer.headers.location ?? /href="(https:[^"]+)"/.exec(answer.text)?.[1]?.replaceAll('&amp;', '&')
   return new URL(href ?? 'nowhere:')
@@ -117,24 +117,27 @@ describe.each(ALL_WAYS)('login_failed_url: %s', (way) => {
   const query = `&failed=${encodeURIComponent(FAILED)}`
 
   test.each([
-    ['a token that is refused', { claims: () => ({}) }, 'oauth_token'],
-    ['a discovery document that cannot be had', { discovery: failure }, 'oauth_provider'],
-    ['a user who declined', { authorization: declined }, 'oauth_denied'],
-    ['an answer with something twice', { authorization: withIssuerTwice }, 'oauth_token'],
-  ] as const)('%s redirects there, with its code and the correlation id', async (_name, play, problem) => {
-    const one = await played.signIn(way, played.provider.play(play), query)
-    const { origin, pathname, searchParams } = targetOf(one)
-    const reference = String(one.answer.headers['x-correlation-id'])
-    expect(`${origin}${pathname}`).toBe('https://intranet.example.org/failed')
-    expect([...searchParams]).toEqual([
-      ['from', 'host'],
-      ['error', problem],
-      ['correlation_id', reference],
-    ])
-    expect(await whatCameOf(one, played)).toMatchObject({ codes: [problem], session: 401, cookies: [], leaks: [] })
-  })
+    ['a token that is rejected', { claims: () => ({}) }, 'oauth_token'],
+    ['a discovery document that cannot be fetched', { discovery: failure }, 'oauth_provider'],
+    ['a user who declines', { authorization: declined }, 'oauth_denied'],
+    ['a response with a repeated parameter', { authorization: withIssuerTwice }, 'oauth_token'],
+  ] as const)(
+    '%s causes a redirect to it, with the error code and the correlation id',
+    async (_name, play, problem) => {
+      const one = await played.signIn(way, played.provider.play(play), query)
+      const { origin, pathname, searchParams } = targetOf(one)
+      const reference = String(one.answer.headers['x-correlation-id'])
+      expect(`${origin}${pathname}`).toBe('https://intranet.example.org/failed')
+      expect([...searchParams]).toEqual([
+        ['from', 'host'],
+        ['error', problem],
+        ['correlation_id', reference],
+      ])
+      expect(await whatCameOf(one, played)).toMatchObject({ codes: [problem], session: 401, cookies: [], leaks: [] })
+    },
+  )
 
-  test('a response that matches no sign-in of this browser does not', async () => {
+  test('a response that matches no sign-in in this browser causes no redirect', async () => {
     const play = { authorization: (parameters: readonly (readonly [string, string])[]) => withoutState(parameters) }
     const one = await played.signIn(way, played.provider.play(play), query)
     expect(await whatCameOf(one, played)).toEqual(refusedBy('oauth_expired', /"state"/))
@@ -151,7 +154,7 @@ function declined(parameters: Pairs): Pairs {
   return [...parameters.filter(([name]) => name === 'state' || name === 'iss'), ['error', 'access_denied']]
 }
 
-/** A user who signed in normally and then closed the browser. */
+/** Simulates a user who signed in normally and then closed the browser. */
 async function remembered(play: Play) {
   const stage = played.provider.play(play)
   const { visitor, answer } = await played.signIn('query', stage)
@@ -175,7 +178,7 @@ async function linesOf(page: Page) {
   return (await played.linesOf('query')).filter(({ correlationId }) => correlationId === reference)
 }
 
-/** Requests since `from` that a correct client does not send, and secrets that were written anywhere. */
+/** Finds requests since `from` that a correct client would not send, and secrets in the page or in a log. */
 async function wrongSince(from: number, page: Page, stage: Stage): Promise<string[]> {
   const written = `${played.host.logged()}${JSON.stringify(await linesOf(page))}${page.text}`
   const leaks = stage.given.filter((secret) => secret !== '' && written.includes(secret))
@@ -205,7 +208,7 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'refused'))(
 )
 
 test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
-  '$name: a page reports it, and the remembered login stays unchanged',
+  '$name: a page reports the failure, and the remembered login stays unchanged',
   async ({ name, play }) => {
     const { stage, visitor, cookie, open } = await remembered({ refresh: play })
     const from = stage.requests.length
@@ -219,7 +222,7 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
     expect(await wrongSince(from, page, stage)).toEqual([])
     stage.change({})
     const next = await open()
-    // In these cases the refresh token was used up, and the next one was in the response that never arrived.
+    // The provider had replaced the refresh token, but the host rejected the response with the new one.
     if (['refresh slow', 'refresh huge'].includes(name)) expect(leadsToProvider(next, stage)).toBe(true)
     else expect(textOf(next.text)).toContain('Signed in as anna@example.org')
   },
@@ -239,7 +242,7 @@ test.each(ACCEPTED_REFRESH)('$name: the user can return repeatedly', async ({ pl
   expect(refreshes.length).toBe(3)
 })
 
-test('at the end, no log or audit has a code, token or secret, and no request was lost', async () => {
+test('after all tests, neither a log nor the audit log contains a code, token or secret, and every request was answered', async () => {
   expect(secrets.length).toBeGreaterThan(1000)
   const logs = await Promise.all(ALL_WAYS.map((way) => played.linesOf(way)))
   const audit = await played.audited()

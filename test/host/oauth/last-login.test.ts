@@ -4,7 +4,7 @@ import type { Claims } from '../../../host/oauth/provider.ts'
 
 const CLAIMS: Claims = { iss: 'https://id.example', sub: 'a-1', email: 'anna@example.org', roles: ['x'] }
 
-test('last_login: it has the claims and the time of the sign-in', () => {
+test('last_login: it contains the claims and the time of the sign-in', () => {
   expect(lastLoginOf(CLAIMS, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims: CLAIMS })
 })
 
@@ -16,7 +16,7 @@ test('last_login: a provider cannot set uid, permissions, username, tenant or ti
   expect(lastLoginOf(claims, 1000, earlier)).toEqual({ ...CLAIMS, ...earlier, last_login: 1000, claims })
 })
 
-test('last_login: locale is the claim at the first sign-in, and the sign-in’s locale at a return', () => {
+test('last_login: locale is the claim at the first sign-in, and the stored sign-in’s locale when the user returns', () => {
   const claims = { ...CLAIMS, locale: 'fr' }
   expect(lastLoginOf(claims, 1000, null)).toMatchObject({ locale: 'fr' })
   const earlier = { uid: 'u-7', username: 'anna', permissions: ['Users'], tenant: null, locale: 'de' }

@@ -50,7 +50,7 @@ async function problemOf(made: string): Promise<OAuthProblem> {
   throw new Error('the token was accepted', { cause: result })
 }
 
-test('logout token: it says whose sessions end', async () => {
+test('logout token: it identifies the sessions to end', async () => {
   const named = { iss: ISSUER, jti: 'j-1', issuedAt: NOW }
   expect(await check(await token())).toEqual({ ...named, sub: 'u-1', sid: 's-1' })
   expect(await check(await token({ sid: undefined }))).toEqual({ ...named, sub: 'u-1', sid: null })
@@ -61,11 +61,11 @@ test.each<[string, object, object]>([
   ['no typ', {}, { typ: undefined }],
   ['typ JWT', {}, { typ: 'JWT' }],
   ['typ application/logout+jwt', {}, { typ: 'application/logout+jwt' }],
-  ['its audience in a list of one', { aud: [CLIENT_ID] }, {}],
-  ['members of the event', { events: { [EVENT]: { reason: 'x' } } }, {}],
-  ['another event as well', { events: { [EVENT]: {}, 'https://example.org/other': {} } }, {}],
-  ['an age of ten minutes plus the skew', { iat: SECONDS - 660 }, {}],
-  ['an iat at the end of the skew', { iat: SECONDS + 60 }, {}],
+  ['its audience as the only one in a list', { aud: [CLIENT_ID] }, {}],
+  ['an event that has members', { events: { [EVENT]: { reason: 'x' } } }, {}],
+  ['another event in addition', { events: { [EVENT]: {}, 'https://example.org/other': {} } }, {}],
+  ['an age of ten minutes plus the clock skew', { iat: SECONDS - 660 }, {}],
+  ['an iat at the limit of the clock skew', { iat: SECONDS + 60 }, {}],
 ])('logout token: with %s it is accepted', async (_what, claims, header) => {
   expect((await check(await token(claims, header))).jti).toBe('j-1')
 })
@@ -78,16 +78,16 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   ['an unknown kid', () => token({}, { kid: 'k2' }), /no key "k2"/],
   ['its own key', () => token({}, { jwk: impostor.jwk }), /"jwk"/],
   ['a critical parameter', () => token({}, { crit: ['x'], x: 1 }), /"crit"/],
-  ['the type of an access token', () => token({}, { typ: 'at+jwt' }), /"typ" or jwt, logout\+jwt/],
+  ['the typ of an access token', () => token({}, { typ: 'at+jwt' }), /"typ" or jwt, logout\+jwt/],
   ['another issuer', () => token({ iss: 'https://evil.example' }), /"iss"/],
   ['no issuer', () => token({ iss: undefined }), /"iss"/],
   ['another audience', () => token({ aud: 'client-2' }), /"aud"/],
   ['no audience', () => token({ aud: undefined }), /"aud"/],
   ['another audience in addition to ours', () => token({ aud: [CLIENT_ID, 'client-2'] }), /"aud"/],
   ['no events', () => token({ events: undefined }), /"events"/],
-  ['events as text', () => token({ events: EVENT }), /"events"/],
-  ['events as list', () => token({ events: [EVENT] }), /"events"/],
-  ['no logout among the events', () => token({ events: { 'https://example.org/other': {} } }), /"events"/],
+  ['events as a string', () => token({ events: EVENT }), /"events"/],
+  ['events as a list', () => token({ events: [EVENT] }), /"events"/],
+  ['events without the logout event', () => token({ events: { 'https://example.org/other': {} } }), /"events"/],
   ['an event that is null', () => token({ events: { [EVENT]: null } }), /"events"/],
   ['an event that is a list', () => token({ events: { [EVENT]: [] } }), /"events"/],
   ['an event with a slash', () => token({ events: { [`${EVENT}/`]: {} } }), /"events"/],
@@ -101,16 +101,16 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   ['no jti', () => token({ jti: undefined }), /"jti"/],
   ['a jti that is a number', () => token({ jti: 7 }), /"jti"/],
   ['no iat', () => token({ iat: undefined }), /"iat"/],
-  ['iat as text', () => token({ iat: `${SECONDS}` }), /"iat"/],
+  ['iat as a string', () => token({ iat: `${SECONDS}` }), /"iat"/],
   ['no exp', () => token({ exp: undefined }), /"exp"/],
-  ['a payload of text', () => signToken(key, { claims: 'logout' }), /strict JSON/],
+  ['a payload that is not JSON', () => signToken(key, { claims: 'logout' }), /strict JSON/],
   [
     'events twice',
     () => signToken(key, { claims: JSON.stringify(CLAIMS).replace('{', '{"events":{},') }),
     /strict JSON/,
   ],
   ['the claims of an ID token', () => token({ events: undefined, jti: undefined, nonce: 'n-1' }), /"events"/],
-])('logout token: with %s it is refused', async (_what, make, text) => {
+])('logout token: with %s it is rejected', async (_what, make, text) => {
   const problem = await problemOf(await make())
   expect([problem.code, problem.message]).toEqual(['oauth_token', expect.stringMatching(text)])
 })
@@ -122,11 +122,11 @@ test.each<[string, object, string]>([
   ['an nbf in the future', { nbf: SECONDS + 61 }, 'oauth_clock'],
   ['an age of two days', { iat: SECONDS - 2 * 86_400 }, 'oauth_token'],
   ['an exp two days ago', { exp: SECONDS - 2 * 86_400 }, 'oauth_token'],
-])('logout token: with %s it is refused', async (_what, claims, code) => {
+])('logout token: with %s it is rejected', async (_what, claims, code) => {
   expect((await problemOf(await token(claims))).code).toBe(code)
 })
 
-test('logout token: issuer and audience can be read before it is checked', async () => {
+test('logout token: issuer and audience can be read before the token is verified', async () => {
   expect(readUnchecked(await token())).toEqual({ iss: ISSUER, aud: [CLIENT_ID] })
   expect(readUnchecked(await signToken(impostor, { claims: { iss: 'x', aud: ['a', 'b'] } }))).toEqual({
     iss: 'x',
@@ -134,7 +134,7 @@ test('logout token: issuer and audience can be read before it is checked', async
   })
 })
 
-test('logout token: anything without issuer and audience is read as null', async () => {
+test('logout token: a token without issuer and audience is read as null', async () => {
   const claims = [
     {},
     { iss: ISSUER },

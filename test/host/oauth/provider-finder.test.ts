@@ -24,7 +24,7 @@ const ENDPOINTS = {
   jwksUri: 'https://a.example/keys',
 } as const
 
-/** Addresses are checked by the real rules. The test sets responses and clock. */
+/** Checks URLs with the real rules. The test sets the responses and the clock. */
 function host(document: unknown = DOCUMENT) {
   let time = 1_700_000_000_000
   let answer: () => unknown = () => document
@@ -55,7 +55,7 @@ async function problemOf(finding: Promise<unknown>): Promise<OAuthProblem> {
   throw new Error('a provider was found', { cause: result })
 }
 
-test('provider: everything comes from the discovery document', async () => {
+test('provider: all endpoints and options are read from the discovery document', async () => {
   const { find, asked } = host()
   expect(await find()).toEqual({
     title: 'id.example.org',
@@ -76,7 +76,7 @@ test('provider: everything comes from the discovery document', async () => {
   expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`])
 })
 
-test('provider: nothing is requested if the settings name all endpoints', async () => {
+test('provider: nothing is requested if the settings contain all endpoints', async () => {
   const { find, asked } = host()
   expect(await find({ issuer: null, ...ENDPOINTS })).toEqual({
     title: 'a.example',
@@ -96,7 +96,7 @@ test('provider: nothing is requested if the settings name all endpoints', async 
   expect(asked).toEqual([])
 })
 
-test('provider: id_token needs no token endpoint; without an ID token, user info is used instead of keys', async () => {
+test('provider: the response type id_token requires no token endpoint; without an ID token, user info is used instead of keys', async () => {
   const { find, asked } = host()
   const { tokenEndpoint, jwksUri } = ENDPOINTS
   const fragment = { ...ENDPOINTS, tokenEndpoint: null, issuer: null, responseType: 'id_token' } as const
@@ -116,7 +116,7 @@ test('provider: id_token needs no token endpoint; without an ID token, user info
   expect((await find({ tokenEndpoint, jwksUri })).authorizationEndpoint).toBe(`${ISSUER}/authorize`)
 })
 
-test('provider: the error for incomplete settings names what is missing', async () => {
+test('provider: if settings are incomplete, the error says what is missing', async () => {
   const { find } = host()
   const problem = await problemOf(find({ ...ENDPOINTS, issuer: null, tokenEndpoint: null, jwksUri: null }))
   expect([problem.code, problem.message]).toEqual([
@@ -145,15 +145,15 @@ test.each<[string, unknown]>([
   ['another', 'https://evil.example'],
   ['the issuer with a slash', `${ISSUER}/`],
   ['a prefix', 'https://id.example'],
-  ['the issuer and more', `${ISSUER}.evil.example`],
-  ['the issuer in capitals', ISSUER.toUpperCase()],
+  ['the issuer with a suffix', `${ISSUER}.evil.example`],
+  ['the issuer in uppercase', ISSUER.toUpperCase()],
   ['the issuer with a port', `${ISSUER}:443`],
   ['the issuer over http', 'http://id.example.org'],
   ['the issuer with a line break', `${ISSUER}\n`],
   ['none', undefined],
   ['a list', [ISSUER]],
-  ['an empty text', ''],
-])('provider: a document that names %s as issuer is refused, and not cached', async (_what, issuer) => {
+  ['an empty string', ''],
+])('provider: a document whose issuer is wrong (%s) is rejected and not cached', async (_what, issuer) => {
   const { find, answers, asked } = host({ ...DOCUMENT, issuer })
   const problem = await problemOf(find())
   expect([problem.code, problem.message]).toEqual(['oauth_provider', expect.stringMatching(/issuer/)])
@@ -176,7 +176,7 @@ const BAD = [
   'file:///etc/passwd',
   'no address',
 ]
-test.each(BAD)('provider: an endpoint %s counts as missing, and is an error where it is required', async (address) => {
+test.each(BAD)('provider: the endpoint %s counts as missing, and is an error if it is required', async (address) => {
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
     const problem = await problemOf(host({ ...DOCUMENT, [name]: address }).find())
     expect([problem.code, problem.message]).toEqual(['oauth_provider', expect.stringMatching(`"${name}" must`)])
@@ -202,14 +202,14 @@ test.each<[string, unknown]>([
   ['a number', 1],
   ['a list', ['https://id.example.org/x']],
   ['too long', `https://id.example.org/${'x'.repeat(2048)}`],
-])('provider: an endpoint that is %s is missing', async (_what, value) => {
+])('provider: an endpoint that is %s counts as missing', async (_what, value) => {
   const problem = await problemOf(host({ ...DOCUMENT, jwks_uri: value }).find())
   expect(problem.message).toBe('the discovery document is invalid: "jwks_uri" is missing')
   expect((await host({ ...DOCUMENT, end_session_endpoint: value }).find()).endSessionEndpoint).toBeNull()
 })
 
 test.each(['ftp://id.example.org', 'id.example.org', `${ISSUER}?tenant=a`, `${ISSUER}#a`, 'http://10.0.0.1', ''])(
-  'provider: the issuer "%s" in the settings is refused without a request',
+  'provider: the issuer "%s" in the settings is rejected without a request',
   async (issuer) => {
     const { find, asked } = host()
     expect([(await problemOf(find({ issuer }))).code, asked]).toEqual(['oauth_configuration', []])
@@ -223,7 +223,7 @@ test.each<[unknown, readonly string[]]>([
     ['RS256', 'ES256'],
   ],
   [null, ALGORITHMS],
-])('provider: of the algorithms %j the supported ones are used', async (offered, taken) => {
+])('provider: from the algorithms %j, the supported ones are used', async (offered, taken) => {
   const document = { ...DOCUMENT, id_token_signing_alg_values_supported: offered }
   expect((await host(document).find()).idTokenAlgorithms).toEqual(taken)
 })
@@ -231,10 +231,10 @@ test.each<[unknown, readonly string[]]>([
 test.each<[string, unknown]>([
   ['not supported', ['HS256', 'none']],
   ['an empty list', []],
-  ['text', 'RS256'],
+  ['a string', 'RS256'],
   ['numbers', [256]],
   ['too many', Array(101).fill('RS256')],
-])('provider: algorithms that are %s are a provider error', async (_what, offered) => {
+])('provider: algorithms that are %s are reported as a provider error', async (_what, offered) => {
   const document = { ...DOCUMENT, id_token_signing_alg_values_supported: offered }
   expect((await problemOf(host(document).find())).code).toBe('oauth_provider')
 })
@@ -250,12 +250,12 @@ test.each<[string, unknown, Partial<OAuthConfiguration>, string]>([
     { clientAuthentication: 'client_secret_post' },
     'client_secret_post',
   ],
-])('provider: client authentication when %s', async (_what, offered, changes, way) => {
+])('provider: the client authentication is chosen correctly if %s', async (_what, offered, changes, way) => {
   const document = { ...DOCUMENT, token_endpoint_auth_methods_supported: offered }
   expect((await host(document).find(changes)).clientAuthentication).toBe(way)
 })
 
-test('provider: whether its responses have iss', async () => {
+test('provider: the document says whether responses contain iss', async () => {
   const document = { ...DOCUMENT, authorization_response_iss_parameter_supported: true }
   expect((await host(document).find()).sendsIssuer).toBe(true)
   const wrong = { ...DOCUMENT, authorization_response_iss_parameter_supported: 'true' }
@@ -319,7 +319,7 @@ test.each<[string, Partial<OAuthConfiguration>, string, string | null]>([
     `${MICROSOFT}/x/${GUID}/v2.0`,
     null,
   ],
-])('provider: a Microsoft tenant by %s', async (_what, changes, named, issuer) => {
+])('provider: a Microsoft tenant is found by %s', async (_what, changes, named, issuer) => {
   const finding = host({ ...DOCUMENT, issuer: named }).find({ api: 'Microsoft', ...changes })
   if (issuer === null) expect((await problemOf(finding)).code).toBe('oauth_provider')
   else
@@ -337,7 +337,7 @@ test('provider: other providers cannot use a GUID in place of a domain', async (
   )
 })
 
-test('provider: a shared tenant with explicit endpoints has the template as issuer', async () => {
+test('provider: for a shared tenant with explicit endpoints, the issuer is the template', async () => {
   const { find, asked } = host()
   const microsoft = {
     api: 'Microsoft',
@@ -377,14 +377,14 @@ test('provider: simultaneous sign-ins share one request, even one that fails', a
   expect((await other.find()).issuer).toBe(ISSUER)
 })
 
-test('provider: a cached document is combined with each configuration’s own settings', async () => {
+test('provider: a cached document is combined with the settings of each configuration', async () => {
   const { find, asked } = host()
   expect((await find()).clientAuthentication).toBe('client_secret_basic')
   expect((await find({ apiSecret: null })).clientAuthentication).toBe('none')
   expect(asked).toHaveLength(1)
 })
 
-test('provider: the least recently used documents are dropped', async () => {
+test('provider: the least recently used documents are removed from the cache', async () => {
   const { find, asked } = host()
   await find({}, 'first')
   await find({}, 'second')

@@ -71,7 +71,7 @@ test('provider keys: without a kid, none is used if several match', async () => 
   expect(asked).toHaveLength(1)
 })
 
-test('provider keys: of two keys with the same kid none is used, unless they are identical', async () => {
+test('provider keys: if two different keys have the same kid, neither is used', async () => {
   expect(await codeOf(provider(one.jwk, { ...two.jwk, kid: 'k1' }).find('k1'))).toBe('oauth_token')
   expect((await provider(one.jwk, { ...one.jwk, alg: undefined }).find('k1')).type).toBe('public')
 })
@@ -81,7 +81,7 @@ test('provider keys: keys for different algorithms may have the same kid', async
   expect((await find('k1', 'ES256')).algorithm).toEqual({ name: 'ECDSA', namedCurve: 'P-256' })
 })
 
-test('provider keys: a key is used for its own algorithm only', async () => {
+test('provider keys: a key is used only for its own algorithm', async () => {
   const { alg: _, ...open } = one.jwk
   expect(await codeOf(provider(one.jwk).find('k1', 'PS256'))).toBe('oauth_token')
   expect((await provider(open).find('k1', 'PS256')).algorithm.name).toBe('RSA-PSS')
@@ -104,21 +104,21 @@ test.each<[string, () => Promise<unknown> | unknown]>([
   ['public with a symmetric part', () => ({ ...two.jwk, kid: 'bad', k: text(32) })],
   ['for encryption', () => ({ ...two.jwk, kid: 'bad', use: 'enc' })],
   ['for signing only', () => ({ ...two.jwk, kid: 'bad', key_ops: ['sign'] })],
-  ['with key_ops as text', () => ({ ...two.jwk, kid: 'bad', key_ops: 'verify' })],
+  ['with key_ops as a string', () => ({ ...two.jwk, kid: 'bad', key_ops: 'verify' })],
   ['for an encryption algorithm', () => ({ ...two.jwk, kid: 'bad', alg: 'RSA-OAEP' })],
   ['for HMAC', () => ({ ...two.jwk, kid: 'bad', alg: 'HS256' })],
   ['RSA of 1024 bits', async () => rsa(128)],
   ['RSA of 2047 bits', () => ({ ...rsa(256), n: text(256, 0x7f) })],
   ['RSA of 2048 bits with leading zeros', () => ({ ...rsa(256), n: `${'A'.repeat(200)}${two.jwk.n?.slice(200)}` })],
   ['RSA of more than 8192 bits', () => rsa(1025)],
-  ['RSA with exponent 1', () => ({ ...two.jwk, kid: 'bad', e: 'AQ' })],
+  ['RSA with the exponent 1', () => ({ ...two.jwk, kid: 'bad', e: 'AQ' })],
   ['RSA with an even exponent', () => ({ ...two.jwk, kid: 'bad', e: 'AQAA' })],
   ['RSA with an exponent of 33 bits', () => ({ ...two.jwk, kid: 'bad', e: 'AQAAAAE' })],
   ['RSA with an even modulus', () => ({ ...rsa(256), n: text(256, 0xc2) })],
-  ['RSA without exponent', () => ({ ...two.jwk, kid: 'bad', e: undefined })],
-  ['RSA in plain base64', () => ({ ...two.jwk, kid: 'bad', n: `${two.jwk.n}==` })],
+  ['RSA without an exponent', () => ({ ...two.jwk, kid: 'bad', e: undefined })],
+  ['RSA in standard base64', () => ({ ...two.jwk, kid: 'bad', n: `${two.jwk.n}==` })],
   ['EC with the curve secp256k1', () => ({ kty: 'EC', crv: 'secp256k1', x: text(32), y: text(32), kid: 'bad' })],
-  ['EC off its curve', () => ({ ...elliptic.jwk, kid: 'bad', y: text(32) })],
+  ['EC with a point that is not on its curve', () => ({ ...elliptic.jwk, kid: 'bad', y: text(32) })],
   ['EC with a short coordinate', () => ({ ...elliptic.jwk, kid: 'bad', y: text(31) })],
   ['EC with a curve that is a list', () => ({ ...elliptic.jwk, kid: 'bad', crv: ['P-256'] })],
   ['EC with the curve __proto__', () => ({ ...elliptic.jwk, kid: 'bad', crv: '__proto__' })],
@@ -126,7 +126,7 @@ test.each<[string, () => Promise<unknown> | unknown]>([
   ['of a future type', () => ({ kty: 'AKP', alg: 'ML-DSA-44', pub: text(1312), kid: 'bad' })],
   ['with a kid that is a number', () => ({ ...two.jwk, kid: 7 })],
   ['null', () => null],
-  ['text', () => 'key'],
+  ['a string', () => 'key'],
   ['a list', () => []],
   ['empty', () => ({})],
 ])('provider keys: one that is %s is ignored, and the others are used', async (_what, make) => {
@@ -143,7 +143,7 @@ test.each<[string, () => Promise<unknown> | unknown]>([
 })
 
 test.each(['RS256', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])(
-  'provider keys: a valid one for %s is accepted, also without alg, use and kid',
+  'provider keys: a valid key for %s is accepted, even without alg, use and kid',
   async (alg) => {
     const { jwk } = await makeKey(alg, 'k')
     const { alg: _alg, use: _use, kid: _kid, ...bare } = jwk
@@ -157,13 +157,13 @@ test.each<[string, () => unknown]>([
   ['has no keys', () => ({})],
   ['has keys that are not a list', () => ({ keys: { k1: one.jwk } })],
   ['has more than 100 keys', () => ({ keys: Array.from({ length: 101 }, () => one.jwk) })],
-])('provider keys: a key set that %s is a provider error', async (_what, answer) => {
+])('provider keys: a key set that %s is reported as a provider error', async (_what, answer) => {
   const { find, answers } = provider()
   answers(answer)
   expect(await codeOf(find('k1'))).toBe('oauth_provider')
 })
 
-test('provider keys: a failed request gives the reason, and the next sign-in requests them again', async () => {
+test('provider keys: the error contains the reason why a request failed, and the next sign-in requests the keys again', async () => {
   const { find, answers, rotate, asked } = provider()
   answers(() => {
     throw new OAuthProblem('oauth_provider', 'id.example.org answered 500, not 200')
@@ -187,7 +187,7 @@ test('provider keys: a request that fails synchronously does not block the next 
   expect((await find()).type).toBe('public')
 })
 
-test('provider keys: a set is cached for ten minutes', async () => {
+test('provider keys: a key set is cached for ten minutes', async () => {
   const { find, after, asked, rotate } = provider(one.jwk)
   await find('k1')
   after(10 * MINUTE - 1)
@@ -264,7 +264,7 @@ test('provider keys: one extra request for unknown keys is allowed per minute, u
   expect([await use(), await use(), await use()]).toEqual([5, 6, 6])
 })
 
-test('provider keys: a request that finds the key does not count against the limit', async () => {
+test('provider keys: a request that finds the key does not count towards the limit', async () => {
   const { find, after, rotate, asked } = provider(one.jwk)
   await find('k1')
   const made = await Promise.all(Array.from({ length: 5 }, (_, n) => makeKey('ES256', `new-${n}`)))
@@ -276,7 +276,7 @@ test('provider keys: a request that finds the key does not count against the lim
   expect(asked).toHaveLength(6)
 })
 
-test('provider keys: a sign-in that shares a request with a made-up key finds its key, and the request is not counted', async () => {
+test('provider keys: if a sign-in shares a request with a sign-in that uses a forged kid, it finds its key, and the request is not counted', async () => {
   const { find, after, rotate, asked } = provider(one.jwk)
   await find('k1')
   for (let n = 0; n < 4; n++) {
@@ -289,7 +289,7 @@ test('provider keys: a sign-in that shares a request with a made-up key finds it
   expect(asked).toHaveLength(5)
 })
 
-test('provider keys: a request is credited once, however many sign-ins find their key with it', async () => {
+test('provider keys: a request is credited once, even if several sign-ins find their key with it', async () => {
   const { find, after, rotate, asked } = provider(one.jwk)
   await find('k1')
   after(5000)
@@ -320,7 +320,7 @@ test('provider keys: simultaneous callers share one request', async () => {
   expect(asked).toHaveLength(1)
 })
 
-test('provider keys: solutions and addresses are separate', async () => {
+test('provider keys: limits and caches are separate for each solution and URL', async () => {
   const { find, asked, after } = provider(one.jwk)
   await Promise.all([find('k1', 'RS256', 'a'), find('k1', 'RS256', 'b'), find('k1', 'RS256', 'a', `${URI}/2`)])
   expect(asked).toHaveLength(3)
@@ -333,7 +333,7 @@ test('provider keys: solutions and addresses are separate', async () => {
   expect(asked).toHaveLength(6)
 })
 
-test('provider keys: the least recently used sets are dropped', async () => {
+test('provider keys: the least recently used sets are removed from the cache', async () => {
   const { find, asked } = provider(one.jwk)
   await find('k1', 'RS256', 'first')
   await find('k1', 'RS256', 'second')
@@ -357,7 +357,7 @@ test('provider keys: setting the clock back does not extend the cache', async ()
   expect(asked).toHaveLength(2)
 })
 
-test('provider keys: a key replaced under the same kid is found after 5 s, and not counted against the limit', async () => {
+test('provider keys: a key that was replaced under the same kid is found after 5 s, and does not count towards the limit', async () => {
   for (const kid of ['k1', null]) {
     const { find, findOther, after, asked, rotate } = provider(one.jwk)
     await find(kid)
@@ -372,7 +372,7 @@ test('provider keys: a key replaced under the same kid is found after 5 s, and n
   }
 })
 
-test('provider keys: tokens that match no key cause at most three requests', async () => {
+test('provider keys: tokens that match no key cause at most three requests in total', async () => {
   const { find, findOther, after, asked } = provider(one.jwk)
   for (let n = 0; n < 8; n++) {
     await find('k1')

@@ -23,7 +23,7 @@ function profile(user: unknown, emails: unknown) {
   return { asked, claims: PROFILES.GitHub?.(PLACES, get) }
 }
 
-test('GitHub: the account is returned as claims, with the primary verified address', async () => {
+test('GitHub: the account is returned as claims, with the primary address if it is verified', async () => {
   const { asked, claims } = profile(USER, EMAILS)
   expect({ ...(await claims) }).toEqual({
     iss: 'https://github.com/login/oauth',
@@ -42,11 +42,11 @@ test.each([
   ['there is none', []],
   ['the primary one is not verified', [{ email: 'a@x.org', primary: true, verified: false }, EMAILS[0]]],
   ['verified is a string', [{ email: 'a@x.org', primary: true, verified: 'true' }]],
-  ['it is not a text', [{ email: 5, primary: true, verified: true }]],
+  ['it is not a string', [{ email: 5, primary: true, verified: true }]],
   ['it has a line break', [{ email: 'a@x.org\r\nBcc: b@x.org', primary: true, verified: true }]],
   ['it has 10,000 characters', [{ email: 'a'.repeat(10_000), primary: true, verified: true }]],
   ['the list has other values', [null, 5, 'a@x.org', []]],
-])('GitHub: no address is used if %s', async (_what, emails) => {
+])('GitHub: no email address is used if %s', async (_what, emails) => {
   const claims = await profile(USER, emails).claims
   expect(claims).not.toHaveProperty('email')
   expect(claims).not.toHaveProperty('email_verified')
@@ -55,19 +55,19 @@ test.each([
 test.each([
   ['a list', []],
   ['an empty object', {}],
-  ['an id as text', { ...USER, id: '583231' }],
+  ['an id as a string', { ...USER, id: '583231' }],
   ['an id of 0', { ...USER, id: 0 }],
   ['an id with a fraction', { ...USER, id: 1.5 }],
   ['an id above the largest safe integer', { ...USER, id: 2 ** 53 }],
-])('GitHub: a user with %s is refused', async (_what, user) => {
+])('GitHub: a user response with %s is rejected', async (_what, user) => {
   await expect(profile(user, EMAILS).claims).rejects.toMatchObject({ code: 'oauth_provider' })
 })
 
-test('GitHub: email addresses that are not a list are refused', async () => {
+test('GitHub: email addresses that are not a list are rejected', async () => {
   await expect(profile(USER, { message: 'Not Found' }).claims).rejects.toMatchObject({ code: 'oauth_provider' })
 })
 
-test('GitHub: texts that no page could show are omitted', async () => {
+test('GitHub: values that no page could show are omitted', async () => {
   const claims = await profile({ ...USER, name: 'a\u0000b', avatar_url: null, login: '\ud800' }, EMAILS).claims
   expect(Object.keys(claims ?? {})).toEqual(['iss', 'sub', 'email', 'email_verified'])
 })

@@ -6,7 +6,7 @@ const fine = () => null
 const rows = (...given: Parameters<typeof settingsInForce>) =>
   settingsInForce(...given).map(({ name, value, source }) => `${source} ${name} ${value}`)
 
-test('settings in force: the operator’s override the manifest’s, and the provider table has the defaults', () => {
+test('effective settings: the operator’s override the manifest’s, and the provider table has the defaults', () => {
   expect(rows(GOOGLE, { clientId: 'operator', max_age: 60 }, fine)).toEqual([
     'manifest api Google',
     'operator clientId operator',
@@ -20,7 +20,7 @@ test('settings in force: the operator’s override the manifest’s, and the pro
   ])
 })
 
-test('settings in force: if the operator sets another provider, nothing of the manifest applies', () => {
+test('effective settings: if the operator sets another provider, none of the manifest’s settings apply', () => {
   expect(rows(GOOGLE, { api: 'Microsoft', clientId: 'x', tenant: 'organizations' }, fine).slice(0, 4)).toEqual([
     'operator api Microsoft',
     'operator clientId x',
@@ -29,17 +29,17 @@ test('settings in force: if the operator sets another provider, nothing of the m
   ])
 })
 
-test('settings in force: a literal secret in the manifest is never shown', () => {
+test('effective settings: a literal secret in the manifest is never shown', () => {
   const [shown] = settingsInForce({ ...GOOGLE, apiSecret: 'clear' }, null, fine).filter(({ value }) => value === null)
   expect(shown).toEqual({ name: 'apiSecret', value: null, source: 'manifest' })
 })
 
-test('settings in force: a parameter named like an inherited property belongs to the manifest', () => {
+test('effective settings: a parameter named like an inherited property is shown as the manifest’s', () => {
   const settings = Object.assign(Object.create(null), GOOGLE, { constructor: 'x' })
   expect(rows(settings, { prompt: 'login' }, fine)).toContain('manifest constructor x')
 })
 
-test('settings in force: if settings are invalid, only what was written is shown', () => {
+test('effective settings: if settings are invalid, they are shown as written, without defaults', () => {
   expect(rows(null, { api: 'Okta', clientId: 'x' }, fine)).toEqual(['operator api Okta', 'operator clientId x'])
   expect(rows(null, null, fine)).toEqual([])
 })

@@ -18,7 +18,7 @@ const CUSTOM = { api: 'Custom', clientId: 'us', issuer: ISSUER } as const
 
 type Answers = Readonly<Record<string, object>>
 
-/** A provider with these responses and this clock. */
+/** Tests settings against a provider that sends these responses and this Date header. */
 function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:00 GMT') {
   const asked: string[] = []
   const { refusalOf } = createProviderRequests({ request: () => Promise.reject() }, [], createLimits())
@@ -54,7 +54,7 @@ function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:
 const SOUND = { [`${ISSUER}/.well-known/openid-configuration`]: DOCUMENT, [`${ISSUER}/keys`]: KEYS }
 const EARLIER = ['skipped', 'An earlier step failed.']
 
-test('settings test: everything is valid, and the secret is not shown', async () => {
+test('settings test: with valid settings every step succeeds, and the secret is not shown', async () => {
   const { run, asked } = tester(SOUND)
   expect(await run({ ...CUSTOM, apiSecret: '%%SET%%' })).toEqual({
     settings: ['ok', 'They are complete, for Custom: response type code, PKCE S256.'],
@@ -80,7 +80,7 @@ test('settings test: without settings nothing is requested', async () => {
   expect(asked).toEqual([])
 })
 
-test('settings test: a document of another issuer skips the later steps', async () => {
+test('settings test: if the document has another issuer, the later steps are skipped', async () => {
   const { run } = tester({ ...SOUND, [`${ISSUER}/.well-known/openid-configuration`]: { ...DOCUMENT, issuer: 'x' } })
   const { discovery, endpoints, keys, clock } = await run(CUSTOM)
   expect(discovery).toEqual([
@@ -97,7 +97,7 @@ test('settings test: missing keys and a missing secret are both reported', async
   expect(secret).toEqual(['failed', 'oauth_configuration: the operator has set no secret'])
 })
 
-test('settings test: if the settings name all addresses, no document is requested', async () => {
+test('settings test: if the settings contain all endpoints, no document is requested', async () => {
   const { run, asked } = tester(SOUND)
   const { discovery } = await run({
     api: 'Custom',
@@ -120,13 +120,13 @@ test.each([
   ['Fri, 01 May 2026 09:58:59 GMT', 'failed', '61 s behind'],
   ['Fri, 01 May 2026 10:00:59 GMT', 'ok', '60 s ahead of'],
   ['Fri, 01 May 2026 10:05:00 GMT', 'failed', '301 s ahead of'],
-])('settings test: a provider whose clock says %s: %s', async (date, result, apart) => {
+])('settings test: for a provider whose clock says %s, the result is: %s', async (date, result, apart) => {
   const { clock } = await tester(SOUND, date).run(CUSTOM)
   expect(clock?.[0]).toBe(result)
   expect(clock?.[1]).toContain(`is ${apart} this host’s`)
 })
 
-test('settings test: without a date in the responses, the clock is not checked', async () => {
+test('settings test: without a Date header in the responses, the clock is not checked', async () => {
   const { clock } = await tester(SOUND, null).run(CUSTOM)
   expect(clock).toEqual(['skipped', 'No response from the provider had a Date header.'])
 })

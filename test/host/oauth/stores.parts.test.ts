@@ -24,7 +24,7 @@ function contentOf(claims: Claims): ProviderLoginContent {
   return { configuration, provider, page, claims, nonce: 'n', idToken: 'i'.repeat(20_000), refreshToken: 'first' }
 }
 
-/** What is stored for provider sign-ins must be stored in the same way on every kind of database. */
+/** Data for provider sign-ins must be stored in the same way on every kind of database. */
 function testOAuthStores(place: TestPlace): void {
   const keyOf = () => openPlatformKey(place.db, place.settings.home, '')
   const limits = createLimits()
@@ -40,7 +40,7 @@ function testOAuthStores(place: TestPlace): void {
     content: { configuration, provider, redirectUri: 'https://crm.example/', nonce: 'n', verifier: 'v' },
   })
 
-  test(`${place.kind}, transactions: of ten simultaneous returns one succeeds, with everything that was stored`, async () => {
+  test(`${place.kind}, transactions: of ten simultaneous callbacks one succeeds and gets everything that was stored`, async () => {
     const [one, two] = [await transactions(), await transactions()]
     const { id, cookie } = await one.start(begun('10.0.0.1'))
     const taken = await Promise.all(
@@ -52,7 +52,7 @@ function testOAuthStores(place: TestPlace): void {
     })
   })
 
-  test(`${place.kind}, transactions: a wrong cookie, a wrong solution or a late return is unknown and changes nothing`, async () => {
+  test(`${place.kind}, transactions: a callback with a wrong cookie or solution, or a late one, is rejected and changes nothing`, async () => {
     let time = Date.now()
     const store = await transactions(() => time)
     const { id, cookie } = await store.start(begun('10.0.0.2'))
@@ -69,7 +69,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await place.db.selectFrom('oauth_transactions').select('id').where('id', '=', late.id).execute()).toEqual([])
   })
 
-  test(`${place.kind}, transactions: beyond OAUTH_OPEN_NETWORK the oldest of that network is removed`, async () => {
+  test(`${place.kind}, transactions: if a network exceeds OAUTH_OPEN_NETWORK, its oldest one is removed`, async () => {
     let time = Date.now()
     const store = await transactions(() => time++)
     const others = await store.start(begun('10.0.0.4'))
@@ -80,7 +80,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(kinds).toEqual(['unknown', 'unknown', 'taken', 'taken', 'taken', 'taken'])
   })
 
-  test(`${place.kind}, provider logins: found until they end, and their content is deleted then`, async () => {
+  test(`${place.kind}, provider logins: they are found until they end; then their content is deleted`, async () => {
     const logins = createProviderLogins(place.db, await keyOf(), limits)
     const content = contentOf(claimsOf('anna', 's-1'))
     const id = (await logins.start('crm', content, Date.now())) ?? ''
@@ -94,7 +94,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(row?.content).toBe('')
   })
 
-  test(`${place.kind}, provider logins: a logout ends those of its session, or all of its user`, async () => {
+  test(`${place.kind}, provider logins: a logout ends those of a session, or all of a user`, async () => {
     const logins = createProviderLogins(place.db, await keyOf(), limits)
     const start = async (sub: string, sid?: string) =>
       (await logins.start('hrm', contentOf(claimsOf(sub, sid)), Date.now())) ?? ''
@@ -107,7 +107,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.isAlive(bram)).toBe(true)
   })
 
-  test(`${place.kind}, provider logins: a sign-in that started before its user was signed out is refused`, async () => {
+  test(`${place.kind}, provider logins: a sign-in that started before its user was signed out is rejected`, async () => {
     const logins = createProviderLogins(place.db, await keyOf(), limits)
     const at = Date.now()
     await logins.endSignedOut('erp', { client, subject: 'anna', sid: null }, at)
@@ -116,7 +116,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.start('erp', contentOf(claimsOf('bram')), at - 1000)).not.toBeNull()
   })
 
-  test(`${place.kind}, provider logins: in the second of a sign-out a later sign-in succeeds, an earlier one is refused`, async () => {
+  test(`${place.kind}, provider logins: within the second of a sign-out, a later sign-in succeeds and an earlier one is rejected`, async () => {
     let time = 1_700_000_000_500
     const logins = createProviderLogins(place.db, await keyOf(), limits, () => time)
     const second = 1_700_000_000_000
@@ -129,7 +129,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.start('same-second', contentOf(claimsOf('anna')), second - 1000, time)).toBeNull()
   })
 
-  test(`${place.kind}, provider logins: unused ones are swept; those of a remembered login stay`, async () => {
+  test(`${place.kind}, provider logins: unused ones are removed periodically; those of a remembered login stay`, async () => {
     let time = Date.now()
     const key = await keyOf()
     const remembered = createRemembered(place.db, key, limits, () => time)
@@ -185,7 +185,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(used).toEqual(['first', 'after first'])
   })
 
-  test(`${place.kind}, refresh: a failure changes nothing; a refusal by the provider ends the login`, async () => {
+  test(`${place.kind}, refresh: a failure changes nothing; if the provider rejects the token, the login ends`, async () => {
     const key = await keyOf()
     const now = Date.now() + limits.REMEMBER_GRACE + 60_000
     const logins = createProviderLogins(place.db, key, limits, () => now)

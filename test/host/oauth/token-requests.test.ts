@@ -6,7 +6,7 @@ import { configuration, provider } from '../../support/provider-tokens.ts'
 const EXCHANGE = { code: 'c', redirectUri: 'https://crm.example/', verifier: null }
 const TOKENS = { access_token: 'a', token_type: 'Bearer', id_token: 'not.a.token', refresh_token: 'r' }
 
-/** Requests tokens from an endpoint at this address that responds like this. */
+/** Requests tokens from an endpoint with this URL, which sends this response. */
 function asked(answer: object, tokenEndpoint = 'https://id.example.org/token') {
   const fetched: string[] = []
   const requests: Pick<ProviderRequests, 'fetch'> = {
@@ -40,7 +40,7 @@ test.each([
   ['an access token with a line break', { access_token: 'a\r\nb' }, /access token has characters/],
   ['token_type DPoP', { token_type: 'DPoP' }, /type "dpop", not Bearer/i],
   ['a refresh token that is too long', { refresh_token: 'r'.repeat(20_000) }, /refresh token has 20000/],
-])('%s: a provider error at the sign-in; at a refresh it ends the sign-in', async (_, change, message) => {
+])('%s: at the sign-in this is a provider error; at a refresh it ends the sign-in', async (_, change, message) => {
   const { tokenRequests, registration } = asked({ ...TOKENS, ...change })
   const expected = { name: 'OAuthProblem', message: expect.stringMatching(message) }
   await expect(tokenRequests.exchangeCode(registration, EXCHANGE)).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { checkHeaders, checkMethod, readTarget } from '../../../host/outbound/ch
 
 const INVALID = expect.objectContaining({ code: 'ERR_OUTBOUND_INVALID' })
 
-/** URLs as written, and the host and port that they mean. */
+/** URLs as written, each with the host and port that it means. */
 const PLACES: Record<string, string> = {
   'http://api.example.org': 'api.example.org:80',
   'https://api.example.org/a?b#c': 'api.example.org:443',
@@ -31,7 +31,7 @@ const PLACES: Record<string, string> = {
   'http://[64:ff9b::169.254.169.254]/': '[64:ff9b::a9fe:a9fe]:80',
 }
 
-test.each(Object.entries(PLACES))('the URL %s means %s', (url, place) => {
+test.each(Object.entries(PLACES))('the URL %s refers to %s', (url, place) => {
   expect(readTarget(url).place).toBe(place)
 })
 
@@ -64,7 +64,7 @@ test.each([
   `http://${'a'.repeat(64)}.example/`,
   `http://api.example.org/${'a'.repeat(8192)}`,
   'http://api.example.org/\ud800',
-])('a URL that is not requested: %s', (url) => {
+])('a URL is not requested: %s', (url) => {
   expect(() => readTarget(url)).toThrow(INVALID)
 })
 
@@ -81,7 +81,7 @@ test('errors about a URL don’t quote it, since it may contain keys', () => {
   expect(messageOf('ftp://api.example.org/?key=s3cret')).not.toContain('s3cret')
 })
 
-test('path and query are as the URL parser returns them, without the fragment', () => {
+test('path and query are sent as the URL parser returns them, without the fragment', () => {
   expect(readTarget('https://api.example.org/ä/../b?q="1"#token').path).toBe('/b?q=%221%22')
 })
 
@@ -116,7 +116,7 @@ test.each([
   [{ 'Proxy-Connection': 'keep-alive' }],
   [{ 'x-long': 'a'.repeat(16 * 1024) }],
   [Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`x-${index}`, '1']))],
-])('headers that are not sent: %j', (headers) => {
+])('headers are not sent: %j', (headers) => {
   expect(() => checkHeaders(headers as Record<string, string>)).toThrow(INVALID)
 })
 
@@ -124,11 +124,11 @@ test('errors about a header don’t quote its value', () => {
   expect(() => checkHeaders({ authorization: 'Bearer s3cret\n' })).toThrow(/^((?!s3cret).)*$/s)
 })
 
-test.each(['CONNECT', 'TRACE', 'get', 'GET / HTTP/1.1\r\n', ''])('a method that is not sent: %j', (method) => {
+test.each(['CONNECT', 'TRACE', 'get', 'GET / HTTP/1.1\r\n', ''])('a method is not sent: %j', (method) => {
   expect(() => checkMethod(method, false)).toThrow(INVALID)
 })
 
-test('a GET or HEAD request has no body', () => {
+test('a GET or HEAD request can’t have a body', () => {
   expect(() => checkMethod('GET', true)).toThrow(INVALID)
   expect(() => checkMethod('HEAD', true)).toThrow(INVALID)
   expect(() => checkMethod('DELETE', true)).not.toThrow()

@@ -28,7 +28,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => new Promise((resolve) => server.close(resolve))))
 })
 
-/** @returns the port */
+/** Starts the server on a free loopback port. @returns the port */
 async function listen(server: Server | SocketServer): Promise<number> {
   open.push(server)
   server.on('connection', (socket: Socket) => {
@@ -45,7 +45,7 @@ const serve = (listener: RequestListener) => listen(createServer(listener))
 const serveBytes = (write: (socket: Socket) => void) =>
   listen(createSocketServer((socket) => socket.once('data', () => write(socket))))
 
-/** Sends a request to `api.example.test`, which resolves to loopback and is listed unless a test changes that. */
+/** Sends a request to `api.example.test`. By default, it resolves to loopback and is in HTTP_ALLOWED_HOSTS. */
 function ask(port: number, asked: Partial<OutboundRequest> = {}, options: Partial<OutboundOptions> = {}) {
   const outbound = createOutbound({
     allowedPrivate: [`api.example.test:${port}`],
@@ -169,7 +169,7 @@ test.each([
   expect(requests).toBe(0)
 })
 
-test('a name is refused if any of its addresses is private', async () => {
+test('a name is rejected if any of its addresses is private', async () => {
   const mixed = [
     { address: '1.1.1.1', family: 4 },
     { address: '2606:4700::1111', family: 6 },
@@ -180,12 +180,12 @@ test('a name is refused if any of its addresses is private', async () => {
   await expect(asked).rejects.toEqual(withCode('ERR_OUTBOUND_PRIVATE', 'mixed.example.test:80'))
 })
 
-test('a public address of this machine is refused, since the platform listens there', async () => {
+test('a public address of this machine is rejected, since the platform listens there', async () => {
   const options = { lookUp: async () => [{ address: '9.9.9.9', family: 4 }], ownAddresses: () => ['9.9.9.9'] }
   await expect(ask(80, { url: 'http://own.example.test/' }, options)).rejects.toEqual(withCode('ERR_OUTBOUND_PRIVATE'))
 })
 
-test('the addresses of this machine’s networks are refused', async () => {
+test('the addresses of this machine’s networks are rejected', async () => {
   const own = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
   expect(own.length).toBeGreaterThan(0)
   for (const { address, family } of own) {
@@ -194,7 +194,7 @@ test('the addresses of this machine’s networks are refused', async () => {
   }
 })
 
-test('an entry of the list allows its port only', async () => {
+test('an entry in the list allows only its port', async () => {
   const port = await serve((_request, response) => void response.end())
   const other = await serve((_request, response) => void response.end())
   const asked = ask(port, { url: `http://api.example.test:${other}/` })
@@ -202,7 +202,7 @@ test('an entry of the list allows its port only', async () => {
   expect((await ask(port)).status).toBe(200)
 })
 
-test('an entry of the list allows its name only, even if another name resolves to the same machine', async () => {
+test('an entry in the list allows only its name, even if another name resolves to the same machine', async () => {
   const port = await serve((_request, response) => void response.end())
   const asked = ask(port, { url: `http://127.0.0.1:${port}/` })
   await expect(asked).rejects.toEqual(withCode('ERR_OUTBOUND_PRIVATE'))
@@ -218,7 +218,7 @@ test.each([
   expect(answer.status).toBe(200)
 })
 
-test('an entry without a port is an error of the host', () => {
+test('an entry without a port is an error in the host', () => {
   expect(() => createOutbound({ allowedPrivate: ['example.test'], setting: 'X' })).toThrow(TypeError)
 })
 
@@ -247,7 +247,7 @@ test('a name without addresses and an unknown name fail with that reason', async
   await expect(ask(80, {}, { lookUp })).rejects.toEqual(withCode('ERR_OUTBOUND_FAILED', '(ENOTFOUND)'))
 })
 
-test('a refused connection is an error that does not reveal the address', async () => {
+test('if a connection is refused, the error does not reveal the address', async () => {
   const port = await serve(() => {})
   await new Promise((resolve) => open.pop()?.close(resolve))
   const error = await ask(port).catch((thrown: Error) => thrown)
@@ -257,14 +257,14 @@ test('a refused connection is an error that does not reveal the address', async 
 
 // --- limits ----------------------------------------------------------------------------------------------------------
 
-test('a response of exactly the limit is accepted, one byte more is refused', async () => {
+test('a response of exactly the maximum size is accepted, and one byte more is rejected', async () => {
   const port = await serve((request, response) => void response.end('a'.repeat(Number(request.url?.slice(1)))))
   const sized = (size: number) => ask(port, { url: `http://api.example.test:${port}/${size}` })
   expect((await sized(1000)).body.length).toBe(1000)
   await expect(sized(1001)).rejects.toEqual(withCode('ERR_OUTBOUND_SIZE', '1000 bytes'))
 })
 
-test('an endless response is cut off at the limit, and its connection closed', async () => {
+test('an endless response is cut off at the size limit, and its connection is closed', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const port = await serve((_request, response) => {
     response.on('close', resolve)
@@ -275,7 +275,7 @@ test('an endless response is cut off at the limit, and its connection closed', a
   await closed
 })
 
-test('a response that trickles in is cut off at the time limit, and its connection closed', async () => {
+test('a slow response is cut off at the time limit, and its connection is closed', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const port = await serve((_request, response) => {
     const timer = setInterval(() => response.write('a'), 20)
@@ -288,7 +288,7 @@ test('a response that trickles in is cut off at the time limit, and its connecti
   await closed
 })
 
-test('headers that trickle in are cut off at the time limit', async () => {
+test('slow response headers are cut off at the time limit', async () => {
   const port = await serveBytes((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n')
     const timer = setInterval(() => socket.write('x-a: 1\r\n'), 20)
@@ -330,7 +330,7 @@ test('nothing is sent if resolving the name took longer than the time limit', as
 
 // --- invalid responses ------------------------------------------------------------------------------------------------
 
-test('huge response headers are refused', async () => {
+test('huge response headers are rejected', async () => {
   const port = await serveBytes((socket) => {
     socket.end(`HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(32 * 1024)}\r\nContent-Length: 0\r\n\r\n`)
   })
@@ -339,7 +339,10 @@ test('huge response headers are refused', async () => {
 
 test.each([
   ['something other than HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
-  ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n'],
+  [
+    'both kinds of length',
+    'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
+  ],
   ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
   ['a body that ends early', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab'],
   ['an invalid chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
@@ -350,7 +353,7 @@ test.each([
   await expect(ask(port)).rejects.toEqual(withCode('ERR_OUTBOUND_FAILED'))
 })
 
-test('a compressed response is refused, since none was requested', async () => {
+test('a compressed response is rejected, since none was requested', async () => {
   const port = await serve((_request, response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a'.repeat(100_000)))
   })
@@ -363,7 +366,7 @@ test('a response to HEAD has its headers and no body', async () => {
   expect([answer.headers['content-length'], answer.body.length]).toEqual(['5000', 0])
 })
 
-test('a POST without a body says that it has none', async () => {
+test('a POST without a body has a Content-Length of 0', async () => {
   let length: string | undefined
   const port = await serve((request, response) => {
     length = request.headers['content-length']
@@ -375,7 +378,7 @@ test('a POST without a body says that it has none', async () => {
 
 // --- TLS -------------------------------------------------------------------------------------------------------------
 
-/** @returns the port, and the names that clients requested */
+/** Starts a TLS server. @returns its port, and the server names (SNI) that clients requested */
 async function serveSecurely() {
   const names: unknown[] = []
   const server = createSecureServer({
@@ -393,7 +396,7 @@ test('over TLS the connection sends the name (SNI), and the certificate is check
   expect([new TextDecoder().decode(answer.body), names]).toEqual(['secret', ['api.example.test']])
 })
 
-test('a certificate for another name is refused', async () => {
+test('a certificate for another name is rejected', async () => {
   const { port } = await serveSecurely()
   const options = { allowedPrivate: [`other.example.test:${port}`] }
   await expect(ask(port, { url: `https://other.example.test:${port}/` }, options)).rejects.toEqual(
@@ -401,7 +404,7 @@ test('a certificate for another name is refused', async () => {
   )
 })
 
-test('a certificate of an untrusted authority is refused, whatever the environment says', async () => {
+test('a certificate from an untrusted authority is rejected, whatever the environment says', async () => {
   const { port } = await serveSecurely()
   const allowedPrivate = [`api.example.test:${port}`]
   const outbound = createOutbound({ allowedPrivate, setting: 'X', lookUp: async () => [LOOPBACK] })
@@ -416,7 +419,7 @@ test('a certificate of an untrusted authority is refused, whatever the environme
   }
 })
 
-test('a certificate that does not include the address is refused for an address', async () => {
+test('for a URL with an IP address, a certificate that does not include the address is rejected', async () => {
   const { port } = await serveSecurely()
   const options = { allowedPrivate: [`127.0.0.1:${port}`] }
   await expect(ask(port, { url: `https://127.0.0.1:${port}/` }, options)).rejects.toEqual(

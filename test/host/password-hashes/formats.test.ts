@@ -36,13 +36,13 @@ test.each([
   ],
   ['argon2, Django', `argon2${ARGON2ID}`],
   ['bcrypt, Django', `bcrypt$$2b$05$${BCRYPT}`],
-  ['bcrypt of SHA-256, Django', 'bcrypt_sha256$$2b$05$abcdefghijklmnopqrstuupQd5t8FGGGBY0gLuNCIQ5gVUM2DJcJG'],
+  ['bcrypt over SHA-256, Django', 'bcrypt_sha256$$2b$05$abcdefghijklmnopqrstuupQd5t8FGGGBY0gLuNCIQ5gVUM2DJcJG'],
   [
     'scrypt, Werkzeug',
     'scrypt:1024:8:1$GmpHgmG8DjPXLo1A$24c235161326bf851b3e405c644884468f3fd6f4bded407856894b275453e146b06bbf463e82771b533c3efa31f584c3f5cf4a20ef8cc28c78fc2e1e2fcd35c2',
   ],
   [
-    'scrypt, Werkzeug by default',
+    'scrypt, Werkzeug’s default parameters',
     'scrypt:32768:8:1$J1k0bBqgpSuHWyRN$f1d7e4c681942103e5cb22a35a377e99f07461c971c952a68a4a07b7831d3b03765c79b323e172f12a07c0d3d9a82d2d9792878dac08ba97986a2537c685be28',
   ],
   [
@@ -66,7 +66,7 @@ test.each([
   ['ASP.NET Core Identity 3', 'AQAAAAIAAAPoAAAAEAECAwQFBgcICQoLDA0ODxC++4bBFDF9p1tQSkse0XX7E381WbIRiO723TuDBcp85A=='],
   ['ASP.NET Core Identity 2', 'AAECAwQFBgcICQoLDA0ODxDq/r/mDLJ4qpg0t0KYUnBI0p75kJAgLyGYpBWR7X5cwg=='],
   ['the original product’s users', `PBKDF2:${ORIGINAL}`],
-  ['utils.stringPBKDF2Hash of the original product', ORIGINAL],
+  ['the original product’s utils.stringPBKDF2Hash', ORIGINAL],
 ])('stored hashes: %s', async (_form, hash) => {
   const check = readHash(hash)
   expect(await check(PASSWORD)).toBe(true)
@@ -74,12 +74,12 @@ test.each([
   expect(await check('')).toBe(false)
 })
 
-test('stored hashes: letters in a different Unicode normal form are the same password', async () => {
+test('stored hashes: a password in a different Unicode normalization form is the same password', async () => {
   expect(await readHash(await hashPassword('caf\u00e9'))('cafe\u0301')).toBe(true)
   expect(await readHash(`$2b$05$${BCRYPT}`)(PASSWORD.normalize('NFD'))).toBe(true)
 })
 
-test('stored hashes: the original product reads a password as ISO-8859-1', async () => {
+test('stored hashes: hashes from the original product are checked with the password as ISO-8859-1', async () => {
   const check = readHash('PBKDF2:0123456789ABCDEF:9999:F989A4C0F16342691AAC23C30253F8F128D57031')
   expect(await check('10 €')).toBe(true)
   expect(await check('10 $')).toBe(false)
@@ -105,32 +105,36 @@ test.each([
   ['argon2 with 4 GiB', argon2Of('m=4194304,t=1,p=1'), 'm may be at most 131072'],
   ['argon2 with a million passes', argon2Of('m=1024,t=1000000,p=1'), 'm × t may be at most 524288'],
   ['argon2 with 1,000 lanes', argon2Of('m=8192,t=1,p=1000'), 'p may be at most 16'],
-  ['argon2 in Spring', `{argon2}${argon2Of('m=4194304,t=1,p=1')}`, 'm may be at most'],
-  ['bcrypt of cost 31', `$2b$31$${BCRYPT}`, 'cost may be at most 14'],
-  ['bcrypt of cost 31 in Django', `bcrypt_sha256$$2b$31$${BCRYPT}`, 'cost may be at most 14'],
-  ['scrypt with N of 2^40', `$scrypt$ln=40,r=8,p=1$${SALT}$${PBKDF2_SHA256}`, 'N × r may be at most'],
+  ['Spring’s argon2 with 4 GiB', `{argon2}${argon2Of('m=4194304,t=1,p=1')}`, 'm may be at most'],
+  ['bcrypt with a cost of 31', `$2b$31$${BCRYPT}`, 'cost may be at most 14'],
+  ['Django’s bcrypt with a cost of 31', `bcrypt_sha256$$2b$31$${BCRYPT}`, 'cost may be at most 14'],
+  ['scrypt with an N of 2^40', `$scrypt$ln=40,r=8,p=1$${SALT}$${PBKDF2_SHA256}`, 'N × r may be at most'],
   ['scrypt with a large r', `scrypt:2:999999999:1$salt$${'ab'.repeat(32)}`, 'N × r may be at most'],
   ['scrypt with a large p', `scrypt$16384$salt$8$1000000$${SALT}==`, 'N × r × p may be at most'],
   ['Spring’s scrypt with a large N', SCRYPT.replace('e0801', '1f0801'), 'N × r may be at most'],
   ['PBKDF2 with a billion iterations', `pbkdf2:sha256:1000000000$salt$${'ab'.repeat(32)}`, 'at most 3000000'],
   ['PBKDF2 with many blocks', `pbkdf2:sha1:1000000$salt$${'ab'.repeat(128)}`, 'iterations × blocks may be at most'],
-  ['PBKDF2 of the original product', `PBKDF2:AB:2000000000:${'AB'.repeat(20)}`, 'iterations × blocks may be at most'],
-  ['PBKDF2 of ASP.NET', aspNetOf(2 ** 32 - 1), 'iterations × blocks may be at most'],
-])('stored hashes: %s is refused before any work is done', (_case, hash, message) => {
+  [
+    'the original product’s PBKDF2 with many iterations',
+    `PBKDF2:AB:2000000000:${'AB'.repeat(20)}`,
+    'iterations × blocks may be at most',
+  ],
+  ['ASP.NET’s PBKDF2 with many iterations', aspNetOf(2 ** 32 - 1), 'iterations × blocks may be at most'],
+])('stored hashes: %s is rejected before any work is done', (_case, hash, message) => {
   expect(() => readHash(hash)).toThrow(message)
 })
 
 test.each([
-  ['an empty text', ''],
-  ['a plain password', 'correct horse'],
+  ['an empty string', ''],
+  ['a plain-text password', 'correct horse'],
   ['MD5', '5f4dcc3b5aa765d61d8327deb882cf99'],
   ['SHA-256', '47a313da8acc00b26bc4d7889571c77becfb3218cd8481ae6b7312cc312b7bda'],
-  ['a plain password of Spring', '{noop}correct horse'],
+  ['Spring’s {noop} with a plain-text password', '{noop}correct horse'],
   ['crypt’s SHA-512', '$6$saltsalt$abcdefghijklmnopqrstuvwxyz'],
-  ['bcrypt 2x, which marks hashes of a faulty implementation', `$2x$05$${BCRYPT}`],
+  ['bcrypt 2x, which marks hashes from a faulty implementation', `$2x$05$${BCRYPT}`],
   ['bcrypt after a line break', `\n$2b$05$${BCRYPT}`],
   ['bcrypt before a line break', `$2b$05$${BCRYPT}\n`],
-  ['bcrypt in Spring’s argon2', `{argon2}$2b$05$${BCRYPT}`],
+  ['a bcrypt hash with Spring’s {argon2} prefix', `{argon2}$2b$05$${BCRYPT}`],
 ])('stored hashes: %s is an unsupported format, and is not quoted', (_case, hash) => {
   expect(() => readHash(hash)).toThrow('the format of this hash is not supported')
   if (hash !== '') expect(() => readHash(hash)).not.toThrow(hash)
@@ -140,8 +144,8 @@ test.each([
   ['a key of one byte', 'pbkdf2:sha256:1000$salt$ab'],
   ['a key of 1 kB', `pbkdf2:sha256:1000$salt$${'ab'.repeat(1024)}`],
   ['scrypt with an N that is not a power of two', `scrypt:1000:8:1$salt$${'ab'.repeat(32)}`],
-  ['scrypt with N of 1', `$scrypt$ln=0,r=8,p=1$${SALT}$${PBKDF2_SHA256}`],
-])('stored hashes: %s is damaged', (_case, hash) => {
+  ['scrypt with an N of 1', `$scrypt$ln=0,r=8,p=1$${SALT}$${PBKDF2_SHA256}`],
+])('stored hashes: %s is reported as damaged', (_case, hash) => {
   expect(() => readHash(hash)).toThrow('this hash is damaged')
 })
 

@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const BCRYPT = '$2b$05$abcdefghijklmnopqrstuuhMz1qlbUL/Ybe9Xu8meoaOQHlMG6OHq'
 const PASSWORD = 'Grüße, horse'
-/** Refused before any work is done. */
+/** Its cost is so high that it is rejected without being computed. */
 const HOSTILE = BCRYPT.replace('$05$', '$31$')
 
 let passwords: Passwords
@@ -31,7 +31,7 @@ function callOf(name = 'crm', kind: 'login' | 'open' = 'open', onlyForm: string 
   })
 }
 
-/** Refuses after this number of attempts for one account. */
+/** A throttle that rejects further attempts after this number for one account. */
 function throttleOf(most: number) {
   const counts = new Map<string, number>()
   const rewarded: string[] = []
@@ -67,7 +67,7 @@ test('password hashes: a new hash is argon2id, matches only its password, and is
   expect(await check(callOf(), 'six geese', made)).toBe(false)
 })
 
-test('password hashes: without a hash the result is false, after the same work as a check', async () => {
+test('password hashes: without a hash, the result is false after the same work as for a check', async () => {
   const verified: unknown[] = []
   const watched: Passwords = {
     ...passwords,
@@ -93,7 +93,7 @@ test('password hashes: in a client, guesses at one hash are counted, and a corre
   expect([...counts.keys()].join()).not.toContain(BCRYPT)
 })
 
-test('password hashes: guesses in a login form are counted here; an authenticator’s are counted by the sign-in', async () => {
+test('password hashes: guesses in a login form are counted here; those in an authenticator are counted by the sign-in', async () => {
   const { check } = hashesOf({ most: 1 })
   for (let n = 0; n < 4; n++) expect(await check(callOf('crm', 'login'), 'guess', BCRYPT)).toBe(false)
   const form = () => check(callOf('crm', 'login', 'signIn'), 'guess', BCRYPT)
@@ -108,7 +108,7 @@ test('password hashes: a hash that cannot be checked is not counted and causes n
   expect(counts.size).toBe(0)
 })
 
-test('password hashes: a greedy solution delays another by at most one hash, and its queue is limited', async () => {
+test('password hashes: a solution with many requests delays another by at most one hash, and its queue is limited', async () => {
   const running: (() => void)[] = []
   const held: Passwords = {
     ...passwords,
@@ -141,7 +141,7 @@ test('password hashes: a greedy solution delays another by at most one hash, and
   }
 })
 
-test('password hashes: a call that waits too long is refused with a time to retry', async () => {
+test('password hashes: a call that waits too long is rejected with a time to retry', async () => {
   const held: Passwords = { ...passwords, hash: () => new Promise(() => {}) }
   const { hash } = hashesOf({ passwords: held, patience: 20 })
   void hash(callOf(), 'x')

@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('secrets: a value is sent to its hosts, for its solution, and nowhere else', async () => {
+test('secrets: a value is sent only to its hosts and only for its solution', async () => {
   await secrets.put('crm', 'IDP_SECRET', 'the value', ['idp.example.org', '127.0.0.1:9000'])
   const to = (host: string, solution = 'crm', name = 'IDP_SECRET') => secrets.forHost(solution, name, host)
   expect(await to('idp.example.org')).toBe('the value')
@@ -53,14 +53,14 @@ test('secrets: a new value replaces the old one', async () => {
   ])
 })
 
-test('secrets: a solution has at most 100, and existing ones can still be changed then', async () => {
+test('secrets: a solution can have at most 100, and existing ones can still be changed at the limit', async () => {
   for (let n = 0; n < 100; n++) await secrets.put('many', `A${n}`, 'one', ['a.org'])
   await expect(secrets.put('many', 'B', 'one', ['a.org'])).rejects.toMatchObject({ code: 'ERR_REQUEST_INVALID' })
   await secrets.put('many', 'A0', 'two', ['a.org'])
   expect(await secrets.forHost('many', 'A0', 'a.org')).toBe('two')
 })
 
-test('secrets: removing one again does nothing', async () => {
+test('secrets: removing a secret again does nothing', async () => {
   await secrets.put('removes', 'A', 'one', ['a.org'])
   expect(await secrets.remove('removes', 'A')).toBe(true)
   expect(await secrets.remove('removes', 'A')).toBe(false)

@@ -36,7 +36,7 @@ function query(sql: string, parameters: readonly Parameter[] = [], tenant: strin
   return database.query({ sql: writeSql('beta', text), parameters, tenant })
 }
 
-test('a statement is sent with its parameters after the tenant value, and its rows are returned as plain JSON', async () => {
+test('the tenant value is sent first, then the statement with its parameters, and rows are returned as plain JSON', async () => {
   answer = (statement) =>
     statement.startsWith('SELECT')
       ? { rows: [{ name: 'Anna', id: 9007199254740993n, raw: new Uint8Array([0, 255]) }] }
@@ -64,20 +64,20 @@ test('the server’s message is returned, and the connection stays usable', asyn
   expect(await query('SELECT 1')).toEqual([])
 })
 
-test('more rows than QUERY_ROWS end the query', async () => {
+test('a query with more rows than QUERY_ROWS is ended', async () => {
   answer = (statement) =>
     statement.startsWith('SELECT') ? { rows: Array.from({ length: 5 }, () => ({ name: 'x' })) } : {}
   for (let n = 0; n < 5; n++) await expect(query('SELECT name FROM t')).rejects.toThrow('(limit QUERY_ROWS: 3)')
 })
 
-test('a refused login does not reveal the account to the script', async () => {
+test('if the server rejects the login, the error for the script does not reveal the account', async () => {
   const refusing = await startTdsServer(() => ({}), { number: 18456, message: "Login failed for user 'sa'." })
   const target = { ...refusing.address, database: 'stock' }
   const onError = (message: string) => void errors.push(message)
   const limits = createLimits()
   const other = await createServerDatabase({ name: 'stock', kind: 'beta', target, limits, onError })
   await expect(other.query({ sql: 'SELECT 1', parameters: [], tenant: null })).rejects.toThrow('or rejects the account')
-  expect(errors.at(-1)).toBe('the database "stock" of a solution cannot be used: its server rejects the account')
+  expect(errors.at(-1)).toBe('a solution’s database "stock" cannot be used: its server rejects the account')
   await other.close()
   await refusing.stop()
 })

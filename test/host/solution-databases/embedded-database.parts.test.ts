@@ -71,7 +71,7 @@ test('SQLite’s message is returned, without the path of the file', async () =>
   await expect(query('SELECT * FROM nowhere')).rejects.toThrow('the database reported: no such table: nowhere')
 })
 
-test('two statements are refused, and the first one is not run', async () => {
+test('two statements are rejected, and the first one is not run', async () => {
   await expect(query("INSERT INTO person (name) VALUES ('first'); DELETE FROM person")).rejects.toThrow(
     'single statement',
   )
@@ -82,7 +82,7 @@ test('white space, semicolons and comments after the statement are allowed', asy
   expect(await query('SELECT 1 AS one ; -- nothing\n ; /* nothing ; */ ')).toEqual([{ one: 1 }])
 })
 
-test('many comments after the statement take no time', async () => {
+test('many comments after the statement do not slow down parsing', async () => {
   await expect(query(`SELECT 1; ${'/**/'.repeat(10_000)} x`)).rejects.toThrow('single statement')
 })
 
@@ -117,7 +117,7 @@ test.each([
   ["UPDATE sqlite_master SET sql = 'x'", 'database reported: '],
   ["SELECT readfile('/etc/passwd')", 'no such function'],
   ["SELECT writefile('x', 'y')", 'no such function'],
-])('refused: %s', async (sql, text) => {
+])('a statement is rejected: %s', async (sql, text) => {
   await expect(query(sql)).rejects.toThrow(text)
   expect(readdirSync(folder).filter((name) => !/^(own|other)\.sqlite(-wal|-shm)?$/.test(name))).toEqual([])
 })
@@ -134,7 +134,7 @@ test('the process cannot open another file even without the authorizer', async (
   const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
     .split('\0')
     .map((line) => line.split('=')[0])
-  // A shell sets all of these except TZ.
+  // The shell sets PWD, OLDPWD, SHLVL and _ itself.
   expect(names.filter((name) => !/^(PWD|OLDPWD|SHLVL|_|)$/.test(name ?? ''))).toEqual(['TZ'])
 })
 
@@ -177,10 +177,10 @@ test('the file stays below EMBEDDED_SIZE', async () => {
   expect(await small.query('SELECT count(*) AS n FROM t', [])).toEqual([{ n: 1 }])
 })
 
-test('an endless query ends within QUERY_TIME and 250 ms, and the host keeps running meanwhile', async () => {
+test('an endless query ends within QUERY_TIME plus 250 ms, and does not block the host', async () => {
   const hasty = open('own-hasty', { QUERY_TIME: 1000 })
   await hasty.query('CREATE TABLE t (a)', [])
-  /** How long the query took, in ms; infinite if the host was blocked for 250 ms of it. */
+  /** @returns how long the query took, in ms; infinity if it blocked the host for 250 ms or more */
   async function endOfEndless(): Promise<number> {
     const first = hasty.pid()
     const begun = performance.now()
@@ -217,7 +217,7 @@ test('a query that writes endlessly has changed nothing after it is terminated',
   for (const name of ['own-writer.sqlite', 'own-writer.sqlite-wal']) rmSync(join(folder, name), { force: true })
 })
 
-test('a query that sorts gigabytes is terminated before it has them', async () => {
+test('a query that sorts gigabytes is terminated before it uses that much memory', async () => {
   const big =
     'WITH RECURSIVE r(n, x) AS (SELECT 1, randomblob(900000) UNION ALL SELECT n + 1, randomblob(900000) FROM r) SELECT count(*) FROM (SELECT x FROM r ORDER BY x LIMIT 100000)'
   const patient = open('own-sorter', { QUERY_TIME: 25_000 }, 90)
@@ -232,7 +232,7 @@ test('queries run in the order in which they arrive', async () => {
   expect(turns.map(({ n }) => n)).toEqual(Array.from({ length: 50 }, (_, n) => n))
 })
 
-test('a limited number of queries may wait; further ones are refused immediately', async () => {
+test('a limited number of queries may wait; further ones are rejected immediately', async () => {
   const all = await Promise.allSettled(Array.from({ length: 150 }, () => query('SELECT 1 AS one')))
   const refused = all.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
   expect(refused.length).toBeGreaterThan(40)
@@ -255,7 +255,7 @@ test('a query fails if its process is killed from outside, and the next one work
   expect(await query('SELECT 1 AS one')).toEqual([{ one: 1 }])
 })
 
-test('an invalid file gives a detailed error for the operator and a general one for the author', async () => {
+test('for an invalid file, the operator gets a detailed error and the author a general one', async () => {
   writeFileSync(join(folder, 'broken.sqlite'), 'x'.repeat(5000))
   const broken = open('broken')
   await expect(broken.query('SELECT 1', [])).rejects.toThrow('cannot be opened')

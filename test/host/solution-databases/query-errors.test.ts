@@ -8,12 +8,12 @@ test('a server’s message is truncated, and addresses and the account are remov
   expect(text.length).toBeLessThan(530)
 })
 
-test('an account’s name within another word stays', () => {
+test('an account’s name within another word is not removed', () => {
   const { message } = serverAnswered('permission denied for table app_users of app', ['app', ''])
   expect(message).toBe('the database reported: permission denied for table app_users of …')
 })
 
-test('times and types in a message stay', () => {
+test('times and types in a message are not removed', () => {
   const message = 'invalid input syntax for type time: "12:30:99" at a::int'
   expect(serverAnswered(message).message).toBe(`the database reported: ${message}`)
 })

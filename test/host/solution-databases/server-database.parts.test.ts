@@ -10,7 +10,7 @@ import { PATIENCE } from '../../support/patience.ts'
 import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** Queries that must succeed get plenty of time, for busy machines. */
+/** Long limits for queries that must succeed, since the machine may be busy. */
 const patientLimits = createLimits({ QUERY_TIME: PATIENCE })
 const hastyLimits = createLimits({ QUERY_TIME: 1000 })
 
@@ -19,7 +19,7 @@ type Dialect = {
   readonly isThere: boolean
   readonly start: () => Promise<TestServer>
   readonly system: string
-  /** Creates the database `crm`, the account `app` and a table of two tenants with a policy. */
+  /** Creates the database `crm`, the account `app`, and a table with rows of two tenants and a row-level policy. */
   readonly prepare: readonly (readonly [database: string, sql: string])[]
   readonly numbers: (count: number) => string
   readonly endless: string
@@ -30,7 +30,7 @@ type Dialect = {
   readonly leak: string
   readonly leaked: string
   readonly rows: string
-  /** Returns the rows of the tenant `south` to any tenant. */
+  /** A query that reads a row of the tenant `south`, whatever tenant the call has. */
   readonly otherTenant: string
 }
 
@@ -153,7 +153,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       const written = tenant === null ? null : JSON.stringify(tenant)
       return database.query({ sql: writeSql(kind, text), parameters, tenant: written })
     }
-    /** Runs statements of the operator, such as creating accounts. */
+    /** Runs a statement as the operator, for example to create an account. */
     const administer = (database: ServerDatabase, sql: string) => database.query({ sql, parameters: [], tenant: null })
     const query = (sql: string, parameters: readonly Parameter[] = [], tenant: unknown = null) =>
       ask(app, sql, parameters, tenant)
@@ -193,7 +193,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect({ ...row }).toEqual(dialect.expected)
     })
 
-    test('parameters of every type arrive, and none is run as SQL', async () => {
+    test('parameters of every type arrive unchanged, and none is run as SQL', async () => {
       const hostile = `'; DROP TABLE customer; -- \\' " ? $1`
       const [row] = await query(
         kind === 'alpha'
@@ -216,7 +216,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await query(dialect.rows)).toEqual([])
     })
 
-    test('one statement can change the tenant value while it runs, so policies don’t stop hostile scripts', async () => {
+    test('a statement can change the tenant value while it runs, so policies don’t stop malicious scripts', async () => {
       expect(await query(dialect.otherTenant, [], ['north'])).toMatchObject([{ name: 'Berta' }])
       expect(await query(dialect.rows, [], ['north'])).toMatchObject([{ name: 'Anna' }])
     })
@@ -232,7 +232,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       for (let n = 0; n < 5; n++) expect((await query(dialect.leaked))[0]?.seen ?? '').toBe('')
     })
 
-    test('the next query sees a change of an earlier one', async () => {
+    test('a query sees the changes of an earlier one', async () => {
       await query("UPDATE customer SET name = 'Anne' WHERE id = ?", [1], ['north'])
       expect(await query(dialect.rows, [], ['north'])).toMatchObject([{ name: 'Anne' }])
       await query("UPDATE customer SET name = 'Anna' WHERE id = ?", [1], ['north'])
@@ -243,7 +243,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await query(dialect.numbers(1))).toMatchObject([{ n: 1 }])
     })
 
-    test('two statements sent as one are refused by the server itself', async () => {
+    test('the server itself rejects two statements in one query', async () => {
       const both = app.query({ sql: 'SELECT 1; SELECT 2', parameters: [], tenant: null })
       await expect(both).rejects.toThrow('the database reported: ')
     })
@@ -264,7 +264,7 @@ for (const dialect of [ALPHA, GAMMA]) {
     })
 
     test('a query that takes too long ends after QUERY_TIME, on the server too', async () => {
-      // This timer starts now; the query's own starts when it has a connection.
+      // QUERY_TIME starts only when the query has a connection, so this time-out is longer.
       const late = new Promise((resolve) => setTimeout(resolve, 20_000, 'late'))
       await expect(Promise.race([ask(hasty, dialect.endless), late])).rejects.toThrow('(limit QUERY_TIME: 1000)')
       await expect(ask(hasty, dialect.sleep, [30])).rejects.toThrow('QUERY_TIME')
@@ -288,20 +288,20 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(row?.n).toBeLessThanOrEqual(4)
     })
 
-    test('queries beyond the waiting limit are refused immediately', async () => {
+    test('if too many queries are waiting, further ones are rejected immediately', async () => {
       const all = await Promise.allSettled(Array.from({ length: 150 }, () => query(dialect.numbers(1))))
       expect(all.some((one) => one.status === 'rejected' && /too many queries/.test(`${one.reason}`))).toBe(true)
       expect(all.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(100)
     })
 
-    test('a wrong password does not reveal the account to the script, and tells the operator what is wrong', async () => {
+    test('for a wrong password, the script’s error does not reveal the account, and the operator’s says what is wrong', async () => {
       errors.length = 0
       const wrong = await open('crm', { username: 'app', password: 'wrong-password' })
       const refused = ask(wrong, 'SELECT 1').catch((error: Error) => error.message)
       expect(await refused).toBe(
         'the server of the database crm cannot be reached or rejects the account; try again later',
       )
-      expect(errors).toEqual(['the database "crm" of a solution cannot be used: its server rejects the account'])
+      expect(errors).toEqual(['a solution’s database "crm" cannot be used: its server rejects the account'])
     })
 
     test('queries cannot access files on either machine', async () => {
@@ -331,7 +331,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await ask(admin, 'CALL crm.two()')).toMatchObject([{ a: 1 }])
     })
 
-    test('the rights of the granted account apply', async () => {
+    test('the granted account’s permissions apply', async () => {
       await expect(query(`SELECT * FROM ${kind === 'alpha' ? 'pg_authid' : 'crm.customers'}`)).rejects.toThrow(
         /permission denied|denied/,
       )

@@ -60,7 +60,7 @@ function query(name: string, sql: string, parameters: readonly Parameter[] = [],
   return databases.query(callOf(solution), name, sql, parameters)
 }
 
-test('a name that is not in the manifest is an error that lists the names', async () => {
+test('for a name that is not in the manifest, the error lists the known names', async () => {
   await expect(query('other', 'SELECT 1')).rejects.toThrow(
     'solution.json does not list the database other under "databases" (it lists own, crm, shop, stock)',
   )
@@ -69,7 +69,7 @@ test('a name that is not in the manifest is an error that lists the names', asyn
   }
 })
 
-test('databases that a module requests are available too, and main takes precedence', async () => {
+test('databases that a module requests are available too; the main manifest takes precedence', async () => {
   const call = callOf('moduled', { a: { server: 'embedded' } }, { a: { server: 'alpha' }, b: { server: 'embedded' } })
   expect(await databases.query(call, 'a', 'SELECT 1 AS n', [])).toEqual([{ n: 1 }])
   expect(await databases.query(call, 'b', 'SELECT 2 AS n', [])).toEqual([{ n: 2 }])
@@ -82,7 +82,7 @@ test('a database on a server is not accessible until the operator grants it', as
   )
 })
 
-test('a grant for a different kind of server than the manifest requests is an error that says so', async () => {
+test('if a grant is for a different kind of server than the manifest requests, the error says so', async () => {
   granted = { crm: { server: 'gamma', database: 'crm' } }
   await expect(query('crm', 'SELECT 1')).rejects.toThrow('requests the database crm on alpha')
 })
@@ -99,7 +99,9 @@ test.each([undefined, 'shared', 'Shared'])(
     granted = { crm: { server: 'alpha', database: 'crm', ...(username === undefined ? {} : { username }) } }
     await expect(query('crm', 'SELECT 1')).rejects.toThrow('has not granted')
     expect(errors).toHaveLength(1)
-    expect(errors[0]).toContain('one: the grant of the database "crm" is refused. The platform signs in to the server')
+    expect(errors[0]).toContain(
+      'one: the grant for the database "crm" is rejected. The platform signs in to the server',
+    )
   },
 )
 
@@ -108,12 +110,12 @@ test.each([
   ['shop', 'gamma'],
   ['stock', 'beta'],
 ] as const)(
-  'an unreachable server: the script gets no address, and the operator sees what is wrong: %s',
+  'if a server is unreachable, the script gets no address, and the operator sees what is wrong: %s',
   async (name, server) => {
     granted = { [name]: { server, database: name, username: name } }
     errors.length = 0
     await expect(query(name, 'SELECT 1')).rejects.toThrow(`the server of the database ${name} cannot be reached`)
-    expect(errors).toEqual([`one: the database "${name}" of a solution cannot be used: its server cannot be reached`])
+    expect(errors).toEqual([`one: a solution’s database "${name}" cannot be used: its server cannot be reached`])
   },
   15_000,
 )
@@ -137,7 +139,7 @@ test('each solution has its own process', async () => {
   expect(databases.processes().map(({ solution }) => solution)).toEqual(expect.arrayContaining(['one', 'two']))
 })
 
-test('retiring a solution’s version ends the process after its query, and the data stays', async () => {
+test('when a solution’s version is retired, the process ends after its query, and the data stays', async () => {
   const running = query('own', 'SELECT count(*) AS n FROM t')
   databases.retire('one')
   expect(await running).toEqual([{ n: 1 }])

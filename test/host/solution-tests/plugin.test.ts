@@ -12,17 +12,17 @@ function opener() {
   return { open, plugin, ask: async () => asked?.answer({} as Call, asked.check([{}]) as never) }
 }
 
-test('a test can open at most 100 clients, including pending ones; the next test starts from zero', async () => {
+test('a test can open at most 100 clients, including pending ones; the count starts again at zero for the next test', async () => {
   const { open, plugin, ask } = opener()
   const results = await Promise.allSettled(Array.from({ length: 105 }, ask))
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
-  await expect(ask()).rejects.toThrow('a test opens at most 100 clients')
+  await expect(ask()).rejects.toThrow('a test can open at most 100 clients')
   expect(open).toHaveBeenCalledTimes(100)
   plugin.forget()
   expect(await ask()).toEqual({ id: 101, state: null })
 })
 
-test('declared answers and recorded requests are limited, and each test starts without any', async () => {
+test('the numbers of declared responses and recorded requests are limited, and each test starts without any', async () => {
   const http = createHttpAnswers()
   const answer = { url: 'https://api.example.org/', method: null, status: 200, headers: {}, body: 'yes' }
   const request = { url: answer.url, method: 'GET', headers: {}, body: null, maxBytes: 10, timeoutMs: 1000 }

@@ -14,14 +14,14 @@ async function shown(host: TestHost, name: string) {
 
 const sha256Of = (bundle: Uint8Array) => hash('sha256', bundle, 'hex')
 
-/** A home and a folder of solutions that persist between starts of a container. */
+/** A PLATFORM_HOME and a solutions folder that persist between starts, as a container's volumes do. */
 function places(folder: string) {
   const [home, solutions] = [join(folder, 'home'), join(folder, 'solutions')]
   mkdirSync(solutions)
   return { home, solutions, start: () => startTestHost({ SOLUTIONS_FOLDER: solutions }, { home }) }
 }
 
-test('a solution in SOLUTIONS_FOLDER is active after the start, and a new image updates it', async () => {
+test('a solution in SOLUTIONS_FOLDER is active after startup, and a new image updates it', async () => {
   using folder = temporaryFolder()
   const { solutions, start } = places(folder.path)
   const [first, second] = [await bundleOf({ name: 'shop' }), await bundleOf({ name: 'shop', version: '2.0.0' })]
@@ -49,7 +49,7 @@ test('a version activated after the first start stays active when the host resta
   await host.stop()
 })
 
-test('invalid solutions are logged, and the start continues with the others', async () => {
+test('invalid solutions are logged, and startup continues with the others', async () => {
   using folder = temporaryFolder()
   const { solutions, start } = places(folder.path)
   writeFileSync(join(solutions, 'broken.zip'), await bundleOf({ name: 'broken' }, { 'globals.js': 'function (' }))

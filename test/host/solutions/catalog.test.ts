@@ -8,7 +8,7 @@ import { manifestOf } from '../../support/solutions.ts'
 const prepared = (version: string) =>
   ({ manifest: manifestOf({ version }), modules: [], forms: [], texts: {} }) as unknown as PreparedSolution
 
-/** A store whose reads finish when the test calls `letRead`. */
+/** A store whose reads don't finish until the test calls `letRead`. */
 function slowStore() {
   const state = { active: 'one' as string | null }
   const waiting: (() => void)[] = []

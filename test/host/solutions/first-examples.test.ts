@@ -6,7 +6,7 @@ import type { Uploads } from '../../../host/solutions/upload.ts'
 import { memoryFull } from '../../../runtime/memory-full.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-test('a start without room for the examples continues, and the next start adds them once', async () => {
+test('if there is no space for the examples, startup continues, and the next start adds them once', async () => {
   using folder = temporaryFolder()
   const settings = readSettings({ PLATFORM_HOME: folder.path })
   const db = await openHostDatabase(settings)
@@ -43,7 +43,7 @@ test.each([
   ['ENVIRONMENT=prod', { ENVIRONMENT: 'prod' }],
   ['SOLUTIONS_FOLDER', { SOLUTIONS_FOLDER: '/solutions' }],
 ])(
-  'with %s, a first start adds neither examples nor their users, and later starts on loopback neither',
+  'with %s, the first start adds neither examples nor their users, and neither do later starts on loopback',
   async (_name, given) => {
     using folder = temporaryFolder()
     const home = { PLATFORM_HOME: folder.path }

@@ -37,7 +37,7 @@ test('solution log: lines that could not be written are written with the next ba
   expect(await messages(log, 'crm')).toEqual(['one', 'two'])
 })
 
-test('solution log: lines are removed by age, and by size oldest first, per solution', async () => {
+test('solution log: for each solution, lines that are too old are removed, and the oldest lines if the log is too large', async () => {
   let time = 1_000_000
   const log = createSolutionLog(db, createLimits({ LOG_KEPT: 1000, LOG_KEPT_SIZE: 500 }), () => time)
   log.write('old', { level: 'info', message: 'old' })
@@ -52,7 +52,7 @@ test('solution log: lines are removed by age, and by size oldest first, per solu
   expect(await messages(log, 'short')).toEqual(['stays'])
 })
 
-test('solution log: errors are counted from a time on, in one solution', async () => {
+test('solution log: a solution’s errors are counted from a given time', async () => {
   let time = 1000
   const log = createSolutionLog(db, createLimits(), () => time)
   expect(await log.countErrors('counted', 0)).toEqual({ count: 0, isLeast: false })
@@ -65,7 +65,7 @@ test('solution log: errors are counted from a time on, in one solution', async (
   expect(await log.countErrors('counted', 1000)).toEqual({ count: 2, isLeast: false })
 })
 
-test('solution log: of more than 5,000 lines only the newest are counted, and the count says so', async () => {
+test('solution log: if there are more than 5,000 lines, only the newest are counted, and the count says so', async () => {
   const log = createSolutionLog(db, createLimits(), () => 5000)
   for (let i = 0; i < 5001; i++) log.write('busy', { level: i < 10 ? 'error' : 'info', message: 'x' })
   expect(await log.countErrors('busy', 5000)).toEqual({ count: 9, isLeast: true })

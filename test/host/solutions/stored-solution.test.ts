@@ -20,12 +20,12 @@ const prepared: PreparedSolution = {
   warnings: [{ file: 'x', code: 'file_unused', message: 'm' }],
 }
 
-test('a prepared solution is read as it was written', () => {
+test('a prepared solution is read exactly as it was written', () => {
   const { prepared: read, isCurrent } = readStored(writeStored(prepared))
   expect([JSON.parse(JSON.stringify(read)), isCurrent]).toEqual([JSON.parse(JSON.stringify(prepared)), true])
 })
 
-test('data of a host that stored forms as text is read with empty forms, everything else unchanged', () => {
+test('data from a host that stored forms as text is read with empty forms and everything else unchanged', () => {
   const old = {
     ...prepared,
     formScripts: [{ module: null, file: 'forms/a.js', form: 'a', source: 'function save() {}' }],
@@ -40,14 +40,14 @@ test('data of a host that stored forms as text is read with empty forms, everyth
   expect([others, forms.length, formScripts.length]).toEqual([before, 1, 1])
 })
 
-test('data of a host without onSolutionClose is read unchanged, and marked as not current', () => {
+test('data from a host without onSolutionClose is read unchanged and marked as not current', () => {
   const old = { format: 2, ...prepared, entries: { main: ['onSolutionOpen'] } }
   const { prepared: read, isCurrent } = readStored(JSON.stringify(old))
   expect([isCurrent, read.entries]).toEqual([false, { main: ['onSolutionOpen'] }])
   expect(JSON.parse(JSON.stringify(read.forms))).toEqual(JSON.parse(JSON.stringify(prepared.forms)))
 })
 
-test('data of a host that bound no functions to forms is read without any, and keeps those that handlers name', () => {
+test('data from a host that bound no functions to forms is read without bound functions, and keeps functions named by handlers', () => {
   const { bound: _, ...script } = prepared.formScripts[0] as PreparedSolution['formScripts'][number]
   const { prepared: read, isCurrent } = readStored(JSON.stringify({ format: 3, ...prepared, formScripts: [script] }))
   expect([isCurrent, read.formScripts]).toEqual([false, [{ ...script, bound: [] }]])

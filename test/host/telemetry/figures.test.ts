@@ -21,7 +21,7 @@ function clocked() {
 
 const NONE = { count: 0, failed: 0, p50: null, p95: null, largest: 0 }
 
-test('figures: the last point is the current one, and there are no gaps', () => {
+test('metrics history: the last point is the current one, and there are no gaps', () => {
   const { clock, figures } = clocked()
   figures.called(end(10))
   clock.time += 25_000
@@ -36,7 +36,7 @@ test('figures: the last point is the current one, and there are no gaps', () => 
   expect(points.at(-2)).toEqual({ at: START + 10_000, calls: NONE, gauges: null })
 })
 
-test('figures: a day has a point per minute, and older points are dropped', () => {
+test('metrics history: a day has a point per minute, and older points are dropped', () => {
   const { clock, figures } = clocked()
   figures.called(end(10))
   clock.time += 1439 * 60_000
@@ -46,7 +46,7 @@ test('figures: a day has a point per minute, and older points are dropped', () =
   expect(figures.points('day').every(({ calls }) => calls.count === 0)).toBe(true)
 })
 
-test('figures: setting the clock back loses points and nothing else', () => {
+test('metrics history: if the clock is set back, only points are lost', () => {
   const { clock, figures } = clocked()
   figures.called(end(10))
   clock.time -= 3_600_000
@@ -55,7 +55,7 @@ test('figures: setting the clock back loses points and nothing else', () => {
   expect(figures.points('recent')).toHaveLength(720)
 })
 
-test('figures: failures are counted; a call that got no process is not counted', () => {
+test('metrics history: failures are counted, except for calls that got no process', () => {
   const { figures } = clocked()
   figures.called(end(10, { code: 'script_timeout' }))
   figures.called(end(0, { code: 'sandbox_busy' }))
@@ -63,14 +63,14 @@ test('figures: failures are counted; a call that got no process is not counted',
   expect(figures.points('recent').at(-1)?.calls).toMatchObject({ count: 2, failed: 1 })
 })
 
-test('figures: of gauges the largest value of a point is reported', () => {
+test('metrics history: for gauges, the largest value in a point is reported', () => {
   const { figures } = clocked()
   figures.looked(gauges({ processes: 7, clients: 1 }))
   figures.looked(gauges({ hostMemory: 9 }))
   expect(figures.points('day').at(-1)?.gauges).toEqual({ processes: 7, processMemory: 2, hostMemory: 9, clients: 4 })
 })
 
-test('figures: entries are separated by solution and name, those that took the most time first', () => {
+test('metrics history: entries are separated by solution and name, and those that took the most time come first', () => {
   const { clock, figures } = clocked()
   figures.called(end(1))
   figures.called(end(1, { solution: 'shop' }))
@@ -87,7 +87,7 @@ test('figures: entries are separated by solution and name, those that took the m
   ])
 })
 
-test('figures: ten thousand entry names are limited to two hundred, the rest is combined', () => {
+test('metrics history: of ten thousand entry names, two hundred are stored and the rest are combined', () => {
   const { figures } = clocked()
   for (let n = 0; n < 10_000; n++) figures.called(end(1, { entry: `e${n}` }))
   const entries = figures.entries(1)

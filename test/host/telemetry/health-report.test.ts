@@ -59,7 +59,7 @@ function healthOf(clock: { time: number }, database: HostDatabase = db) {
   return { health, asked }
 }
 
-test('health: it reports uptime, paused solutions, and sign-ins per step of the series', async () => {
+test('health: it reports uptime, paused solutions, and sign-ins per time step', async () => {
   const clock = { time: 86_400_000_000 }
   const { health, asked } = healthOf(clock)
   clock.time += 65_000
@@ -70,7 +70,7 @@ test('health: it reports uptime, paused solutions, and sign-ins per step of the 
   expect([signIns, database.ok]).toEqual([[{ at: 86_313_720_000, outcome: 'ok', count: 3 }], true])
 })
 
-test('health: with the database unreachable it says so, and reports what it knows without it', async () => {
+test('health: if the database is unreachable, it says so and reports everything else', async () => {
   const away = await openHostDatabase(readSettings({ PLATFORM_HOME: home }))
   await away.destroy()
   const { database, quarantined, signIns, series } = await healthOf({ time: 1_000_000 }, away).health({

@@ -8,7 +8,7 @@ function histogramOf(times: readonly number[]): Histogram {
   return histogram
 }
 
-test('histogram: a quantile is at most 9.1 % off, from a quarter of a millisecond to a minute', () => {
+test('histogram: from a quarter of a millisecond to a minute, a quantile has an error of at most 9.1 %', () => {
   const times = fc.array(fc.double({ min: 0.25, max: 60_000, noNaN: true }), { minLength: 1, maxLength: 200 })
   fc.assert(
     fc.property(times, fc.constantFrom(0.5, 0.95, 1), (given, part) => {
@@ -33,7 +33,7 @@ test('histogram: zero and an hour fall into the outermost buckets', () => {
   ])
 })
 
-test('histogram: adding two equals one of both', () => {
+test('histogram: the sum of two equals one with the values of both', () => {
   const both = histogramOf([1, 2, 3])
   both.addAll(histogramOf([1000]))
   expect([both.count, both.largest, both.quantile(1)]).toEqual([4, 1000, expect.closeTo(939, 0)])

@@ -16,7 +16,7 @@ function telemetry() {
   return createTelemetry({ settings, environment: 'none', version: 'test', home: '/nowhere', bound: 1, log })
 }
 
-test('metrics: docs/telemetry.md lists exactly these, with type, labels and meaning', () => {
+test('metrics: docs/telemetry.md lists exactly the existing ones, with type, labels and meaning', () => {
   const rows = docs.split('\n').filter((line) => line.startsWith('| `solhost_'))
   const wanted = Object.values(METRICS as Record<string, MetricEntry>).map(({ name, type, labels, what }) => {
     const shown = labels.length === 0 ? '-' : labels.map((label) => `\`${label}\``).join(', ')
@@ -25,7 +25,7 @@ test('metrics: docs/telemetry.md lists exactly these, with type, labels and mean
   expect(rows).toEqual(wanted)
 })
 
-test('spans: docs/telemetry.md lists exactly these, with their attributes', () => {
+test('spans: docs/telemetry.md lists exactly the existing ones, with their attributes', () => {
   const rows = docs.split('\n').filter((line) => line.startsWith('| span '))
   const wanted = Object.values(SPANS as Record<string, { name: string; attributes: readonly string[] }>).map(
     ({ name, attributes }) => {
@@ -57,7 +57,7 @@ test('metrics: all are registered, and counting starts with the first scrape', a
   expect(text).toContain('solhost_login_duration_seconds_sum{mode="x",result="x"} 0.003\n')
 })
 
-test('labels: solutions beyond the limit share a label, and the earlier ones keep theirs', () => {
+test('labels: solutions beyond the limit share a label, and earlier solutions keep theirs', () => {
   const label = createSolutionLabel(2)
   expect(['a', 'b', 'c', 'a', 'd'].map(label)).toEqual(['a', 'b', 'other', 'a', 'other'])
 })

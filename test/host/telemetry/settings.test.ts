@@ -28,7 +28,7 @@ test('telemetry settings: a Satellite with a token sends to the control center, 
   })
 })
 
-test('telemetry settings: a token or an address alone sends nothing', () => {
+test('telemetry settings: with only a token or only a URL, nothing is sent', () => {
   expect(targetsOf({ CLOUD_URL: 'https://cloud.example.org' })).toEqual({})
   expect(targetsOf({ ...CLOUD, ENVIRONMENT: 'prod' })).toEqual({})
 })
@@ -49,18 +49,16 @@ test('telemetry settings: the standard variables take precedence, with their own
   })
 })
 
-test('telemetry settings: one signal can go elsewhere, the others go to the control center', () => {
+test('telemetry settings: one signal can be sent elsewhere while the others are sent to the control center', () => {
   const { traces, metrics } = targetsOf({ ...CLOUD, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://other/t' })
   expect(traces).toMatchObject({ url: 'http://other/t', headers: {} })
   expect(metrics?.url).toBe('https://cloud.example.org/otlp/v1/metrics')
 })
 
-describe('telemetry settings: errors', () => {
-  test('a token without an address to connect to is an error, which does not contain the token', () => {
+describe('telemetry settings: invalid settings are reported', () => {
+  test('a token without a URL is an error, which does not contain the token', () => {
     const read = () => readSettings(SATELLITE)
-    expect(read).toThrow(
-      /REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no address to connect to/,
-    )
+    expect(read).toThrow(/REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no URL to connect to/)
     expect(read).not.toThrow(/the-token/)
   })
 
@@ -95,7 +93,7 @@ test('telemetry settings: neither token nor headers are shown', () => {
   expect(JSON.stringify(readSettings(set).shown)).not.toMatch(/the-token|hidden/)
 })
 
-test('telemetry settings: a key in an address’s query is sent, but neither shown nor quoted in an error', () => {
+test('telemetry settings: a key in a URL’s query is sent, but neither shown nor quoted in an error', () => {
   const set = { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example.org/in?key=hidden' }
   expect(targetsOf(set).logs?.url).toBe('https://collector.example.org/in/v1/logs?key=hidden')
   const shown = readSettings(set).shown.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')
@@ -116,7 +114,7 @@ test('telemetry settings: a key in an address’s query is sent, but neither sho
   }
 })
 
-test('telemetry settings: an address without a key is shown as written', () => {
+test('telemetry settings: a URL without a key is shown as written', () => {
   const set = { ALLOWED_HOSTS: 'a.example.org, b.example.org', PUBLIC_URL: 'https://a.example.org:8443' }
   const shown = new Map(readSettings(set).shown.map(({ name, value }) => [name, value]))
   expect(Object.keys(set).map((name) => shown.get(name))).toEqual(Object.values(set))

@@ -11,7 +11,7 @@ const TIME = 1_000_000_000
 const GOOD = 'correct horse battery'
 const OTHER = 'stapled paper clips'
 
-/** What the users table does on every kind of database. */
+/** Behavior of the users table on every kind of database. */
 export function testUsers(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let db: HostDatabase
@@ -88,7 +88,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     ['permissions', { username: 'anna', permissions: [{ name: 'Users', solution: 'No Name' }] }],
     ['permissions', { username: 'anna', permissions: Array.from({ length: 1001 }, (_, at) => `p${at}`) }],
     ['password', { username: 'anna', password: 'short' }],
-  ])(`${kind}, users: an invalid %s is refused: %#`, async (field, input) => {
+  ])(`${kind}, users: an invalid %s is rejected: %#`, async (field, input) => {
     expect((await faultsOf(users.create(input))).map((fault) => fault.field)).toEqual([field])
     expect((await users.list({ limit: 10 })).items).toEqual([])
   })
@@ -102,7 +102,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     ])
   })
 
-  test(`${kind}, users: paged by name`, async () => {
+  test(`${kind}, users: they are listed in pages, sorted by name`, async () => {
     for (const username of ['Bob', 'anna', 'Anton', '100%', '100_x', '100!', '[x]']) await users.create({ username })
     const first = await users.list({ limit: 5, search: ' ' })
     expect(first.items.map((user) => user.username)).toEqual(['100!', '100%', '100_x', '[x]', 'anna'])
@@ -156,7 +156,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.get(uid)).toMatchObject({ failedCount: 0, lastLoginAt: time })
   })
 
-  test(`${kind}, authenticate: unknown, disabled and password-less users are refused, after one hash check each`, async () => {
+  test(`${kind}, authenticate: unknown, disabled and passwordless users are rejected, after one hash check each`, async () => {
     const checked: (string | null)[] = []
     const counting: Passwords = {
       ...passwords,
@@ -176,7 +176,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     await counted.flush()
   })
 
-  test(`${kind}, authenticate: a refusal writes nothing before responding, so that timing reveals no names`, async () => {
+  test(`${kind}, authenticate: a rejected sign-in writes nothing before the response, so that timing reveals no names`, async () => {
     const written: string[] = []
     const watched = db.withPlugin({
       transformQuery({ node }) {
@@ -193,7 +193,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(written).toEqual(['UpdateQueryNode'])
   })
 
-  test(`${kind}, authenticate: a user who is disabled or gets a new password during the check is refused`, async () => {
+  test(`${kind}, authenticate: a user who is disabled or gets a new password during the check is rejected`, async () => {
     for (const change of [{ enabled: false }, { password: OTHER }]) {
       const { uid } = await users.create({ username: 'anna', password: GOOD })
       const slow: Passwords = {
@@ -211,7 +211,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     }
   })
 
-  test(`${kind}, authenticate: names that no database can store are unknown`, async () => {
+  test(`${kind}, authenticate: names that no database can store count as unknown`, async () => {
     for (const name of ['a\0b', '\ud800', '']) expect(await users.authenticate(name, GOOD)).toBeNull()
   })
 
@@ -226,7 +226,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.authenticate('anna', GOOD)).toMatchObject({ uid })
   })
 
-  test(`${kind}, permissionsFor: those for all solutions and for this one, each once`, async () => {
+  test(`${kind}, permissionsFor: it returns those for all solutions and for this one, without duplicates`, async () => {
     const { uid } = await users.create({
       username: 'anna',
       permissions: ['Users', 'Users', { name: 'Users', solution: 'crm' }, { name: 'Sales', solution: 'crm' }],
@@ -237,7 +237,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.permissionsFor('nobody', 'crm')).toEqual([])
   })
 
-  test(`${kind}, change: sets the given values and keeps the rest`, async () => {
+  test(`${kind}, change: it sets the given values and keeps the rest`, async () => {
     const { uid } = await users.create({ username: 'anna', email: 'anna@example.org', permissions: ['Users'] })
     expect(await users.change(uid, { displayName: 'Anna J.' })).toMatchObject({
       username: 'anna',
@@ -274,7 +274,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect((await users.change(uid, { password: OTHER, mustChangePassword: false })).mustChangePassword).toBe(false)
   })
 
-  test(`${kind}, setPassword: sets it and ends the user’s sessions; a weak or unchanged one is reported`, async () => {
+  test(`${kind}, setPassword: it sets the password and ends the user’s sessions; a weak or unchanged one is reported`, async () => {
     const { uid } = await users.create({ username: 'anna', password: GOOD })
     expect(await users.setPassword(uid, 'password')).toEqual({ key: 'platform.password.common', values: [] })
     expect(await users.setPassword(uid, GOOD)).toEqual({ key: 'platform.password.same', values: [] })
@@ -287,7 +287,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await codeOf(users.setPassword('nobody', OTHER))).toBe('ERR_USER_NOT_FOUND')
   })
 
-  test(`${kind}, checkPassword: false for a disabled or unknown user`, async () => {
+  test(`${kind}, checkPassword: it returns false for a disabled or unknown user`, async () => {
     const { uid } = await users.create({ username: 'anna', password: GOOD, enabled: false })
     expect([await users.checkPassword(uid, GOOD), await users.checkPassword('nobody', GOOD)]).toEqual([false, false])
   })
@@ -306,7 +306,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await codeOf(users.addPermission(uid, ''))).toBe('ERR_REQUEST_INVALID')
   })
 
-  test(`${kind}, delete: the user and the permissions are gone, the sessions end, and the name is free`, async () => {
+  test(`${kind}, delete: the user and the permissions are deleted, the sessions end, and the name can be used again`, async () => {
     const { uid } = await users.create({ username: 'anna', permissions: ['Users'] })
     await users.delete(uid)
     expect([await users.get(uid), ended]).toEqual([null, [uid]])
@@ -327,7 +327,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.get(uid)).toBeNull()
   })
 
-  test(`${kind}, erase: the user’s sessions and remembered logins are deleted too, and the name is removed from the audit`, async () => {
+  test(`${kind}, erase: the user’s sessions and remembered logins are deleted too, and the name is removed from the audit log`, async () => {
     const { uid } = await users.create({ username: 'Anna' })
     for (const [id, owner, source] of [
       ['1', uid, 'users'],
@@ -352,7 +352,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect([await users.get(uid), ended, erased]).toEqual([null, [uid], ['Anna']])
   })
 
-  test(`${kind}, erase: the audit keeps the entries without the name, including entries not written yet`, async () => {
+  test(`${kind}, erase: the audit log keeps the entries without the name, including entries not written yet`, async () => {
     const audit = createAudit(db, createLimits())
     const long = `Anna ${'x'.repeat(195)}`
     const entry = { action: 'sign-in', outcome: 'ok', address: '127.0.0.1' } as const

@@ -9,10 +9,10 @@ import { leastOf } from '../../support/least-of.ts'
 import { scaled } from '../../support/scale.ts'
 
 const GOOD = 'correct horse battery'
-/** Users of a large import. */
+/** The number of users in a large import. */
 const MANY = scaled(2000, 10_000)
 
-/** What import and export of users do on every kind of database. */
+/** Behavior of the import and export of users on every kind of database. */
 export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let db: HostDatabase
@@ -43,7 +43,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   const exported = async () => (await Array.fromAsync(csv.export())).join('')
   const namesOf = async () => (await users.list({ limit: 100 })).items.map(({ username }) => username)
 
-  test(`${kind}, import: creates users from all columns, with or without a byte order mark`, async () => {
+  test(`${kind}, import: it creates users from all columns, with or without a byte order mark`, async () => {
     const text =
       'username,displayName,email,enabled,permissions,password\r\n' +
       `anna,"Jansen, Anna",anna@example.org,true,Users;Sales@crm,${GOOD}\r\n` +
@@ -64,7 +64,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect(await users.authenticate('anna', GOOD)).toMatchObject({ username: 'anna' })
   })
 
-  test(`${kind}, import: changes existing users; absent columns and empty passwords change nothing`, async () => {
+  test(`${kind}, import: it changes existing users; absent columns and empty passwords change nothing`, async () => {
     const anna = await users.create({
       username: 'Anna',
       email: 'a@example.org',
@@ -144,11 +144,11 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     ['a quote inside', 'username\nan"na"\n', 2, 'a cell contains a quote'],
     ['Latin 1', Buffer.from('username\njos\xe9\n', 'latin1'), 1, 'the file must be UTF-8'],
     ['UTF-16', Buffer.from('\u{feff}username\nanna\n', 'utf16le'), 1, 'the file must be UTF-8'],
-  ])(`${kind}, import: %s is one error that says so`, async (_what, text, line, message) => {
+  ])(`${kind}, import: %s causes a single error that says so`, async (_what, text, line, message) => {
     expect(await faultsOf(text)).toEqual([expect.objectContaining({ line, message: expect.stringContaining(message) })])
   })
 
-  test(`${kind}, import: errors are cut off at 1,000; more than 1,000 passwords or 20,000 users are refused`, async () => {
+  test(`${kind}, import: errors are cut off at 1,000; more than 1,000 passwords or 20,000 users are rejected`, async () => {
     expect(await faultsOf(`username\n${'\u202e\n'.repeat(1500)}`)).toHaveLength(1000)
     const many = Array.from({ length: 1001 }, (_, at) => `user${at},correct horse ${at}`).join('\n')
     expect((await faultsOf(`username,password\n${many}`)).map(({ field }) => field)).toEqual(['password'])
@@ -196,7 +196,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect(await leastOf(longestPause, 500)).toBeLessThan(500)
   })
 
-  test(`${kind}, export: no hash, sorted by name, with formulas turned into text`, async () => {
+  test(`${kind}, export: the file contains no hashes, is sorted by name, and has formulas written as text`, async () => {
     await users.create({ username: '=cmd()', displayName: '+1', email: '-x@example.org', password: GOOD })
     await users.create({
       username: 'anna',
@@ -213,7 +213,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     ])
   })
 
-  test(`${kind}, export: importing it changes nothing, and creates the same users elsewhere`, async () => {
+  test(`${kind}, export: importing the file changes nothing, and creates the same users in another host`, async () => {
     await users.create({
       username: '=cmd()',
       displayName: '\uff0b1',
@@ -236,7 +236,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect((await users.list({ limit: 10 })).items.map(({ uid, ...rest }) => rest)).toEqual(before)
   })
 
-  test(`${kind}, export: more users than a page has`, async () => {
+  test(`${kind}, export: more users than fit into a page are all exported`, async () => {
     const rows = Array.from({ length: 1203 }, (_, at) => `user${at}`).join('\n')
     await load(`username\n${rows}`)
     const lines = (await exported()).trim().split('\r\n')

@@ -7,9 +7,9 @@ const hello = { kind: 'hello', client: null, page: '4f1c2a58-6d0e-4a53-9f7b-0d0f
 
 test.each<[string, object]>([
   ['a hello', hello],
-  ['a hello of a tab with a previous client', { ...hello, client: 'a_Z-'.repeat(10).concat('123') }],
+  ['a hello from a tab that had a client before', { ...hello, client: 'a_Z-'.repeat(10).concat('123') }],
   ['a text', event],
-  ['the longest text, all escaped', { ...event, value: '\u0001'.repeat(MAX_VALUE) }],
+  ['the longest text, with every character escaped', { ...event, value: '\u0001'.repeat(MAX_VALUE) }],
   ['no value', { ...event, value: null }],
   ['a press', { ...event, type: 'onAction', value: null }],
   ['an opened row', { ...event, type: 'onAction', value: 17 }],
@@ -25,22 +25,22 @@ test.each<[string, object]>([
 
 test.each<[string, unknown]>([
   ['a number', 7],
-  ['a frame of the host', { kind: 'patch', seq: 1, changes: [] }],
+  ['a frame that only the host sends', { kind: 'patch', seq: 1, changes: [] }],
   ['an unknown event', { ...event, type: 'onShow' }],
-  ['an event of a prototype', { ...event, type: 'constructor' }],
+  ['an event named like an inherited property', { ...event, type: 'constructor' }],
   ['an unknown key', { ...event, uid: 'admin' }],
-  ['a number of zero', { ...event, seq: 0 }],
-  ['a number with decimals', { ...event, seq: 1.5 }],
+  ['a sequence number of zero', { ...event, seq: 0 }],
+  ['a sequence number with decimals', { ...event, seq: 1.5 }],
   ['a value that is a list', { ...event, value: ['x'] }],
   ['a value that is too long', { ...event, value: 'x'.repeat(MAX_VALUE + 1) }],
   ['a name that is too long', { ...event, element: 'x'.repeat(101) }],
   ['201 rows', { ...event, type: 'onRecordSelection', value: { rows: Array(201).fill(1), selected: true } }],
-  ['a sort of another direction', { ...event, type: 'onSort', value: { column: 'a', direction: 'up' } }],
+  ['a sort in an unknown direction', { ...event, type: 'onSort', value: { column: 'a', direction: 'up' } }],
   ['a press with an object', { ...event, type: 'onAction', value: { id: 1 } }],
   ['an invalid client', { ...hello, client: '"><script>' }],
   ['no client', { ...hello, client: undefined }],
   ['a page that is not a UUID', { ...hello, page: '../../etc' }],
-])('frames: %s is refused', (_name, frame) => {
+])('frames: %s is rejected', (_name, frame) => {
   expect(readBrowserFrame(JSON.stringify(frame))).toBe(null)
 })
 
@@ -48,7 +48,7 @@ test('frames: a text that is too long is not parsed', () => {
   expect(readBrowserFrame(JSON.stringify(event) + ' '.repeat(MAX_BROWSER_FRAME))).toBe(null)
 })
 
-test('frames: any text gives a frame or null', () => {
+test('frames: for any text, the result is a frame or null', () => {
   fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => void readBrowserFrame(text)))
   fc.assert(
     fc.property(

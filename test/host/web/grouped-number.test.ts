@@ -11,6 +11,6 @@ test.each([
   ['', 'en', 2, ''],
   ['12,5', 'en', 2, ''],
   ['NaN', 'en', 2, ''],
-])('the number %j is read in %s, with at least %d decimals, as %j', (written, locale, decimals, text) => {
+])('the number %j in %s, with at least %d decimals, is shown as %j', (written, locale, decimals, text) => {
   expect(groupedNumber(written, locale, decimals)).toBe(text)
 })

@@ -95,7 +95,7 @@ const FRAME: PageFrame = { locale: 'nl-BE', nonce: 'n0nce' }
 const plain = (field: string) => field
 const hostile = (field: string) => `${field}"'><script>alert(1)</script><p onclick=x style=y>&amp;`
 
-/** It has a script, which contains no values: it removes the provider's response from the address. */
+/** The only page with a script: it removes the provider's response from the URL, and contains no values. */
 const CLEARS_ADDRESS = 'OAuth problem'
 
 describe.each(PAGES)('pages: %s', (name, fields, render) => {
@@ -126,7 +126,7 @@ describe.each(PAGES)('pages: %s', (name, fields, render) => {
     )
   })
 
-  test('has no style= or inline handlers, and only the script that it needs', () => {
+  test('has no style attributes or inline handlers, and only the script that it needs', () => {
     const page = read(render(FRAME, plain))
     expect(page.attributeNames.filter((name) => name === 'style' || name.startsWith('on'))).toEqual([])
     expect(page.named('script').map(attributesOf)).toEqual(scriptsWith('n0nce'))
@@ -171,7 +171,7 @@ describe.each(PROBLEM_PAGES)('pages: OAuth problem %s', (page) => {
     expect(text).not.toMatch(/oauth|openid|token|jwt|issuer|callback|https?\b/i)
   })
 
-  test('names only the account that it is about', () => {
+  test('mentions only the account that it is about', () => {
     const { text } = read(oauthProblemPage(FRAME, { ...PROBLEM, page }))
     expect(text.includes('anna@example.org')).toBe(page === 'unknown-user')
   })
@@ -194,7 +194,7 @@ test('pages: an unknown user sees the account and the provider, if they are know
   expect(facts({ user: null, provider: null })).toEqual([])
 })
 
-test('pages: an unknown user is first offered to use another account', () => {
+test('pages: the first option for an unknown user is to use another account', () => {
   const page = oauthProblemPage(
     { ...FRAME, locale: 'en' },
     { ...PROBLEM, page: 'unknown-user', otherAccountHref: '/o' },
@@ -228,12 +228,12 @@ test('pages: an expired sign-in offers to sign in again', () => {
   )
 })
 
-test.each([undefined, null, ''])('pages: signed out names no provider when there is %j', (provider) => {
+test.each([undefined, null, ''])('pages: the signed-out page mentions no provider if there is %j', (provider) => {
   const page = signedOutPage({ ...FRAME, locale: 'en' }, { solution: { title: 'A' }, signInHref: '/in', provider })
   expect(page).not.toContain('still be signed in')
 })
 
-describe('pages: the pages that post a provider’s response', () => {
+describe('pages: those that post a provider’s response', () => {
   const fragment = (value: (field: string) => string, frame = FRAME) =>
     fragmentPage(frame, { solution: { title: value('title') }, action: value('action') })
   const repost = (value: (field: string) => string, frame = FRAME) =>
@@ -287,7 +287,7 @@ test('pages: a client without a user has no sign-out form', () => {
   expect(read(PAGES[3]?.[2](FRAME, plain) ?? '').named('form')).toEqual([])
 })
 
-test('pages: the redirect page opens its address immediately, and has a link', () => {
+test('pages: the redirect page opens its URL immediately, and has a link to it', () => {
   const page = read(goesOnPage(FRAME, { href: 'https://id.example/?a=1&b=2', shown: 'id.example' }))
   expect(page.attributes('meta', 'content')).toContain('0; url=https://id.example/?a=1&b=2')
   expect(page.attributes('a', 'href')).toEqual(['https://id.example/?a=1&b=2'])
@@ -300,7 +300,7 @@ test.each(['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)
   },
 )
 
-test('pages: an empty list says so', () => {
+test('pages: an empty list shows a message', () => {
   const frame = { ...FRAME, locale: 'en' }
   const model = { solutions: [], adminPages: null }
   const page = solutionListPage(frame, model)
@@ -363,7 +363,7 @@ describe('pages: the default login template', () => {
     )
   })
 
-  test('has no nonce, no inline handler, no style= and no address', () => {
+  test('has no nonce, no inline handler, no style attribute and no URL', () => {
     const names = page.attributeNames
     expect(names.filter((name) => name === 'style' || name === 'nonce' || name.startsWith('on'))).toEqual([])
     expect(page.attributes('script', 'src')).toEqual([])
@@ -374,7 +374,7 @@ describe('pages: the default login template', () => {
     expect(page.attributes('label', 'for')).toEqual(['username', 'password', 'remember'])
   })
 
-  test('is the same each time and well below the limit for login templates', () => {
+  test('is the same each time and much smaller than the limit for login templates', () => {
     expect(defaultLoginTemplate()).toBe(template)
     expect(Buffer.byteLength(template)).toBeLessThan(16 * 1024)
   })
@@ -382,7 +382,7 @@ describe('pages: the default login template', () => {
 
 type Element = DefaultTreeAdapterTypes.Element
 
-/** A page as a browser parses it. */
+/** Parses a page as a browser does. */
 function read(html: string) {
   const elements = [...elementsOf(parse(html))]
   const named = (tag: string) => elements.filter(({ tagName }) => tagName === tag)
@@ -410,7 +410,7 @@ function* elementsOf(node: DefaultTreeAdapterTypes.Node): Generator<Element> {
   if ('childNodes' in node) for (const child of node.childNodes) yield* elementsOf(child)
 }
 
-describe('pages: OAuth problem, with what is known about it', () => {
+describe('pages: OAuth problem, with details', () => {
   const textOf = (model: Partial<OAuthProblemModel>, locale = 'en') =>
     oauthProblemPage(
       { locale, nonce: 'n' },
@@ -434,7 +434,7 @@ describe('pages: OAuth problem, with what is known about it', () => {
     ['configuration', 'refused', 'Google did not accept the sign-in request of CRM.'],
     ['configuration', 'address', 'CRM has no sign-in settings for the URL that you opened.'],
     ['expired', null, 'The response doesn’t match a sign-in in progress in this browser.'],
-    ['expired', 'unreadable', 'The response of the sign-in service could not be read'],
+    ['expired', 'unreadable', 'The sign-in service’s response could not be read'],
     ['expired', 'signed-out', 'Google signed you out before this sign-in was completed.'],
   ] as const)('%s, %s', (page, detail, said) => {
     expect(textOf({ page, detail })).toContain(said)
@@ -445,7 +445,7 @@ describe('pages: OAuth problem, with what is known about it', () => {
     }
   })
 
-  test('without a provider, it names the sign-in service; the next step is that of the problem', () => {
+  test('without a provider, it says “the sign-in service”; the next step depends on the problem', () => {
     const unnamed = textOf({ detail: 'unreachable', provider: null })
     expect(unnamed).toContain('This server got no response from the sign-in service.')
     expect(unnamed).toContain('Please try again in a few minutes.')

@@ -3,7 +3,7 @@ import { Script } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { makeAdminScript, makeClientScript } from '../../../host/web/scripts.ts'
 
-/** The modules in these folders of the repository. */
+/** Reads the modules in these folders of the repository. */
 const modulesIn = (...folders: readonly string[]) =>
   folders.flatMap((name) => {
     const folder = new URL(`../../../${name}/`, import.meta.url)
@@ -11,7 +11,7 @@ const modulesIn = (...folders: readonly string[]) =>
       .filter((file) => file.endsWith('.ts'))
       .map((file) => ({ file, source: readFileSync(new URL(file, folder), 'utf8') }))
   })
-/** `most`: characters. */
+/** `most`: the script's maximum number of characters. */
 const SCRIPTS = [
   { name: 'client', make: makeClientScript, modules: modulesIn('host/web/client'), without: ['line.ts'], most: 60_000 },
   {
@@ -26,7 +26,7 @@ const SCRIPTS = [
 describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
   const { text, hash } = make()
 
-  test('it is one script without imports, exports and types', () => {
+  test('it is a single script without imports, exports or types', () => {
     expect(() => new Script(text)).not.toThrow()
     expect(text).not.toMatch(/^(import|export) /m)
     expect(text).not.toMatch(/\binterface \w+ \{/)
@@ -52,7 +52,7 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
     expect(text).not.toContain('</script')
   })
 
-  test('its hash identifies the text, and it is small', () => {
+  test('its hash matches its text, and it is small', () => {
     expect(hash).toMatch(/^[\w-]{22}$/)
     expect(make()).toEqual({ text, hash })
     expect(text.length).toBeLessThan(most)

@@ -33,7 +33,7 @@ test.each([
   ['loops', '() => { for (;;); }'],
   ['never settles', '() => new Promise(() => {})'],
   ['loops after an await', 'async () => { await null; for (;;); }'],
-])('a change whose function %s keeps the old value', async (_what, code) => {
+])('if the function for a change %s, the old value is kept', async (_what, code) => {
   const client = await open()
   await client.run('answer', code)
   expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
@@ -41,7 +41,7 @@ test.each([
   expect(await client.state()).toEqual(['old', '', 0])
 })
 
-test('a change whose listener loops keeps the old value, and the event depth is reset', async () => {
+test('if a listener for a change loops, the old value is kept, and the event depth is reset', async () => {
   const client = await open()
   await client.run('setListener', '() => { for (;;); }')
   expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
@@ -51,11 +51,14 @@ test('a change whose listener loops keeps the old value, and the event depth is 
   expect(await client.state()).toEqual(['newer', '', 2])
 })
 
-test.each([['true'], ['a text']])('a function that settles with %s after its call has no effect', async (value) => {
-  const client = await open()
-  await client.run('answer', '() => new Promise((resolve) => { settle = resolve })')
-  expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
-  await client.run('forms.flush')
-  expect((await client.changes(client.run('settleNow', value))).elements).toEqual({})
-  expect(await client.state()).toEqual(['old', '', 0])
-})
+test.each([['true'], ['a text']])(
+  'if a function’s promise settles with %s after its call, that has no effect',
+  async (value) => {
+    const client = await open()
+    await client.run('answer', '() => new Promise((resolve) => { settle = resolve })')
+    expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
+    await client.run('forms.flush')
+    expect((await client.changes(client.run('settleNow', value))).elements).toEqual({})
+    expect(await client.state()).toEqual(['old', '', 0])
+  },
+)

@@ -81,7 +81,7 @@ async function errorOf(code: string): Promise<string> {
   return outcome.code === 'returned' ? 'returned' : outcome.message
 }
 
-describe('elements: a property that a script sets is read back and sent to the host', () => {
+describe('elements: a property that a script sets can be read back and is sent to the host', () => {
   test.each([
     ['intro', 'label', '"i18n:x"'],
     ['intro', 'hint', '"Help"'],
@@ -120,7 +120,7 @@ describe('elements: a property that a script sets is read back and sent to the h
   })
 })
 
-test('elements: their initial values are those of the definition, and nothing is sent before a change', async () => {
+test('elements: their initial values are those in the definition, and nothing is sent before a change', async () => {
   const { value, elements, shown } = await evaluate(`const e = forms.orders.elements
     return [forms.orders.title, forms.orders.getName(), e.company.value, e.company.placeholder, e.price.value, e.news.required, e.news.value,
       e.size.value, e.size.options.length, e.way.value, e.secret.value, e.lines.rows, e.lines.selected, e.lines.sort, e.lines.page,
@@ -138,7 +138,7 @@ test('forms: a title is sent with its form', async () => {
   expect(elements).toEqual({ 'orders.company': { value: '' } })
 })
 
-describe('elements: a value that a property does not accept is a TypeError that names the property', () => {
+describe('elements: a value that a property does not accept causes a TypeError with the property’s name', () => {
   test.each([
     [
       'company.value = 5',
@@ -208,7 +208,7 @@ test('elements: a table accepts at most 10,000 rows', async () => {
   expect(await errorOf(set(10_001, ''))).toContain('lines.rows must be a list of at most 10000 rows')
 })
 
-test('elements: changes of a failed call are sent with the next call', async () => {
+test('elements: a failed call’s changes are sent with the next call', async () => {
   const client = await open()
   expect(await client.run('run', "forms.orders.elements.company.error = 'no'; throw 1")).toMatchObject({
     code: 'script_error',

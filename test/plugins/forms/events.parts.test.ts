@@ -51,7 +51,7 @@ async function open(globals = GLOBALS, script = SCRIPT) {
   return { ...client, json }
 }
 
-test('a change: its function gets the old and new value, then the listeners run, and the host receives the value', async () => {
+test('a change: its function gets the old and the new value, then the listeners run, and the host receives the value', async () => {
   const client = await open()
   const { elements } = await client.changes(client.fire('a', 'name', 'onElementDataChange', 'new'))
   expect(elements).toEqual({ 'a.name': { value: 'new', error: '' } })
@@ -67,7 +67,7 @@ test.each([
   ["async () => 'later'", { value: 'old', error: 'later' }],
   ["() => { forms.a.elements.name.value = 'own'; return false }", { value: 'own', error: '' }],
   ['() => true', { value: 'new', error: '' }],
-])('a change for which the function returns %s', async (code, state) => {
+])('a change is handled correctly if the function returns %s', async (code, state) => {
   const client = await open()
   await client.run('answer', code)
   const { elements } = await client.changes(client.fire('a', 'name', 'onElementDataChange', 'new'))
@@ -75,7 +75,7 @@ test.each([
   expect(await client.json('listened')).toHaveLength(1)
 })
 
-test('a change: a listener can refuse it, the function can stop the listeners, and a failing listener keeps the old value', async () => {
+test('a change: a listener can reject it, the function can stop the listeners, and if a listener fails, the old value is kept', async () => {
   const client = await open()
   const change = (value: string) => client.changes(client.fire('a', 'name', 'onElementDataChange', value))
   await client.run('setVerdict', 'no')
@@ -87,7 +87,7 @@ test('a change: a listener can refuse it, the function can stop the listeners, a
   expect((await client.changes(client.run('forms.flush'))).elements).toEqual({ 'a.name': { value: 'new', error: '' } })
 })
 
-test('other events: their functions get the arguments that docs/forms.md describes, the event last', async () => {
+test('other events: their functions get the arguments that docs/forms.md describes, with the event as the last one', async () => {
   const client = await open()
   const { elements } = await client.changes(
     client.fire('a', 'lines', 'onSort', { column: 'what', direction: 'descending' }),
@@ -116,7 +116,7 @@ test('other events: their functions get the arguments that docs/forms.md describ
   expect((await client.changes(client.fire('a', 'lines', 'showPage', 2))).elements).toEqual({ 'a.lines': { page: 2 } })
 })
 
-test('events of hidden, disabled or unknown elements and of forms that are not shown are ignored', async () => {
+test('events on hidden, disabled or unknown elements and in forms that are not shown are ignored', async () => {
   const client = await open()
   for (const [form, element] of [
     ['a', 'off'],
@@ -132,7 +132,7 @@ test('events of hidden, disabled or unknown elements and of forms that are not s
   expect(await client.json('listened')).toEqual([])
 })
 
-test('scripts can neither fire, define nor shadow events of the platform', async () => {
+test('scripts cannot fire, define or shadow the platform’s events', async () => {
   const client = await open(`${GLOBALS}
     globalThis['forms.event'] = () => { throw new Error('shadowed') }
     function event() { throw new Error('shadowed') }`)
@@ -144,7 +144,7 @@ test('scripts can neither fire, define nor shadow events of the platform', async
   expect(await client.run('forms.nothing')).toMatchObject({ code: 'script_error' })
 })
 
-test('hostile scripts: changed built-ins and prototypes do not affect the platform', async () => {
+test('malicious scripts: changed built-ins and prototypes do not affect the platform', async () => {
   const client = await open(
     `${GLOBALS}
     const loot = []
@@ -181,14 +181,14 @@ test.each([
   ['forms.a.elements.name.value = { toString() { return "x" } }', 'TypeError'],
   ['forms.a.elements.lines.rows = new Proxy([], { get: (t, k) => (k === "length" ? 1e9 : {}) })', 'TypeError'],
   ['{ const a = {}; a.id = a; forms.a.elements.lines.rows = [a] }', 'TypeError'],
-])('hostile scripts: %s', async (code, name) => {
+])('malicious scripts: this does not affect the platform: %s', async (code, name) => {
   const client = await open()
   const outcome = await client.run('run', code)
   expect(outcome).toMatchObject({ code: 'script_error', message: expect.stringContaining(name) })
   expect((await client.changes(client.run('forms.flush'))).elements).toEqual({})
 })
 
-test('hostile scripts: a getter is read once, and the value that was checked is used', async () => {
+test('malicious scripts: a getter is read once, and the checked value is used', async () => {
   const client = await open()
   const code = `let n = 0; forms.a.elements.lines.rows = [{ get id() { return ++n }, what: 'a' }]; String(n) + forms.a.elements.lines.rows[0].id`
   const outcome = client.run('run', code)
@@ -217,7 +217,7 @@ test.each([
   ['update', { form: 'a', elements: {}, more: 1 }],
   ['show', 'x'],
   ['show', 5],
-])('the host refuses a forged command %s %j', (method, argument) => {
+])('the host rejects a forged command %s %j', (method, argument) => {
   expect(() => commands[method]?.check([argument], facts)).toThrow()
   expect(commands.update?.check([{ form: 'a', elements: { name: { value: 'x' } } }], facts)).toBeTruthy()
 })

@@ -24,7 +24,7 @@ test('form scripts: top-level functions are not global but belong to their form,
   expect(await other.result('both')).toBe('a1ba2undefinedundefined')
 })
 
-test('form scripts: an error while loading is reported with its file, line and column, also on the first line', async () => {
+test('form scripts: an error while loading is reported with its file, line and column, even on the first line', async () => {
   lab = createFormLab()
   const failed = (script: string) => lab.tryOpen('', { a: { form: formWith(), script } })
   expect(await failed("function f() {}; throw new TypeError('no')")).toMatchObject({
@@ -40,7 +40,7 @@ test('form scripts: an error while loading is reported with its file, line and c
   expect(await failed('let a = ;')).toMatchObject({ position: { file: 'forms/a.js', line: 1, column: 9 } })
 })
 
-test('form scripts: an error in a handler has the position in its file, also on the first line', async () => {
+test('form scripts: an error in a handler has the position in its file, even on the first line', async () => {
   lab = createFormLab()
   const client = await lab.open("function onSolutionOpen() { application.showForm('a') }", {
     a: { form: formWith(button), script: "function go(event) { throw new Error('x') }" },
@@ -53,7 +53,7 @@ test('form scripts: an error in a handler has the position in its file, also on 
   })
 })
 
-test('form life: hide, load once and show run in order, each function before its listeners', async () => {
+test('form lifecycle: hide, load (once) and show run in order, each function before its listeners', async () => {
   lab = createFormLab()
   const script = (name: string) =>
     ['onLoad', 'onShow', 'onBeforeHide', 'onHide', 'onUnload']
@@ -104,7 +104,7 @@ test('form life: hide, load once and show run in order, each function before its
   ])
 })
 
-test('form life: the function of a form or a listener prevents hiding by returning false, also asynchronously', async () => {
+test('form lifecycle: a form’s function or a listener can prevent hiding by returning false, even asynchronously', async () => {
   lab = createFormLab()
   const client = await lab.open(
     `let mayGo = true
@@ -138,7 +138,7 @@ test('form life: the function of a form or a listener prevents hiding by returni
   expect(await toB()).toBe('b')
 })
 
-test('forms: they do not exist in logins and plain pages', async () => {
+test('forms: the global does not exist in logins and plain pages', async () => {
   lab = createFormLab()
   const logins = createScriptLab({ forms: ['orders'] })
   try {
@@ -148,7 +148,7 @@ test('forms: they do not exist in logins and plain pages', async () => {
   }
 })
 
-test('form life: forms that show each other endlessly are stopped', async () => {
+test('form lifecycle: forms that show each other endlessly are stopped', async () => {
   lab = createFormLab()
   const onShow = (other: string) => `function onShow() { application.showForm('${other}') }`
   const client = await lab.open("function go() { application.showForm('a') }", {

@@ -10,7 +10,7 @@ const FORMS = ['customer', 'orders', 'detail']
 const lab = createFormLab()
 afterAll(() => lab.stop())
 
-/** Twenty elements, typical for a form of a business application. */
+/** Twenty elements, as in a typical form in a business application. */
 const FORM = formWith(
   ...Array.from({ length: 14 }, (_, index) => ({
     type: 'text',
@@ -44,7 +44,7 @@ async function use(client: FormClient): Promise<void> {
   }
 }
 
-test('forms: 100 clients that use three forms of twenty elements each need little memory', async () => {
+test('forms: 100 clients, each with three forms of twenty elements, need little memory', async () => {
   const forms = Object.fromEntries(
     FORMS.map((name) => [name, { form: FORM, script: `const NAME = '${name}'\n${SCRIPT}` }]),
   )

@@ -5,7 +5,7 @@ import { createClientLab } from '../../support/clients.ts'
 import { createFormLab, definitionOf, type FormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// How changes in a client reach the host, including large and oversized ones and those of failed calls.
+// Tests how changes in a client reach the host, including large and oversized changes, and changes by failed calls.
 
 let lab: FormLab
 /** Has smaller size limits per call. */
@@ -65,7 +65,7 @@ test('a table: 10,000 rows of ordinary width reach the host complete and in orde
   expect((await client.after('')).elements).toEqual({})
 })
 
-test('a table: cells whose characters take six characters each in JSON reach the host', async () => {
+test('a table: cells reach the host even if each character takes six characters in JSON', async () => {
   const client = await open(narrow)
   const { elements } = await client.after('lines.rows = rowsOf(20, String.fromCharCode(1).repeat(400))')
   const { rows } = elements['a.lines'] as { rows: { street: string }[] }
@@ -81,7 +81,7 @@ test('a select: 1,000 options with long labels reach the host', async () => {
   expect([options.length, options[999]?.label.length, value]).toEqual([1000, 1003, 999])
 })
 
-test('a table: rows that are too large are refused where they are set, with the name and sizes', async () => {
+test('a table: setting rows that are too large throws an error with the name and sizes', async () => {
   const client = await open(narrow)
   expect(await client.run('run', "lines.rows = rowsOf(2000, 'x'.repeat(50))")).toMatchObject({
     code: 'script_quota',
@@ -105,7 +105,7 @@ test('a table: rows that are too large are refused where they are set, with the 
   expect((await client.after(caught)).elements).toEqual({ 'a.lines': { rows: [{ id: 1 }] } })
 })
 
-test('if tables together are too large, the call fails with a name, that table is reset, and the rest is sent next', async () => {
+test('if all tables together are too large, the call fails with a table’s name, that table is reset, and the rest is sent next', async () => {
   const client = await open(narrow)
   const outcome = await client.run(
     'run',
@@ -131,7 +131,7 @@ test('if tables together are too large, the call fails with a name, that table i
   expect((await client.after('others.rows = [{ id: 1 }]')).elements).toEqual({ 'a.others': { rows: [{ id: 1 }] } })
 })
 
-test('if many texts together are too large, those that do not fit are reset, and later calls work', async () => {
+test('if all texts together are too large, those that do not fit are reset, and later calls work', async () => {
   const client = await open(narrow)
   const fill =
     "for (let n = 0; n < 12; n++) forms.a.elements['notes' + n].value = '\"'.repeat(10000); forms.a.title = 'New'"
@@ -158,7 +158,7 @@ test('if a script uses up all its requests, its call fails, its changes are reve
   expect((await client.after("company.value = 'y'")).elements).toEqual({ 'a.company': { value: 'y' } })
 })
 
-test('if a call fails after its changes were sent, they are sent again with the next call, in their latest state', async () => {
+test('if a call fails after its changes were sent, the latest state is sent again with the next call', async () => {
   const client = await open()
   const change = "company.value = 'one'; lines.rows = []; forms.a.title = 'T'; application.showForm('b')"
   expect(await client.run('tooLong', change)).toMatchObject({ code: 'script_quota', limit: { name: 'RESULT_SIZE' } })
@@ -186,7 +186,7 @@ test('changes that a script makes after its function returned are sent with the 
   expect((await client.after('')).elements).toEqual({})
 })
 
-test('listening: the host learns of changes to what scripts listen to, only for events that browsers report on request', async () => {
+test('listening: scripts report to the host which events they listen to, but only for events that browsers report on request', async () => {
   const client = await open()
   expect((await client.after('')).listening).toBeNull()
   const add = (type: string) =>
@@ -203,7 +203,7 @@ test('listening: the host learns of changes to what scripts listen to, only for 
   expect((await client.changes(client.run('forms.flush'))).listening).toEqual(['onElementFocusGained'])
 })
 
-test('listening: listeners added while scripts load are sent with the first call', async () => {
+test('listening: listeners added while scripts are loading are sent with the first call', async () => {
   const client = await lab.open("eventsManager.addEventListener('onAction', () => {}); function run() {}", {})
   expect((await client.changes(client.run('run'))).listening).toEqual(['onAction'])
 })
@@ -232,7 +232,7 @@ test('a login form: its effects apply without a sign-in, and no other form can b
   expect(refused.outcome).toMatchObject({
     message: 'TypeError: application.showForm: nobody is signed in, so only the form login can be shown',
   })
-  // What a compromised guest would send.
+  // Simulates what a compromised guest would send.
   const free = await client.call('open', ['other'])
   expect(free.effects.form).toBe('other')
   expect(clients.applied(free.outcome, { onlyForm: 'login', solution: factsOf(LOGIN) }).effects.form).toBeNull()
@@ -280,14 +280,14 @@ test.each([
   ['beginning', { ...beginning('rows', []), form: 'x' }],
   ['listening', ['onShow']],
   ['listening', 'onAction'],
-])('the host refuses a forged command %s %j', (method, argument) => {
+])('the host rejects a forged command %s %j', (method, argument) => {
   const { send } = host()
   expect(() => send({} as Call, method, argument)).toThrow()
   send({} as Call, 'beginning', beginning('rows', [{ id: 1 }]))
   send({} as Call, 'listening', ['onAction'])
 })
 
-test('the host stores partial transfers by call and element, limited to the most rows that a table can have', () => {
+test('the host stores partial transfers by call and element, up to the maximum number of rows in a table', () => {
   const { send, updates } = host()
   const [one, other] = [{} as Call, {} as Call]
   const many = Array.from({ length: 9999 }, (_, id) => ({ id }))

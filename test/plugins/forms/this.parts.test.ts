@@ -24,7 +24,7 @@ async function open(script: string, { shows = true } = {}) {
   return { ...client, seen }
 }
 
-test('a form script: this is the form at the top level, in handlers and in functions that they call', async () => {
+test('a form script: `this` is the form at the top level, in handlers and in functions that they call', async () => {
   const client = await open(`
     note('top', this === forms.a)
     const arrow = () => note('arrow', this === forms.a)
@@ -37,7 +37,7 @@ test('a form script: this is the form at the top level, in handlers and in funct
   expect(await client.seen()).toEqual([['changed', 'a']])
 })
 
-test('addEventListener(type, callback, this) in a form script: the listener belongs to the form, which is its this', async () => {
+test('addEventListener(type, callback, this) in a form script: the listener belongs to the form, which is its `this`', async () => {
   const client = await open(`
     function onShow() { register() }
     function register() {
@@ -57,19 +57,16 @@ test('addEventListener(type, callback, this) in a form script: the listener belo
   expect(await client.seen()).toEqual([['function', true, 'forms.a'], own])
 })
 
-test.each([0, 1, 2, 3, 4])(
-  'a listener whose context is a form receives the %i arguments of the event',
-  async (count) => {
-    const client = await open(`
+test.each([0, 1, 2, 3, 4])('a listener whose context is a form receives the event’s %i arguments', async (count) => {
+  const client = await open(`
     function onShow() { eventsManager.addEventListener('onSaved', this.saved, this) }
     function saved(event, ...rest) { note(...rest); return true }
     function fireMany() { return eventsManager.fireEventListeners('onSaved', this, ${JSON.stringify([1, 2, 3, 4].slice(0, count))}) }`)
-    expect(await client.result('call', 'fireMany')).toBe('true')
-    expect(await client.seen()).toEqual([[1, 2, 3, 4].slice(0, count)])
-  },
-)
+  expect(await client.result('call', 'fireMany')).toBe('true')
+  expect(await client.seen()).toEqual([[1, 2, 3, 4].slice(0, count)])
+})
 
-test('a function of a form works like any other with receivers, new, prototypes and names', async () => {
+test('a form’s function works like any other with receivers, `new`, prototypes and names', async () => {
   const client = await open(
     `function Line(price) { this.price = price }
     Line.prototype.twice = function () { return 2 * this.price }
@@ -86,14 +83,14 @@ test('a function of a form works like any other with receivers, new, prototypes 
   ])
 })
 
-test('a strict script: this is the form in handlers, and undefined where the language requires it', async () => {
+test('a strict script: `this` is the form in handlers, and undefined where the language requires it', async () => {
   const client = await open(`'use strict'
     function onShow() { note(this === forms.a, plain() === undefined) }
     function plain() { return this }`)
   expect(await client.seen()).toEqual([[true, true]])
 })
 
-test('errors in a form script with bound functions report line and column of the file', async () => {
+test('errors in a form script with bound functions report the line and column in the file', async () => {
   const client = await open('function onShow() { fail() } function fail() { this.missing() }', { shows: false })
   expect(await client.run('start')).toMatchObject({
     code: 'script_error',

@@ -51,7 +51,7 @@ async function resultOf(body: string, on = lab): Promise<unknown> {
   return end.values.value
 }
 
-/** The error that `plugins.http.fetch(args)` fails with. */
+/** @returns the error with which `plugins.http.fetch(args)` fails */
 function errorOf(args: string, on = lab): Promise<unknown> {
   return resultOf(`try { await plugins.http.fetch(${args}) } catch (error) { return String(error) } return null`, on)
 }
@@ -93,14 +93,14 @@ test('plugins.http.fetch: invalid UTF-8 becomes replacement characters, and a by
   expect(await resultOf("return (await plugins.http.fetch('https://api.example.org/')).text")).toBe('a\ufffd')
 })
 
-test('plugins.http.fetch: json() of invalid JSON throws the SyntaxError of the script realm', async () => {
+test('plugins.http.fetch: json() for invalid JSON throws the script realm’s SyntaxError', async () => {
   answer = () => answerOf('<html>')
   const body = `const answer = await plugins.http.fetch('https://api.example.org/')
     try { answer.json() } catch (error) { return [error instanceof SyntaxError, error.constructor === SyntaxError] }`
   expect(await resultOf(body)).toEqual([true, true])
 })
 
-test('plugins.http.fetch: headers with the names of prototype keys are only data', async () => {
+test('plugins.http.fetch: headers with the names of inherited properties are only data', async () => {
   answer = () =>
     answerOf(
       '',
@@ -164,7 +164,7 @@ test.each([
   ],
   ['http://0x7f.1:8081/', 'the manifest does not list 127.0.0.1:8081: add it to "http" in solution.json'],
   ['https://ungranted.example.org/?key=s3cret', 'the operator has not granted ungranted.example.org to this solution'],
-])('plugins.http.fetch: %s is refused', async (url, message) => {
+])('plugins.http.fetch: %s is rejected', async (url, message) => {
   expect(await errorOf(`'${url}'`)).toBe(`Error: ${message}`)
   expect(sent).toEqual([])
 })
@@ -180,7 +180,7 @@ test('plugins.http.fetch: the manifest of a module can also request hosts', asyn
   expect(await plugin.requests?.fetch?.answer(call, args)).toEqual({ status: 200, headers: [], text: 'x' })
 })
 
-test('plugins.http.fetch: a refused attempt is reported to the host once per host name and call', async () => {
+test('plugins.http.fetch: a rejected attempt is reported to the host once per host name and call', async () => {
   const body = `for (const path of ['a', 'b']) {
       await plugins.http.fetch('https://evil.example/' + path).catch(() => {})
       await plugins.http.fetch('https://ungranted.example.org/' + path).catch(() => {})
@@ -189,7 +189,7 @@ test('plugins.http.fetch: a refused attempt is reported to the host once per hos
   expect(refused).toEqual(['evil.example not-asked', 'ungranted.example.org not-granted'])
 })
 
-test('plugins.http.fetch: a script that requests any number of hosts does not fill the audit', async () => {
+test('plugins.http.fetch: a script that requests any number of hosts does not fill the audit log', async () => {
   await resultOf(
     "for (let n = 0; n < 100; n++) await plugins.http.fetch('https://n' + n + '.example/').catch(() => {})",
   )
@@ -203,21 +203,21 @@ test.each([
   ['ERR_OUTBOUND_SIZE', 'more than 5 bytes', 'Error: more than 5 bytes (FETCH_SIZE)'],
   ['ERR_OUTBOUND_TIME', 'longer than 5 ms', 'Error: longer than 5 ms (FETCH_TIME)'],
   ['ERR_OUTBOUND_PRIVATE', 'in a private network', 'Error: in a private network'],
-] as const)('plugins.http.fetch: %s reaches the script with its text', async (code, message, text) => {
+] as const)('plugins.http.fetch: the error "%s" reaches the script with its message', async (code, message, text) => {
   answer = () => Promise.reject(new PlatformError(code, message))
   expect(await errorOf("'https://api.example.org/'")).toBe(text)
   expect(refused).toEqual(code === 'ERR_OUTBOUND_PRIVATE' ? ['api.example.org private'] : [])
 })
 
 test.each([new Error('host secret'), new PlatformError('ERR_DATABASE_UNREACHABLE', 'host secret')])(
-  'plugins.http.fetch: the script learns nothing of an error in the host: %s',
+  'plugins.http.fetch: an error in the host reaches the script without details: %s',
   async (error) => {
     answer = () => Promise.reject(error)
     expect(await errorOf("'https://api.example.org/'")).toBe('Error: plugins.http.fetch failed')
   },
 )
 
-test('plugins.http.fetch: an uncaught error reports the line of the request', async () => {
+test('plugins.http.fetch: an uncaught error reports the line with the request', async () => {
   const { failure } = await run("  const x = 1\n  await plugins.http.fetch('https://evil.example/')", lab, {
     evaluated: false,
   })
@@ -225,7 +225,7 @@ test('plugins.http.fetch: an uncaught error reports the line of the request', as
   expect(failure?.position).toMatchObject({ file: 'modules/auth/globals.js', line: 3 })
 })
 
-test('plugins.http.fetch: further requests of a solution wait, and fail if none of the others ends', async () => {
+test('plugins.http.fetch: a solution’s further requests wait, and fail if none of the others ends', async () => {
   answer = () => new Promise(() => {})
   const body = `plugins.http.fetch('https://api.example.org/')
     try { await plugins.http.fetch('https://api.example.org/') } catch (error) { return String(error) }`
@@ -235,7 +235,7 @@ test('plugins.http.fetch: further requests of a solution wait, and fail if none 
   expect(sent.length).toBe(1)
 })
 
-test('plugins.http.fetch: too many waiting requests of a solution are an error', async () => {
+test('plugins.http.fetch: if too many of a solution’s requests are waiting, further ones fail', async () => {
   const own = createHttpLab({ FETCH_AT_ONCE: 1, FETCH_TIME: 200 })
   answer = () => new Promise(() => {})
   const body = `const all = []
@@ -279,7 +279,7 @@ test.each([
   [`${URL_TEXT}, { headers: Object.fromEntries(Array.from({ length: 65 }, (_, n) => ['x' + n, ''])) }`, 'at most 64'],
   [`${URL_TEXT}, { method: 'POST', body: {} }`, 'init.body must be a string'],
   [`${URL_TEXT}, { body: 'x' }`, 'a GET request cannot have a body'],
-])('plugins.http.fetch(%s) is a TypeError', async (args, message) => {
+])('plugins.http.fetch(%s) causes a TypeError', async (args, message) => {
   const error = await errorOf(args)
   expect(error).toMatch(/^TypeError: plugins\.http\.fetch: /)
   expect(error).toContain(message)
@@ -296,7 +296,7 @@ test('plugins.http.fetch: a getter is read only once', async () => {
   expect(sent[0]?.method).toBe('POST')
 })
 
-test('plugins.http.fetch: it works after a script replaced built-in prototypes', async () => {
+test('plugins.http.fetch: it works after a script has replaced built-in prototypes', async () => {
   answer = () => answerOf('{"a":1}')
   const body = `JSON.parse = () => 'forged'
     Object.freeze = Object.keys = () => { throw new Error('forged') }
@@ -310,14 +310,14 @@ test('plugins.http.fetch: it works after a script replaced built-in prototypes',
   expect(sent[0]?.headers).toEqual({ a: 'b' })
 })
 
-test('plugins.http.fetch: a body over ARGUMENT_SIZE has the outcome script_quota', async () => {
+test('plugins.http.fetch: a body over ARGUMENT_SIZE ends the call with script_quota', async () => {
   const { failure } = await run(
     "await plugins.http.fetch('https://api.example.org/', { method: 'POST', body: 'a'.repeat(300_000) })",
   )
   expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'ARGUMENT_SIZE' } })
 })
 
-test('plugins.http.fetch: nothing is sent while scripts load', async () => {
+test('plugins.http.fetch: nothing is sent while scripts are loading', async () => {
   const script = `let failed
     plugins.http.fetch('https://api.example.org/').catch((error) => { failed = error.message })
     function onSolutionOpen() { return JSON.stringify({ failed }) }`
@@ -328,7 +328,7 @@ test('plugins.http.fetch: nothing is sent while scripts load', async () => {
 
 // --- which calls may be retried ------------------------------------------------------------------------------------
 
-test('plugins.http.fetch: only GET and HEAD count as requests without changes', () => {
+test('plugins.http.fetch: only GET and HEAD count as requests that change nothing', () => {
   const { requests } = http(
     { granted: async () => [], send: async () => answerOf(''), onRefused: () => {} },
     createLimits(),

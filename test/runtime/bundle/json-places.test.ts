@@ -26,14 +26,14 @@ test('JSON places: each value and key is found at its line and column, whatever 
   expect(places.key(['list', 2, 'deep', 'ab'])).toEqual({ line: 3, column: 44 })
 })
 
-test('JSON places: for a missing value the nearest enclosing object is returned, and no key', () => {
+test('JSON places: for a missing value, the nearest enclosing object is returned without a key', () => {
   const places = jsonPlaces(SOURCE)
   expect(places.value(['list', 2, 'deep', 'y', 'z'])).toEqual(places.value(['list', 2, 'deep']))
   expect(places.value(['version'])).toEqual({ line: 1, column: 1 })
   expect(places.key(['version'])).toEqual({})
 })
 
-test('JSON places: a text is found where it is a value first, never as a key', () => {
+test('JSON places: a string is found at its first occurrence as a value, never as a key', () => {
   const places = jsonPlaces(SOURCE)
   expect([places.text('crm'), places.text('found')]).toEqual([
     { line: 2, column: 11 },
@@ -42,7 +42,7 @@ test('JSON places: a text is found where it is a value first, never as a key', (
   expect([places.text('name'), places.text('absent')]).toEqual([{}, {}])
 })
 
-test('JSON places: a long key around many values is stored once', () => {
+test('JSON places: a long key that contains many values is stored once', () => {
   const source = `{"${'k'.repeat(100_000)}": [${'0,'.repeat(70_000)}0]}`
   expect(parseStrictJson(source)).toHaveProperty('value')
   const before = process.memoryUsage().heapUsed

@@ -38,7 +38,7 @@ test('manifest: omitted settings get their defaults', () => {
   })
 })
 
-test('manifest: what the author writes is kept', () => {
+test('manifest: settings that the author writes are kept', () => {
   const written = {
     title: 'Kunden & Käufe',
     type: 'solution',
@@ -83,7 +83,7 @@ test.each([
   [{ authenticator: 'OAUTH_AUTHENTICATOR' }, 'OAUTH_AUTHENTICATOR', 0],
   [{ authenticator: 'PLATFORM_CLOUD' }, 'PLATFORM_CLOUD', 0],
   [{ loginSolution: 'login' }, 'DEFAULT', 1],
-])('manifest: %o signs in by %s, with %i warnings', (extra, mode, warnings) => {
+])('manifest: for %o the sign-in mode is %s, with %i warnings', (extra, mode, warnings) => {
   const checked = check(extra)
   expect(checked.manifest?.authenticator).toBe(mode)
   expect(checked.warnings.map(({ code }) => code)).toEqual(Array(warnings).fill('manifest_deprecated'))
@@ -110,11 +110,11 @@ test.each([
     '"signIn" has no property "graceDays"; did you mean "requiredFor"?',
   ],
   [{ ['x'.repeat(100)]: 1 }, `the manifest has no property "${'x'.repeat(100)}"`],
-])('manifest: the error for the unknown key of %o suggests the nearest known one', (extra, message) => {
+])('manifest: the error for the unknown key in %o suggests the nearest known one', (extra, message) => {
   expect(messagesOf(extra)).toEqual([`manifest_unknown_key: ${message}`])
 })
 
-test('manifest: every error is listed, one per place', () => {
+test('manifest: every error is listed, one per location', () => {
   const codes = checkManifest({ name: 'A B', colour: 1, listed: 'yes', permissions: ['', 5] }, FILE).faults
   expect(codes.map(({ code, message }) => `${code} ${message.split(' ')[0]}`)).toEqual([
     'manifest_invalid "name"',
@@ -126,7 +126,7 @@ test('manifest: every error is listed, one per place', () => {
   ])
 })
 
-test('manifest: a message says what was expected and quotes the actual value', () => {
+test('manifest: an error message says what was expected and quotes the actual value', () => {
   expect(messagesOf({ listed: 'yes' })).toEqual(['manifest_invalid: "listed" must be true or false, not "yes"'])
   expect(messagesOf({ version: undefined })).toEqual([
     'manifest_invalid: "version" is missing; it must be a semantic version such as 1.0.0',
@@ -144,7 +144,7 @@ test('manifest: a list of users who need a second factor is refused where it wou
   })
 })
 
-test('manifest: a secret or unknown parameter of oauth is never quoted', () => {
+test('manifest: a secret or unknown parameter in oauth is never quoted', () => {
   const oauth = { api: 'Google', clientId: 'id', apiSecret: ['hunter2'], further: { key: 'hunter2' } }
   const text = JSON.stringify([check({ oauth }), check({ oauth: { ...oauth, apiSecret: 'hunter2\n', further: 1 } })])
   expect(text).not.toContain('hunter2')
@@ -155,7 +155,7 @@ test.each(['a', '0', 'a-b', 'crm2', 'a'.repeat(63), 'ab-cd', 'a--b'])('manifest:
 })
 
 test.each(['', '-a', 'a-', 'A', 'a_b', 'a.b', 'xn--abc', 'ab--c', 'a'.repeat(64), 'é', 'a\n', '..', 5, null, ['a']])(
-  'manifest: the name %o is refused',
+  'manifest: the name %o is rejected',
   (name) => {
     expect(check({ name }).faults.map(({ code }) => code)).toEqual(['manifest_invalid'])
   },
@@ -230,11 +230,11 @@ const WRONG: readonly Record<string, unknown>[] = [
   { listed: null },
 ]
 
-test.each(WRONG.map((extra) => [extra] as const))('manifest: %o is refused as manifest_invalid', (extra) => {
+test.each(WRONG.map((extra) => [extra] as const))('manifest: %o is rejected with manifest_invalid', (extra) => {
   expect(check(extra).faults.map(({ code }) => code)).toEqual(['manifest_invalid'])
 })
 
-test('manifest: Custom needs an issuer or its three addresses, or two addresses if no code is exchanged', () => {
+test('manifest: Custom requires an issuer or three endpoints, or two endpoints if no code is exchanged', () => {
   const two = { authorizationBaseUrl: 'https://id.example/authorize', jwks_uri: 'https://id.example/keys' }
   const custom = { api: 'Custom', clientId: 'x' }
   expect(check({ oauth: { ...custom, issuer: 'https://id.example' } }).faults).toEqual([])
@@ -247,13 +247,13 @@ test.each([null, undefined, 5, 'text', true, [], [LEAST]])('manifest: %o is not 
   expect(checkManifest(value, FILE).faults.map(({ code }) => code)).toEqual(['manifest_invalid'])
 })
 
-test('manifest: names from the author never look up properties of Object.prototype', () => {
+test('manifest: names that the author chose never find properties of Object.prototype', () => {
   const { manifest } = check({ oauth: { api: 'Google', clientId: 'x' } })
   const records = [manifest?.eventTypes, manifest?.databases, manifest?.oauth]
   expect(records.map((record) => 'toString' in (record as object))).toEqual([false, false, false])
 })
 
-test('manifest: a hundred errors are listed, and one more says how many were omitted', () => {
+test('manifest: 100 errors are listed, and one more says how many were omitted', () => {
   const { faults } = check(Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`key${index}`, 1])))
   expect([faults.length, faults[100]?.code, faults[100]?.message]).toEqual([
     101,

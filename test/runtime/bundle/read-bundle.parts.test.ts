@@ -79,7 +79,7 @@ function expectWhole(bundle: Bundle | null, packed: Uint8Array): void {
   expect(bundle?.loginTemplate).toEqual(source('media/login.html'))
 }
 
-test.each([true, false])('bundle: a complete solution is read, deflated: %s', async (compress) => {
+test.each([true, false])('bundle: a complete solution is read; compressed: %s', async (compress) => {
   const packed = await zipOf(WHOLE, { compress })
   const { bundle, faults, warnings } = await read(packed)
   expect({ faults, warnings }).toEqual({ faults: [], warnings: [] })
@@ -87,7 +87,7 @@ test.each([true, false])('bundle: a complete solution is read, deflated: %s', as
 })
 
 test.skipIf(!hasZip()).each([[['-r']], [['-r', '-0']], [['-r', '-D', '-X']], [['-r', '-fd']], [['-r', '-fz']]])(
-  'bundle: a file created by zip %s is read',
+  'bundle: a file that was created with zip %s is read',
   async (options) => {
     const folder = mkdtempSync(join(tmpdir(), 'bundle-'))
     try {
@@ -106,24 +106,24 @@ test.skipIf(!hasZip()).each([[['-r']], [['-r', '-0']], [['-r', '-D', '-X']], [['
   },
 )
 
-test('bundle: the stored files do not depend on the uploaded bytes', async () => {
+test('bundle: the stored files do not depend on how the uploaded ZIP file was packed', async () => {
   const packed = await zipOf(WHOLE, { compress: false })
   const { bundle } = await read(packed)
   packed.fill(0)
   expect(bundle?.media.get('images/logo.png')).toEqual(WHOLE['media/images/logo.png'])
 })
 
-test('bundle: the smallest one is a manifest', async () => {
+test('bundle: the smallest valid bundle contains only a manifest', async () => {
   const { bundle, warnings } = await read(await bundleOf())
   expect(warnings).toEqual([])
   expect(bundle).toMatchObject({ modules: [], scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null })
 })
 
-test('bundle: without a manifest it is refused', async () => {
+test('bundle: a bundle without a manifest is rejected', async () => {
   expect(await codesOf(await zipOf({ 'globals.js': '' }))).toEqual(['manifest_missing solution.json'])
 })
 
-test('bundle: a zipped folder is refused with the advice to zip its contents', async () => {
+test('bundle: a zipped folder is rejected with the advice to zip its contents', async () => {
   const { faults, warnings } = await read(await zipOf({ 'app/solution.json': manifestText(), 'app/globals.js': '' }))
   expect(warnings).toEqual([])
   expect(faults).toEqual([
@@ -151,7 +151,7 @@ test.each([
   expect(faults).toMatchObject([{ file: 'solution.json', code: 'json_invalid', line, column }])
 })
 
-test('bundle: files that are not UTF-8 are refused', async () => {
+test('bundle: files that are not UTF-8 are rejected', async () => {
   const bad = Uint8Array.from([0x61, 0xff])
   const names = [
     'solution.json',
@@ -177,7 +177,7 @@ test('bundle: a byte order mark at the start of a script is dropped', async () =
   expect(bundle?.scripts[0]?.source).toBe('let a')
 })
 
-test('bundle: unused files are kept with a warning, except typical project files', async () => {
+test('bundle: unused files are kept and cause a warning, except for typical project files', async () => {
   const files = {
     'README.md': '',
     LICENSE: '',
@@ -208,7 +208,7 @@ test('bundle: folders, __MACOSX/ and .DS_Store are skipped silently', async () =
   expect((await read(packed)).bundle?.media).toEqual(new Map())
 })
 
-test('bundle: beyond a hundred, warnings are only counted', async () => {
+test('bundle: after 100, warnings are only counted', async () => {
   const files = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`x${index}`, '']))
   const { warnings } = await read(await bundleOf({}, files))
   expect([warnings.length, warnings[100]?.code, warnings[100]?.message]).toEqual([
@@ -218,7 +218,7 @@ test('bundle: beyond a hundred, warnings are only counted', async () => {
   ])
 })
 
-test('bundle: beyond a hundred, errors are only counted', async () => {
+test('bundle: after 100, errors are only counted', async () => {
   const files = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`a b${index}`, '']))
   const { faults } = await read(await bundleOf({}, files))
   expect([faults.length, faults[100]?.code, faults[100]?.message]).toEqual([
@@ -243,19 +243,19 @@ test('bundle: errors of several kinds are listed together', async () => {
   ])
 })
 
-test('bundle: the same script in JavaScript and TypeScript is name_duplicate', async () => {
+test('bundle: the same script in JavaScript and TypeScript is reported as name_duplicate', async () => {
   const files = { 'globals.js': '', 'globals.ts': '', 'forms/f.json': '{}', 'forms/f.js': '', 'forms/f.ts': '' }
   expect(await codesOf(await bundleOf({}, files))).toEqual(['name_duplicate globals.ts', 'name_duplicate forms/f.ts'])
 })
 
-test('bundle: a form script without its form is a warning, and not loaded', async () => {
+test('bundle: a form script without its form causes a warning and is not loaded', async () => {
   const packed = await bundleOf({}, { 'forms/f.js': '', 'forms/g.json': '{}', 'forms/g.ts': '' })
   expect(await warningsOf(packed)).toEqual(['form_script_unused forms/f.js'])
   expect((await read(packed)).bundle?.formScripts.map(({ form }) => form)).toEqual(['g'])
 })
 
 test.each(['nl-BE', 'NL', 'nl_be', 'dutch', 'default_BE', 'nl_BE_x', '_BE'])(
-  'bundle: an i18n table for "%s" is i18n_invalid',
+  'bundle: an i18n table for "%s" is reported as i18n_invalid',
   async (locale) => {
     expect(await codesOf(await bundleOf({}, { [`i18n/${locale}.json`]: '{}' }))).toEqual([
       `i18n_invalid i18n/${locale}.json`,
@@ -264,7 +264,7 @@ test.each(['nl-BE', 'NL', 'nl_be', 'dutch', 'default_BE', 'nl_BE_x', '_BE'])(
 )
 
 test.each(['loginForm', 'firstForm'])(
-  'bundle: %s must be a form of the solution or of a reachable module',
+  'bundle: %s must be a form in the solution or in a reachable module',
   async (key) => {
     const module = { ...moduleFile('base'), 'modules/base/forms/f.json': '{}' }
     expect(await codesOf(await bundleOf({ [key]: 'f' }, { 'forms/f.json': '{}' }))).toEqual([])
@@ -274,7 +274,7 @@ test.each(['loginForm', 'firstForm'])(
   },
 )
 
-test('bundle: a form of a module that signs users in is not available to clients, unless another module has it too', async () => {
+test('bundle: a form in a module that signs users in is not available to clients, unless another module has it too', async () => {
   const form = { 'modules/auth/forms/f.json': '{}', 'modules/base/forms/f.json': '{}' }
   const files = { ...moduleFile('auth', { type: 'authenticator', modules: ['base'] }), ...moduleFile('base'), ...form }
   const manifest = { loginForm: 'f', authenticator: 'AUTHENTICATOR', modules: ['auth'] }
@@ -284,7 +284,7 @@ test('bundle: a form of a module that signs users in is not available to clients
   expect(await codesOf(await bundleOf(loginSolution, files))).toEqual(['form_missing solution.json'])
 })
 
-test('bundle: for a misspelled form the manifest’s error suggests the nearest one that clients have', async () => {
+test('bundle: for a misspelled form, the manifest’s error suggests the nearest form that is available to clients', async () => {
   const files = {
     ...moduleFile('auth', { type: 'authenticator' }),
     'modules/auth/forms/order.json': '{}',
@@ -341,7 +341,7 @@ test('bundle: signIn with passkeys is refused at its line, and so is signIn of a
 })
 
 test.each(['AUTHENTICATOR', 'OAUTH', 'OAUTH PROVIDER', 'OAUTH_AUTHENTICATOR'])(
-  'bundle: %s needs exactly one reachable authenticator',
+  'bundle: %s requires exactly one reachable authenticator',
   async (authenticator) => {
     const one = moduleFile('one', { type: 'authenticator' })
     const two = moduleFile('two', { type: 'authenticator' })
@@ -359,7 +359,7 @@ test.each(['AUTHENTICATOR', 'OAUTH', 'OAUTH PROVIDER', 'OAUTH_AUTHENTICATOR'])(
   },
 )
 
-test.each(['NONE', 'DEFAULT', 'PLATFORM_CLOUD'])('bundle: %s needs no authenticator', async (authenticator) => {
+test.each(['NONE', 'DEFAULT', 'PLATFORM_CLOUD'])('bundle: %s requires no authenticator', async (authenticator) => {
   expect(await codesOf(await bundleOf({ authenticator }))).toEqual([])
 })
 
@@ -369,7 +369,7 @@ test('bundle: a missing authenticator is reported once', async () => {
   ])
 })
 
-test('modules: one without manifest, of type solution or with another name is refused', async () => {
+test('modules: one without a manifest, with the type solution or with another name is rejected', async () => {
   const files = {
     'modules/a/globals.js': '',
     ...moduleFile('b', { type: 'solution' }),
@@ -382,40 +382,40 @@ test('modules: one without manifest, of type solution or with another name is re
   ])
 })
 
-test('modules: one that no manifest names causes one warning, and its files are not read', async () => {
+test('modules: one that no manifest lists causes one warning, and its files are not read', async () => {
   const files = { ...moduleFile('a'), 'modules/a/globals.js': '', 'modules/b/x.txt': '', 'modules/b/globals.js': '' }
   const packed = await bundleOf({}, files)
   expect(await warningsOf(packed)).toEqual(['file_unused modules/a', 'file_unused modules/b'])
   expect((await read(packed)).bundle).toMatchObject({ modules: [], scripts: [] })
 })
 
-test('modules: their media are kept unused, with one warning', async () => {
+test('modules: their media are kept, but unused, and cause one warning', async () => {
   const files = { ...moduleFile('a'), 'modules/a/media/x.png': 'x', 'modules/a/media/login.html': 'x' }
   const packed = await bundleOf({ modules: ['a'] }, files)
   expect(await warningsOf(packed)).toEqual(['file_unused modules/a/media'])
   expect((await read(packed)).bundle).toMatchObject({ media: new Map(), loginTemplate: null })
 })
 
-test('modules: they are in the order named, after their dependencies', async () => {
+test('modules: they are sorted in the order in which they are listed, after their dependencies', async () => {
   const files = { ...moduleFile('z', { modules: ['y'] }), ...moduleFile('y'), ...moduleFile('b'), ...moduleFile('a') }
   const { bundle } = await read(await bundleOf({ modules: ['b', 'z', 'a', 'y'] }, files))
   expect(bundle?.modules.map(({ name }) => name)).toEqual(['b', 'y', 'z', 'a'])
 })
 
-test('limits: a bundle larger than BUNDLE_SIZE is refused immediately', async () => {
+test('limits: a bundle larger than BUNDLE_SIZE is rejected immediately', async () => {
   const packed = await bundleOf({}, { 'media/x': 'x'.repeat(100) })
   expect(await codesOf(packed, createLimits({ BUNDLE_SIZE: packed.length }))).toEqual([])
   expect(await codesOf(packed, createLimits({ BUNDLE_SIZE: packed.length - 1 }))).toEqual(['too_large bundle.zip'])
 })
 
-test('limits: files that unpack to more than BUNDLE_UNPACKED are refused', async () => {
+test('limits: files that unpack to more than BUNDLE_UNPACKED are rejected', async () => {
   const unpacked = 1000 + Buffer.byteLength(manifestText())
   const packed = await bundleOf({}, { 'media/x': 'x'.repeat(1000) })
   expect(await codesOf(packed, createLimits({ BUNDLE_UNPACKED: unpacked }))).toEqual([])
   expect(await codesOf(packed, createLimits({ BUNDLE_UNPACKED: unpacked - 1 }))).toEqual(['too_large bundle.zip'])
 })
 
-test('limits: more than BUNDLE_FILES files are refused, skipped entries not counted', async () => {
+test('limits: more than BUNDLE_FILES files are rejected, not counting skipped entries', async () => {
   const packed = await bundleOf({}, { 'media/x': '', 'media/': '', '.DS_Store': '' })
   expect(await codesOf(packed, createLimits({ BUNDLE_FILES: 2 }))).toEqual([])
   expect(await codesOf(packed, createLimits({ BUNDLE_FILES: 1 }))).toEqual(['too_many_files bundle.zip'])
@@ -445,7 +445,7 @@ test('limits: SCRIPT_SIZE limits each script and TEMPLATE_SIZE the login page', 
   ])
 })
 
-test('bundle: its manifest is the one that checkManifest returns', async () => {
+test('bundle: its manifest equals the result of checkManifest', async () => {
   const { bundle } = await read(
     await bundleOf({ authenticator: 'OAUTH PROVIDER', modules: ['a'] }, moduleFile('a', { type: 'authenticator' })),
   )
@@ -463,7 +463,7 @@ function hasZip(): boolean {
 }
 
 test.each(['solution_settings.obj', 'shop/medias.obj', 'shop/forms/orders.frm', 'shop.servoy'])(
-  'a workspace or export of the original product, recognised by its %s, is refused with advice',
+  'a workspace or export from the original product, recognised by its %s, is rejected with advice',
   async (file) => {
     const { faults } = await readBundle(await zipOf({ [file]: 'x', 'globals.js': '' }), createLimits())
     expect(faults).toEqual([
@@ -472,7 +472,7 @@ test.each(['solution_settings.obj', 'shop/medias.obj', 'shop/forms/orders.frm', 
   },
 )
 
-test('a warning about files in medias/ names media/', async () => {
+test('a warning about files in medias/ suggests media/', async () => {
   const { warnings } = await readBundle(await bundleOf({}, { 'medias/logo.svg': '<svg/>' }), createLimits())
   expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining('media files belong in media/')])
 })

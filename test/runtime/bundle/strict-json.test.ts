@@ -27,7 +27,7 @@ test('strict JSON: every JSON value is read as JSON.parse reads it', () => {
   )
 })
 
-test('strict JSON: whatever JSON.parse refuses is refused', () => {
+test('strict JSON: everything that JSON.parse rejects is rejected', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'{}[]",:\\ntu0123456789-+.eE \n\u0000é') }), (text) => {
       let accepted = true
@@ -60,7 +60,7 @@ test.each([
   ],
   ['__proto__', '{"__proto__":{}}', { line: 1, column: 2, message: 'the key "__proto__" is not allowed' }],
   [
-    '__proto__ in escapes',
+    '__proto__ written with escapes',
     '[{"\\u005f_proto__":{}}]',
     { line: 1, column: 3, message: 'the key "__proto__" is not allowed' },
   ],
@@ -76,7 +76,7 @@ test.each([
   ['single quotes', "{'a':1}", { line: 1, column: 2, message: 'expected a key in double quotes, found "\'"' }],
   ['an empty file', '', { line: 1, column: 1, message: 'expected a value, found the end of the file' }],
   [
-    'a line break in a text',
+    'a line break in a string',
     '"a\nb"',
     {
       line: 1,
@@ -84,7 +84,7 @@ test.each([
       message: 'a line break or control character inside a string; write it as an escape such as \\n',
     },
   ],
-  ['a number too large', '1e999', { line: 1, column: 1, message: 'the number "1e999" is too large' }],
+  ['a number that is too large', '1e999', { line: 1, column: 1, message: 'the number "1e999" is too large' }],
   ['a leading zero', '01', { line: 1, column: 1, message: '"01" is not a number' }],
   [
     'a byte order mark',
@@ -96,11 +96,11 @@ test.each([
     '['.repeat(33),
     { line: 1, column: 33, message: 'objects and lists are nested more than 32 levels deep' },
   ],
-])('strict JSON: %s is refused with line and column', (_case, text, error) => {
+])('strict JSON: %s is rejected with line and column', (_case, text, error) => {
   expect(errorOf(text)).toEqual(error)
 })
 
-test('strict JSON: 32 levels are read', () => {
+test('strict JSON: 32 levels of nesting are accepted', () => {
   const text = `${'[{"a":'.repeat(16)}1${'}]'.repeat(16)}`
   expect(parseStrictJson(text)).toEqual({ value: JSON.parse(text) })
 })
@@ -110,16 +110,16 @@ test('strict JSON: a million open brackets do not overflow the stack', () => {
   expect(errorOf('{"a":'.repeat(1_000_000)).column).toBe(161)
 })
 
-test('strict JSON: a text of a megabyte is read', () => {
+test('strict JSON: a string of 1 MB is accepted', () => {
   const text = 'x'.repeat(1024 * 1024)
   expect(parseStrictJson(JSON.stringify(text))).toEqual({ value: text })
 })
 
-test('decodeUtf8: overlong encodings, surrogates and truncated characters give null', () => {
+test('decodeUtf8: for overlong encodings, surrogates and truncated characters, the result is null', () => {
   const bytes = [[0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xff]]
   expect(bytes.map((each) => decodeUtf8(Uint8Array.from(each)))).toEqual([null, null, null, null])
 })
 
-test('decodeUtf8: a byte order mark is kept, so that it can be refused', () => {
+test('decodeUtf8: a byte order mark is kept, so that it can be rejected', () => {
   expect(decodeUtf8(Uint8Array.from([0xef, 0xbb, 0xbf, 0x7b]))).toBe('\ufeff{')
 })

@@ -20,7 +20,7 @@ const SEED = 20_260_101
 const LIMITS = createLimits({ BUNDLE_SIZE: 8192, BUNDLE_UNPACKED: 8192, BUNDLE_FILES: 20 })
 const MANIFEST: RawEntry = { name: 'solution.json', content: manifestText() }
 
-/** How a file can be stored in a zip; all ways are valid. */
+/** How a file is stored in a ZIP file. All combinations are valid. */
 type Way = {
   readonly deflated: boolean
   readonly descriptor: 'none' | 'signed' | 'plain' | 'wide'
@@ -44,7 +44,7 @@ const Content = fc.oneof(
   fc.tuple(fc.nat(255), fc.nat(2000)).map(([byte, length]) => new Uint8Array(length).fill(byte)),
 )
 const File = fc.record({ name: Name, content: Content, way: Way })
-/** No two names of a list differ only in case, and none is a folder of another. */
+/** Lists in which no two names differ only in case, and no name is a parent folder of another. */
 const FileList = fc.uniqueArray(File, { maxLength: 6, selector: ({ name }) => name.toLowerCase() }).filter((files) => {
   const names = files.map(({ name }) => `${name.toLowerCase()}/`)
   return !names.some((name) => names.some((other) => other !== name && other.startsWith(name)))
@@ -69,7 +69,7 @@ function descriptorFor(content: Uint8Array, packedSize: number, form: 'signed' |
   return descriptorOf('', { ...options, signature: form !== 'plain', wide: form === 'wide' })
 }
 
-test('zip: however files are stored in a zip, they are read as they were packed', async () => {
+test('zip: in whatever way files are stored, they are read as they were packed', async () => {
   const Zip = fc.record({ files: FileList, zip64: fc.boolean(), comment: fc.uint8Array({ maxLength: 20 }) })
   await fc.assert(
     fc.asyncProperty(Zip, async ({ files, zip64, comment }) => {
@@ -84,7 +84,7 @@ test('zip: however files are stored in a zip, they are read as they were packed'
   )
 })
 
-test('zip: files that an ordinary program packed are read as they were packed', async () => {
+test('zip: files packed by an ordinary program are read as they were packed', async () => {
   await fc.assert(
     fc.asyncProperty(FileList, fc.boolean(), async (files, compress) => {
       const named = Object.fromEntries(files.map(({ name, content }) => [name, content]))
@@ -101,7 +101,7 @@ test('zip: files that an ordinary program packed are read as they were packed', 
   )
 })
 
-test('zip: random bytes never throw, with or without an end record', async () => {
+test('zip: random bytes never cause an exception, with or without an end of central directory record', async () => {
   const end = rawZip([]).subarray(-22)
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (bytes, isEnded) => {
@@ -113,7 +113,7 @@ test('zip: random bytes never throw, with or without an end record', async () =>
   )
 })
 
-test('zip: with bytes flipped, cut, doubled, moved or overwritten it never throws, and returns only declared files', async () => {
+test('zip: if bytes are flipped, cut, doubled, moved or overwritten, it never throws and returns only declared files', async () => {
   const valid = [
     await bundleOf(
       { modules: ['a'] },
@@ -156,7 +156,7 @@ test('zip: with bytes flipped, cut, doubled, moved or overwritten it never throw
   expect(accepted).toBeGreaterThan(propertyRuns(100))
 })
 
-test('zip: with numbers replaced by others it never throws, and returns only declared files', async () => {
+test('zip: if numbers are replaced by others, it never throws and returns only declared files', async () => {
   const zip = rawZip([
     MANIFEST,
     { name: 'media/a.txt', content: 'hello' },
@@ -178,7 +178,7 @@ test('zip: with numbers replaced by others it never throws, and returns only dec
   )
 })
 
-/** Errors or a bundle, never both, and neither exceeds the limits. */
+/** Expects errors or a bundle, never both, and neither beyond the limits. */
 function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(bundle === null).toBe(faults.length > 0)
   expect(faults.length).toBeLessThanOrEqual(101)
@@ -189,7 +189,7 @@ function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(LIMITS.BUNDLE_UNPACKED)
 }
 
-/** What the directory just before the end record declares, read by different code from the one under test. */
+/** Compares the bundle with what the central directory declares, read by code other than the code under test. */
 function checkDeclared(bundle: Bundle, zip: Buffer): void {
   const declared = readDeclared(zip)
   for (const [name, content] of mediaOf(bundle)) expect([name, content]).toEqual([name, declared.get(name)])
@@ -198,7 +198,10 @@ function checkDeclared(bundle: Bundle, zip: Buffer): void {
   }
 }
 
-/** Like Python's zipfile: the directory is just before the end record, with the length stated there. */
+/**
+ * Reads the central directory as Python's zipfile does: it is just before the end of central directory record and has
+ * the length stated there.
+ */
 function readDeclared(zip: Buffer): Map<string, string> {
   const declared = new Map<string, string>()
   const end = zip.lastIndexOf(Buffer.from('PK\u0005\u0006'))

@@ -4,7 +4,7 @@ import { readBundle } from '../../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { descriptorOf, manifestText, type RawEnd, type RawEntry, rawZip, zip64Field } from '../../support/zip.ts'
 
-// Valid zips. The refused ones are listed in `test/attack/hostile-bundles.ts`.
+// Tests valid ZIP files. Rejected ones are listed in `test/attack/hostile-bundles.ts`.
 
 const LIMITS = createLimits()
 const MANIFEST: RawEntry = { name: 'solution.json', content: manifestText() }
@@ -16,12 +16,12 @@ async function codesOf(packed: Uint8Array, limits = LIMITS): Promise<string[]> {
   return faults.map(({ code }) => code)
 }
 
-/** The codes for a valid manifest followed by these entries. */
+/** @returns the error codes for a ZIP file with a valid manifest followed by these entries */
 async function codesWith(entries: readonly RawEntry[], end: RawEnd = {}): Promise<string[]> {
   return codesOf(rawZip([MANIFEST, ...entries], end))
 }
 
-test('zip: the raw zips of this file are valid unless a test changes them', async () => {
+test('zip: the ZIP files that these tests build are valid unless a test changes them', async () => {
   const entries = [
     { name: FILE, content: 'hello' },
     { name: 'media/b.txt', content: 'hello', method: 8 },
@@ -38,7 +38,7 @@ test('zip: the raw zips of this file are valid unless a test changes them', asyn
   ])
 })
 
-test('zip: an empty one has no manifest', async () => {
+test('zip: an empty ZIP file has no manifest', async () => {
   expect(await codesOf(rawZip([]))).toEqual(['manifest_missing'])
 })
 
@@ -60,15 +60,15 @@ test('zip: sizes in zip64 fields are read', async () => {
 test.each([
   ['with signature', {}],
   ['without signature', { signature: false }],
-  ['of zip64', { wide: true }],
-  ['of zip64 without signature', { wide: true, signature: false }],
+  ['in zip64', { wide: true }],
+  ['in zip64 without signature', { wide: true, signature: false }],
 ])('zip: a data descriptor %s is read', async (_case, options) => {
   const entry = { name: FILE, content: 'hello', flags: 8, descriptor: descriptorOf('hello', options) }
   const zeroes = { ...entry, name: 'media/b.txt', local: { crc: 0, size: 0, packedSize: 0 } }
   expect(await codesWith([entry, zeroes, { name: 'media/c.txt', content: 'end' }])).toEqual([])
 })
 
-test('zip: a long hostile name is truncated in the error', async () => {
+test('zip: a long malicious name is truncated in the error', async () => {
   const { faults } = await readBundle(rawZip([MANIFEST, { name: '\u001b[31m'.repeat(10_000) }]), LIMITS)
   expect(faults.map(({ code }) => code)).toEqual(['name_invalid'])
   expect(JSON.stringify(faults).length).toBeLessThan(600)

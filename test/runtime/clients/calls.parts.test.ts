@@ -14,7 +14,7 @@ test('clients: a script’s variables persist between calls', async () => {
   ])
 })
 
-test('clients: any global function can be called, however it was declared; a missing one is an error', async () => {
+test('clients: any global function can be called, in whatever way it is declared; a missing one is an error', async () => {
   lab = createClientLab()
   const client = await lab.open(
     lab.version("function a(x) { return 'a' + x } const b = (x) => 'b' + x; globalThis.c = (x) => 'c' + x"),
@@ -55,7 +55,7 @@ test('clients: commands belong to their call, and a failed call leaves the clien
   })
 })
 
-test('clients: two clients in one isolate never see each other', async () => {
+test('clients: two clients in one isolate never see each other’s data', async () => {
   lab = createClientLab()
   const version = lab.version(`let own = null
     function set(text) { own = text; globalThis.shared = text; Array.prototype.mark = text; Object.prototype.leak = text; return own }
@@ -68,7 +68,7 @@ test('clients: two clients in one isolate never see each other', async () => {
   expect(lab.pids()).toHaveLength(1)
 })
 
-test('clients: calls of one client run in order, even while one waits for an answer', async () => {
+test('clients: a client’s calls run in order, even while one is waiting for a response', async () => {
   lab = createClientLab()
   const client = await lab.open(
     lab.version(`const seen = []
@@ -83,7 +83,7 @@ test('clients: calls of one client run in order, even while one waits for an ans
   expect(await Promise.all(rest)).toMatchObject([{ result: 'a,a end,b' }, { result: 'a,a end,b,c' }])
 })
 
-test('clients: a call that waits for an answer does not delay other clients in its isolate', async () => {
+test('clients: a call that is waiting for a response does not delay other clients in its isolate', async () => {
   lab = createClientLab()
   const version = lab.version('async function ask() { return await probe.ask("x") } function quick() { return "done" }')
   const [anna, bram] = [await lab.open(version), await lab.open(version)]
@@ -97,12 +97,12 @@ test('clients: a call that waits for an answer does not delay other clients in i
   expect(ends).toEqual(['bram', 'anna'])
 })
 
-test('clients: a handler that uses the processor does not delay a client in another isolate', async () => {
+test('clients: a handler that uses the CPU does not delay a client in another isolate', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 10_000 } })
   const version = lab.version(
     'function busy() { const end = Date.now() + 1000; while (Date.now() < end); } function quick() { return "done" }',
   )
-  // The first isolate is full with 24 clients, so the last one is in another.
+  // An isolate has room for 24 clients, so the last client is in a second one.
   const clients = []
   for (let count = 0; count < 25; count++) clients.push(await lab.open(version))
   const ends: string[] = []
@@ -115,7 +115,7 @@ test('clients: a handler that uses the processor does not delay a client in anot
   expect(lab.pids()).toHaveLength(1)
 })
 
-test('clients: a limited number of calls per client may wait', async () => {
+test('clients: the number of waiting calls per client is limited', async () => {
   lab = createClientLab()
   const client = await lab.open(lab.version('async function ask() { return await probe.ask("x") } function quick() {}'))
   const first = client.run('ask')
@@ -129,7 +129,7 @@ test('clients: a limited number of calls per client may wait', async () => {
   expect(await client.run('quick')).toMatchObject({ code: 'returned' })
 })
 
-test('clients: quotas are counted per call, listeners over all calls', async () => {
+test('clients: quotas are counted per call, but listeners across all calls', async () => {
   lab = createClientLab({ limits: { CALL_REQUESTS: 3, LOG_LINES: 2, LISTENERS: 3 } })
   const client = await lab.open(
     lab.version(`function keep() { for (let i = 0; i < 3; i++) probe.keep(i) }
@@ -153,7 +153,7 @@ test('clients: quotas are counted per call, listeners over all calls', async () 
   expect(await client.run('listen')).toMatchObject({ code: 'script_quota', limit: { name: 'LISTENERS' } })
 })
 
-test('clients: an error while scripts load is reported with its position, and their log lines are kept', async () => {
+test('clients: an error while scripts are loading is reported with its position, and their log lines are kept', async () => {
   lab = createClientLab()
   expect(await lab.tryOpen(lab.version('let a = 1\nlet b = ;'))).toMatchObject({
     code: 'script_error',
@@ -171,7 +171,7 @@ test('clients: an error while scripts load is reported with its position, and th
   expect(lab.supervisor.processes().every(({ clients = 0 }) => clients === 0)).toBe(true)
 })
 
-test('clients: closing a client ends its running and waiting calls', async () => {
+test('clients: when a client is closed, its running and waiting calls end', async () => {
   lab = createClientLab()
   const version = lab.version('async function ask() { return await probe.ask("x") } function quick() { return "done" }')
   const [anna, bram] = [await lab.open(version), await lab.open(version)]
@@ -187,7 +187,7 @@ test('clients: closing a client ends its running and waiting calls', async () =>
   expect(await bram.result('quick')).toBe('done')
 })
 
-test('clients: settling an earlier call’s promise can end only that call, and only while it waits', async () => {
+test('clients: settling an earlier call’s promise can end only that call, and only while it is waiting', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const client = await lab.open(
     lab.version(`let free

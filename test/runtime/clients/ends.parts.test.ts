@@ -3,13 +3,13 @@ import type { Loadable } from '../../../runtime/supervisor.ts'
 import { type ClientLab, createClientLab, type LabClient } from '../../support/clients.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// What a client's misbehaviour costs the client, and who else is affected.
+// What happens to a misbehaving client, and which other clients are affected.
 
 let lab: ClientLab
 afterEach(() => lab.stop())
 
 const LOOP = 'for (;;);'
-/** No timeout inside the process can interrupt it. */
+/** A loop in native code, which no time-out inside the process can interrupt. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 const STATE = 'let count = 0; function click() { return String(++count) }'
 
@@ -29,21 +29,24 @@ test.each([
   ['a loop', LOOP],
   ['a loop of microtasks', '(function again() { Promise.resolve().then(again) })()'],
   ['a regular expression with catastrophic backtracking', "/^(a+)+$/.test('a'.repeat(40) + 'b')"],
-])('clients: %s ends at its time limit, and the client and its neighbour keep their state', async (_what, code) => {
-  lab = createClientLab({ limits: { CALL_TIME: 700 } })
-  const [anna, bram] = await pair(`${STATE} function bad() { count = 10;\n${code} }`)
-  await bram.result('click')
-  expect(await anna.run('bad')).toMatchObject({
-    code: 'script_timeout',
-    limit: { name: 'CALL_TIME', allowed: 700 },
-    position: { line: 2 },
-  })
-  expect(await anna.result('click')).toBe('11')
-  expect(await bram.result('click')).toBe('2')
-  expect(lab.pids()).toHaveLength(1)
-})
+])(
+  'clients: %s ends at its time limit, and the client and the one in the same isolate keep their state',
+  async (_what, code) => {
+    lab = createClientLab({ limits: { CALL_TIME: 700 } })
+    const [anna, bram] = await pair(`${STATE} function bad() { count = 10;\n${code} }`)
+    await bram.result('click')
+    expect(await anna.run('bad')).toMatchObject({
+      code: 'script_timeout',
+      limit: { name: 'CALL_TIME', allowed: 700 },
+      position: { line: 2 },
+    })
+    expect(await anna.result('click')).toBe('11')
+    expect(await bram.result('click')).toBe('2')
+    expect(lab.pids()).toHaveLength(1)
+  },
+)
 
-test('clients: a call that waits too long for an answer ends at its time limit, and a late answer has no effect', async () => {
+test('clients: a call that waits too long for a response ends at its time limit, and a late response has no effect', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna] = await pair(`${STATE} async function ask() { await probe.ask('x'); count = 100 }`)
   expect(await anna.run('ask')).toMatchObject({ code: 'script_timeout' })
@@ -52,7 +55,7 @@ test('clients: a call that waits too long for an answer ends at its time limit, 
   expect(await anna.result('click')).toBe('1')
 })
 
-test('clients: tasks that a terminated call left in the queue cost its own client, never the next one', async () => {
+test('clients: tasks that a terminated call left in the queue count for its own client, never for the next one', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna, bram] = await pair(`${STATE}
     function bad() { for (let i = 0; i < 5; i++) Promise.resolve().then(() => { ${LOOP} }); ${LOOP} }
@@ -66,7 +69,7 @@ test('clients: tasks that a terminated call left in the queue cost its own clien
   expect(await anna.run('quick')).toMatchObject({ code: 'returned' })
 })
 
-test('clients: endless promises after the answer end with the call, and don’t affect the neighbour', async () => {
+test('clients: endless promises after the response end with the call, and don’t affect other clients', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna, bram] = await pair(`${STATE}
     async function later() { await probe.ask('x'); (function again() { Promise.resolve().then(again) })(); return 'x' }
@@ -126,7 +129,7 @@ test('clients: an isolate that runs out of memory ends its clients and no others
   expect(lab.pids()).toHaveLength(1)
 })
 
-test('clients: a call that grows while the host is busy is still blamed', async () => {
+test('clients: a call whose memory grows while the host is busy still gets the error', async () => {
   lab = createClientLab({
     limits: { PROCESS_MEMORY: 150 * 1024 ** 2, ISOLATE_MEMORY: 2 * 1024 ** 3, CALL_TIME: 20_000 },
   })
@@ -134,12 +137,12 @@ test('clients: a call that grows while the host is busy is still blamed', async 
     `${STATE} function bad() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }`,
   )
   const bad = anna.run('bad')
-  // Messages of the process are not read meanwhile, not even the one that the call has started.
+  // Blocks this thread, so that it reads no messages from the process, not even the one that the call has started.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   expect(await bad).toMatchObject({ code: 'script_memory', limit: { name: 'PROCESS_MEMORY' } })
 })
 
-test('clients: memory outside of the isolate’s limit ends the process, and the responsible call gets the error', async () => {
+test('clients: if memory outside of the isolate grows too large, the process ends, and the responsible call gets the error', async () => {
   lab = createClientLab({ limits: { PROCESS_MEMORY: 200 * 1024 ** 2, CALL_TIME: 20_000 } })
   const [anna, bram] = await pair(
     `${STATE} function bad() { const kept = []; for (;;) kept.push(new Array(100000).fill(1.5)) }`,
@@ -150,7 +153,7 @@ test('clients: memory outside of the isolate’s limit ends the process, and the
   expect(await bram.run('click')).toMatchObject({ code: 'client_gone', started: false })
 })
 
-test('clients: an uninterruptible loop ends the process; its call gets the error, the other clients are gone', async () => {
+test('clients: an uninterruptible loop ends the process; its call gets the error, and the other clients are closed', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const clients = await open(
     25,
@@ -167,7 +170,7 @@ test('clients: an uninterruptible loop ends the process; its call gets the error
   await waitUntil(() => expect(lab.pids()).toEqual([]), { interval: 20 })
 })
 
-test('clients: after three such ends no client of the version opens for a while, but those of others do', async () => {
+test('clients: after three such errors, no client of the version can open for a while, but those of other versions can', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700, LOAD_TIME: 300 } })
   const version = lab.version(NATIVE_LOOP)
   for (let tries = 0; tries < 3; tries++) {
@@ -180,8 +183,8 @@ test('clients: after three such ends no client of the version opens for a while,
 })
 
 /**
- * A client of a version whose top-level code becomes endless at some point; all clients of a version load the same
- * code.
+ * Opens a client of a version whose top-level code never ends from a certain time on. All clients of a version load the
+ * same code, so the time decides which of them are affected.
  */
 async function openedBefore(patience: number): Promise<{ version: Loadable; anna: LabClient; from: number }> {
   const from = Date.now() + patience
@@ -189,11 +192,11 @@ async function openedBefore(patience: number): Promise<{ version: Loadable; anna
     `${STATE} if (Date.now() > ${from}) { Promise.resolve().then(() => { ${LOOP} }); ${LOOP} }`,
   )
   const opened = await lab.open(version).catch(() => null)
-  // It was too late, on a busy machine.
+  // On a busy machine, the client may open too late. Try again with more time.
   return opened === null ? openedBefore(patience * 2) : { version, anna: opened, from }
 }
 
-test('clients: endless top-level code fails to open, and costs other clients in the isolate nothing', async () => {
+test('clients: a client with endless top-level code fails to open, and other clients in the isolate are not affected', async () => {
   lab = createClientLab({ limits: { LOAD_TIME: 300 } })
   const { version, anna, from } = await openedBefore(1500)
   await waitUntil(() => expect(Date.now()).toBeGreaterThan(from), { timeout: from - Date.now() + 3000 })
@@ -206,7 +209,7 @@ test('clients: endless top-level code fails to open, and costs other clients in 
   expect(lab.supervisor.processes().filter(({ key }) => key === version.key)).toHaveLength(1)
 })
 
-test('clients: a process killed from outside ends all its clients, and counts against nobody', async () => {
+test('clients: if a process is killed from outside, all its clients end, and no solution is blamed', async () => {
   lab = createClientLab()
   const version = lab.version(`${STATE} async function ask(what) { await probe.ask(what) }`)
   for (let round = 0; round < 4; round++) {
@@ -225,7 +228,7 @@ test('clients: a process killed from outside ends all its clients, and counts ag
   expect(await (await lab.open(version)).result('click')).toBe('1')
 })
 
-test('clients: a client can answer neither requests nor calls of another', async () => {
+test('clients: a client can answer neither requests nor calls for another client', async () => {
   lab = createClientLab()
   const [anna, bram] = await pair(`${STATE}
     async function ask() { return await probe.ask('secret') }
@@ -247,7 +250,7 @@ test('clients: a client can answer neither requests nor calls of another', async
   expect(await asking).toMatchObject({ code: 'returned', result: 'told' })
 })
 
-test('clients: a retired version’s clients continue, new ones get another process, and the old one ends with its last', async () => {
+test('clients: a retired version’s clients continue, new ones get another process, and the old process ends with its last client', async () => {
   lab = createClientLab()
   const version = lab.version(STATE)
   const anna = await lab.open(version)
@@ -261,7 +264,7 @@ test('clients: a retired version’s clients continue, new ones get another proc
   expect(await bram.result('click')).toBe('2')
 })
 
-test('clients: logins and clients of one version have separate processes', async () => {
+test('clients: a version’s logins and clients have separate processes', async () => {
   lab = createClientLab()
   const version = lab.version(`${STATE} function onSolutionOpen() { return click() }`)
   const client = await lab.open(version)

@@ -7,7 +7,7 @@ const MEGABYTE = 1024 ** 2
 let lab: ClientLab
 afterEach(() => lab.stop())
 
-/** About as much as a small solution has. */
+/** About as much code and data as a small solution has. */
 const SCRIPT = `${Array.from(
   { length: 60 },
   (_, number) =>
@@ -19,7 +19,7 @@ function click() { count++; return calculate7(orders[count % 50]) }`
 
 const pid = () => lab.pids()[0] ?? 0
 
-test('clients: 200 of them fit into one process, and each uses little memory', async () => {
+test('clients: one process has room for 200, and each uses little memory', async () => {
   lab = createClientLab()
   const version = lab.version(SCRIPT)
   const first = await lab.open(version)
@@ -39,7 +39,7 @@ test('clients: 200 of them fit into one process, and each uses little memory', a
   expect(each).toBeLessThan(0.6)
 })
 
-test('clients: after opening, calling and closing 2,000 times no memory is retained', async () => {
+test('clients: after 2,000 clients were opened, called and closed, no memory is retained', async () => {
   lab = createClientLab()
   const version = lab.version(SCRIPT)
   const kept = await lab.open(version)

@@ -36,13 +36,13 @@ async function open(key: string): Promise<SandboxClient> {
   return opened
 }
 
-test('clients: to make room, a process without clients is ended; one with clients only if it is urgent', async () => {
+test('clients: to free memory, a process without clients is ended, and one with clients only if it is urgent', async () => {
   const [anna, bram] = [await open('first'), await open('second')]
   expect(processes.makeRoom(false)).toBeNull()
   anna.close()
   const [first, second] = processes.living()
   expect(processes.makeRoom(false)).toBe(first?.pid)
-  // It still exists, since its memory is not free yet, but ending it again would gain nothing.
+  // The process is still counted because its memory is not free yet, but ending it again would have no effect.
   expect(processes.living()).toHaveLength(2)
   expect(processes.makeRoom(false)).toBeNull()
   expect(processes.makeRoom(true)).toBe(second?.pid)

@@ -4,13 +4,13 @@ import type { Client } from '../../../runtime/sandbox/client.ts'
 import { createClientIsolate } from '../../../runtime/sandbox/client-isolate.ts'
 import type { Callback, Isolate } from '../../../runtime/sandbox/isolate.ts'
 
-// The isolate and the clock are simulated: a call that only sends requests and waits for the answers.
+// The isolate and the clock are simulated. The call only sends requests and waits for their results.
 
 const CALL = { unit: 'main', entry: 'forms.event', args: [], state: {}, timeLimit: 'CALL_TIME' } as const
 
 function playedIsolate(): Isolate {
   const reference = (result: unknown) => ({ apply: async () => result, release: () => {} })
-  // An empty text: the script waits.
+  // An empty string means that the script is waiting.
   const context = { global: { get: async () => reference(reference('')) }, release: () => {} }
   const isolate = {
     isDisposed: false,
@@ -21,7 +21,7 @@ function playedIsolate(): Isolate {
   return isolate as unknown as Isolate
 }
 
-test('clients: a call that repeatedly waits for others ends after waiting 10 s in total', async () => {
+test('clients: a call that repeatedly waits for other calls ends after waiting 10 s in total', async () => {
   let time = 0
   const ends: [number, CallEnd][] = []
   const begun: number[] = []
@@ -46,7 +46,7 @@ test('clients: a call that repeatedly waits for others ends after waiting 10 s i
   for (let answer = 0; answer < 3; answer++) {
     expect(ends.map(([id]) => id)).toEqual([1])
     isolate.answer(client, 'an answer')
-    // Until its turn, while others run.
+    // The call waits for its turn while other clients run.
     time += 4000
     await idle()
   }

@@ -109,7 +109,7 @@ test.each<[unknown, string]>([
     `${FIRST}" (a) is of type password, which has no "value"; text, email, textarea, number, date, checkbox, select, radio, table, tabs have it`,
   ],
 ])(
-  'form: the error for the unknown key of %j suggests the nearest key, or the elements that have it',
+  'form: the error for the unknown key in %j suggests the nearest key, or the elements that have it',
   (form, message) => {
     const { faults, form: definition } = checkedForm(form)
     expect(definition).toBeNull()
@@ -129,7 +129,7 @@ test.each<[unknown, string]>([
   [null, `${FIRST}" must be an object with type and name, not null`],
   ['text', `${FIRST}" must be an object with type and name, not "text"`],
   [[], `${FIRST}" must be an object with type and name`],
-])('form: the element %j has no type', (element, message) => {
+])('form: an error says that the element %j has no valid type', (element, message) => {
   expect(faultsOf(element)).toEqual([expect.stringMatching(/^form_invalid: /)])
   expect(faultsOf(element)[0]?.replace('form_invalid: ', '')).toEqual(message)
 })
@@ -143,7 +143,7 @@ const OPTIONS = [
   { value: 1, label: 'One' },
 ]
 
-/** What is wrong with an element of a type, by its place in the element and the end of the message. */
+/** Invalid elements. Each row: the element, the location of the error in it, and the end of the message. */
 const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'label', name: undefined }, 'name', 'is missing; it must be a name of 1 to 64 letters, digits, "_" and "$"'],
   [{ type: 'label', name: '' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not ""'],
@@ -305,7 +305,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   ],
 ]
 
-test.each(WRONG)('form: %j is refused at "%s": %s', (written, place, message) => {
+test.each(WRONG)('form: %j is rejected at "%s": %s', (written, place, message) => {
   const element = { name: 'a', ...written }
   if (element.name === undefined) Reflect.deleteProperty(element, 'name')
   const { form, faults } = checkedForm(formWith(element))
@@ -325,11 +325,11 @@ test.each<[unknown, string]>([
   [{ $schema: 5 }, '"$schema" must be a string of 1 to 500 characters without control characters, not 5'],
   [[], 'the form must be an object'],
   [null, 'the form must be an object, not null'],
-])('form: %j is refused', (form, message) => {
+])('form: %j is rejected', (form, message) => {
   expect(checkedForm(form).faults).toEqual([`form_invalid: ${message}`])
 })
 
-test('form: every error is listed, one per place', () => {
+test('form: every error is listed, one per location', () => {
   expect(faultsOf({ type: 'text', name: '', label: 5, foo: 1 }, { type: 'nothing' })).toEqual([
     expect.stringContaining('elements.0.name" must be'),
     expect.stringContaining('elements.0.label" must be'),
@@ -345,7 +345,7 @@ const label = (name: string) => ({ type: 'label', name })
 test.each<[string, readonly unknown[], string]>([
   ['two elements', [label('a'), label('a')], `${FIRST.slice(0, -1)}1" has the name "a", like ${FIRST}"`],
   [
-    'an element and one in a panel',
+    'an element and an element in a panel',
     [label('a'), { type: 'panel', name: 'p', layout: formWith(label('a')).layout }],
     `${FIRST.slice(0, -1)}1.layout.0.columns.0.elements.0" has the name "a", like ${FIRST}"`,
   ],
@@ -360,20 +360,20 @@ test.each<[string, readonly unknown[], string]>([
     `${FIRST.slice(0, -1)}1.tabs.0" has the name "a", like ${FIRST}"`,
   ],
   [
-    'two tabs of different elements',
+    'two tabs in different elements',
     [
       { type: 'tabs', name: 's', tabs: [{ name: 'a', label: 'A' }] },
       { type: 'tabs', name: 't', tabs: [{ name: 'a', label: 'A' }] },
     ],
     `${FIRST.slice(0, -1)}1.tabs.0" has the name "a", like ${FIRST}.tabs.0"`,
   ],
-])('form: %s may not have the same name', (_what, elements, message) => {
+])('form: %s can’t have the same name', (_what, elements, message) => {
   expect(faultsOf(...elements)).toEqual([
     `form_name_twice: ${message}; names of elements and tabs must be unique in a form`,
   ])
 })
 
-test('form: names that differ only in case are different', () => {
+test('form: names that differ only in case count as different', () => {
   expect(faultsOf(label('a'), label('A'), label('elements'), label('title'))).toEqual([])
 })
 
@@ -381,7 +381,7 @@ test('form: names that differ only in case are different', () => {
 
 const FUNCTIONS = new Set(['save', 'onShow', 'onHide', 'onElementDataChange', 'onAction'])
 
-test('form: a function named like an event of the form is its handler, unless another is set', () => {
+test('form: a function named like one of the form’s events is its handler, unless another is set', () => {
   const written = { onHide: 'save', ...formWith({ type: 'button', name: 'b' }, { type: 'text', name: 't' }) }
   const { form, faults } = checkedForm(written, { functions: FUNCTIONS })
   expect(faults).toEqual([])
@@ -401,7 +401,7 @@ test.each<[string, unknown, object, string]>([
     `${FIRST}.onAction" (b) names the function "svae", which forms/orders.js does not declare at its top level; did you mean "save"?`,
   ],
   [
-    'of a script without functions',
+    'with a script without functions',
     BUTTON,
     { functions: new Set() },
     `${FIRST}.onAction" (b) names the function "svae", which forms/orders.js does not declare at its top level`,
@@ -413,7 +413,7 @@ test.each<[string, unknown, object, string]>([
     `${FIRST}.onAction" (b) names the function "svae", but there is no forms/orders.js`,
   ],
   [
-    'of the form itself',
+    'that the form itself sets',
     { onShow: 'show' },
     { functions: new Set(['shown']) },
     '"onShow" names the function "show", which forms/orders.js does not declare at its top level; did you mean "shown"?',
@@ -430,7 +430,7 @@ test('form: handlers are not checked if the script has an error', () => {
 
 test.each<[string, unknown, readonly string[]]>([
   [
-    'a text in no table, once for each key',
+    'a text that is in no table, once for each key,',
     { title: 'i18n:a', ...formWith({ type: 'label', name: 'x', label: 'i18n:a', hint: 'i18n:b' }) },
     [
       'form_text_missing: the key "a" is in none of the tables in i18n/',
@@ -438,7 +438,7 @@ test.each<[string, unknown, readonly string[]]>([
     ],
   ],
   [
-    'texts of placeholders, options, columns, tabs and images',
+    'a text in a placeholder, option, column, tab or image',
     formWith(
       { type: 'select', name: 's', placeholder: 'i18n:p', options: [{ value: 1, label: 'i18n:o' }] },
       { type: 'table', name: 't', columns: [{ name: 'x', label: 'i18n:c' }] },
@@ -458,25 +458,25 @@ test.each<[string, unknown, readonly string[]]>([
     ['form_image_missing: there is no media/media/logo.svg; the path starts below media/'],
   ],
   [
-    'a permission that is not listed',
+    'a permission that no manifest lists',
     { permission: 'user', ...formWith({ type: 'label', name: 'x', permission: 'user' }) },
     ['form_permission_unlisted: no manifest lists the permission "user", so nobody can have it; did you mean "Users"?'],
   ],
   [
-    'a permission in a tab',
+    'an unlisted permission in a tab',
     formWith({ type: 'tabs', name: 'u', tabs: [{ name: 'v', label: 'V', permission: 'Admin' }] }),
     [
       'form_permission_unlisted: no manifest lists the permission "Admin", so nobody can have it; did you mean "Users"?',
     ],
   ],
-])('form: %s is a warning', (_what, form, warnings) => {
+])('form: %s causes a warning', (_what, form, warnings) => {
   const around = { texts: new Set(['known']), media: new Set(['logo.svg']), permissions: new Set(['Users']) }
   const checked = checkedForm(form, around)
   expect(checked.form).not.toBeNull()
   expect([checked.faults, checked.warnings]).toEqual([[], warnings])
 })
 
-test('form: known texts, platform texts, values and media cause no warnings; nor do permissions if none is listed', () => {
+test('form: known texts, platform texts, values and media cause no warnings; nor do permissions if no manifest lists any', () => {
   const form = {
     title: 'i18n:known',
     permission: 'Anybody',
@@ -490,7 +490,7 @@ test('form: known texts, platform texts, values and media cause no warnings; nor
   expect(checkedForm(form, around)).toMatchObject({ faults: [], warnings: [] })
 })
 
-test('form: a function named like a built-in of every form is a warning', () => {
+test('form: a function named like a built-in function of forms causes a warning', () => {
   expect(checkedForm({}, { functions: new Set(['elements', 'getName', 'titles']) }).warnings).toEqual([
     'form_function_hidden: the function "elements" cannot be called through the form, because every form has a built-in "elements"',
     'form_function_hidden: the function "getName" cannot be called through the form, because every form has a built-in "getName"',

@@ -33,7 +33,7 @@ test('form: the JSON Schema has an $id, and a title and description for everythi
   expect(seen).toBeGreaterThan(200)
 })
 
-test('form: the JSON Schema knows every type of element, and refuses keys that the type does not have', () => {
+test('form: the JSON Schema has every type of element, and rejects keys that the type does not have', () => {
   const { $defs } = formJsonSchema() as Schema
   const variants = $defs?.element?.oneOf as Schema[]
   expect(variants.map((one) => one.properties?.type?.const)).toEqual(ELEMENT_TYPES)
@@ -45,7 +45,7 @@ test('form: the JSON Schema knows every type of element, and refuses keys that t
   }
 })
 
-test('form: the handlers of forms and elements are the events that the platform fires', () => {
+test('form: the handlers in forms and elements match the events that the platform fires', () => {
   const all = new Set([...FORM_HANDLERS, ...ELEMENT_TYPES.flatMap(handlersOf)])
   expect([...all].sort()).toEqual([...FORM_EVENTS].sort())
 })
@@ -74,19 +74,22 @@ test('docs/forms.md: its first form and script are valid together', () => {
   expect(checked).toMatchObject({ faults: [], warnings: [], form: { onShow: 'onShow' } })
 })
 
-test.each(ELEMENT_TYPES)('docs/forms.md: %s has a section with an example and each of its own keys', (type) => {
-  const example = /```json\n([\s\S]*?)```/.exec(sectionOf(type))?.[1] ?? ''
-  const element = read(example)
-  expect(element.type).toBe(type)
-  expect(checkedForm(formWith(element)).faults).toEqual([])
-  const common = [...keysOf('label'), 'required', ...handlersOf('text')]
-  // "Like `text`" and "As `select`" refer to the keys of those.
-  const like = /^\n?Like `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
-  const said = `${sectionOf(type)}${sectionOf(like)}`
-  const own = keysOf(type).filter((key) => !common.includes(key) && !said.includes(key))
-  // The value of an input is described for all inputs together.
-  expect(own.filter((key) => key !== 'value')).toEqual([])
-})
+test.each(ELEMENT_TYPES)(
+  'docs/forms.md: %s has a section with an example and all keys that only this type has',
+  (type) => {
+    const example = /```json\n([\s\S]*?)```/.exec(sectionOf(type))?.[1] ?? ''
+    const element = read(example)
+    expect(element.type).toBe(type)
+    expect(checkedForm(formWith(element)).faults).toEqual([])
+    const common = [...keysOf('label'), 'required', ...handlersOf('text')]
+    // A section that says "Like `text`" doesn't repeat the keys of that type.
+    const like = /^\n?Like `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
+    const said = `${sectionOf(type)}${sectionOf(like)}`
+    const own = keysOf(type).filter((key) => !common.includes(key) && !said.includes(key))
+    // The guide describes the value of inputs once, for all types together.
+    expect(own.filter((key) => key !== 'value')).toEqual([])
+  },
+)
 
 test('docs/forms.md: there is no section for an unknown type, and "every element" lists every common key', () => {
   const elements = GUIDE.split('\n## Elements\n')[1]?.split('\n## ')[0] ?? ''
@@ -97,7 +100,7 @@ test('docs/forms.md: there is no section for an unknown type, and "every element
   expect(rows).toEqual(keysOf('label'))
 })
 
-test('docs/forms.md: the table of handlers says which types have which', () => {
+test('docs/forms.md: the table of handlers says which types have which handlers', () => {
   const table = GUIDE.split('\n## Handlers\n')[1]?.split('\n## ')[0] ?? ''
   const rows = [...table.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)].map(([, handler, of]) => [handler, of?.trim()])
   const owners = (event: string) => {

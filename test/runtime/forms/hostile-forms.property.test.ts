@@ -34,7 +34,7 @@ const KEYS = [
   ...new Set([...ELEMENT_TYPES.flatMap(keysOf), ...FORM_HANDLERS, 'width', 'elements', 'id', 'toString', 'x']),
 ]
 
-/** Plausible forms, partly valid: containers with the right names, keys of the right type, values of any type. */
+/** Plausible, partly valid forms: correct names of containers, correct types of keys, values of any type. */
 const { element, layout } = fc.letrec<{ element: unknown; layout: unknown; any: unknown }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -68,7 +68,7 @@ const Form = fc.oneof(
   fc.jsonValue({ maxDepth: 6 }),
 )
 
-test('form: any JSON gives a definition that passes the schema unchanged, or errors, and never throws', () => {
+test('form: for any JSON, the result is a definition that passes the schema unchanged, or errors, and never an exception', () => {
   const counts = { sound: 0, refused: 0 }
   fc.assert(
     fc.property(Form, (value) => {
@@ -87,7 +87,7 @@ test('form: any JSON gives a definition that passes the schema unchanged, or err
   expect(counts.refused).toBeGreaterThan(propertyRuns(1000))
 })
 
-test('form: almost valid JSON of a form is refused or gives a form, and never throws', () => {
+test('form: almost valid JSON is rejected or accepted as a form, and never causes an exception', () => {
   const text = JSON.stringify(formWith({ type: 'select', name: 'a', options: [{ value: 1, label: 'One' }], value: 1 }))
   fc.assert(
     fc.property(fc.nat(text.length), fc.string({ maxLength: 4 }), fc.nat(4), (at, added, removed) => {
@@ -117,8 +117,8 @@ function nested(depth: number, type: 'panel' | 'tabs'): Record<string, unknown> 
   return inner
 }
 
-test.each(['panel', 'tabs'] as const)('form: %s may be nested six deep, and no deeper', (type) => {
-  // The text as well: strict JSON has its own depth limit.
+test.each(['panel', 'tabs'] as const)('form: %s can be nested six levels deep, and no deeper', (type) => {
+  // Parses the form from text, because strict JSON has its own depth limit.
   const read = (depth: number) => parseStrictJson(JSON.stringify(nested(depth, type)), 64) as { value: unknown }
   expect(checkedForm(read(6).value)).toMatchObject({ form: expect.anything(), faults: [] })
   const tooDeep = ['form_invalid: the form nests panels and tabs more than 6 deep']
@@ -133,7 +133,7 @@ test.each<[string, unknown, readonly string[]]>([
   ['1,000 elements', formWith(...labels(1000)), []],
   ['1,001 elements', formWith(...labels(1001)), [`${MANY} 1000 elements`]],
   ['100,000 elements', formWith(...labels(100_000)), [`${MANY} 1000 elements`]],
-  ['100,000 elements that are none', formWith(...Array(100_000).fill(null)), [`${MANY} 1000 elements`]],
+  ['100,000 elements that are null', formWith(...Array(100_000).fill(null)), [`${MANY} 1000 elements`]],
   [
     '600 elements in each of two panels',
     formWith(
@@ -143,10 +143,14 @@ test.each<[string, unknown, readonly string[]]>([
     [`${MANY} 1000 elements`],
   ],
   ['100,000 rows', { layout: Array(100_000).fill({}) }, ['form_invalid: the form has a layout of more than 200 rows']],
-  ['200 rows of 12 columns', { layout: Array(200).fill({ columns: Array(12).fill({}) }) }, [`${MANY} 2000 columns`]],
+  [
+    '200 rows with 12 columns each',
+    { layout: Array(200).fill({ columns: Array(12).fill({}) }) },
+    [`${MANY} 2000 columns`],
+  ],
   ['100,000 columns', { layout: [{ columns: Array(100_000).fill(0) }] }, [`${MANY} 2000 columns`]],
   [
-    '350,000 options without anything',
+    '350,000 empty options',
     formWith(
       ...Array.from({ length: 350 }, (_, i) => ({ type: 'select', name: `s${i}`, options: Array(1000).fill({}) })),
     ),
@@ -158,7 +162,7 @@ test.each<[string, unknown, readonly string[]]>([
     ITEMS,
   ],
   [
-    '50 columns of 1,000 badges',
+    '50 columns with 1,000 badges each',
     formWith({
       type: 'table',
       name: 't',
@@ -171,11 +175,11 @@ test.each<[string, unknown, readonly string[]]>([
     formWith({ type: 'tabs', name: 't', tabs: Array(100_000).fill({}) }),
     ['form_invalid: the form has an element with more than 50 tabs'],
   ],
-])('form: %s are accepted, or refused with a single error', (_what, form, faults) => {
+])('form: %s are accepted, or rejected with a single error', (_what, form, faults) => {
   expect(checkedForm(form).faults).toEqual(faults)
 })
 
-test('form: of thousands of errors a hundred are listed, and the rest is counted', () => {
+test('form: if there are thousands of errors, 100 are listed and the rest are counted', () => {
   const cells = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`c${index}`, []]))
   const table = { type: 'table', name: 't', columns: [{ name: 'x' }], value: [{ id: 1, ...cells }] }
   expect(checkedForm(formWith(table)).faults).toHaveLength(100)
@@ -185,13 +189,13 @@ test('form: of thousands of errors a hundred are listed, and the rest is counted
   expect(checkedForm(formWith(...wrong)).faults.at(-1)).toBe('more_faults: 1900 more errors are not listed')
 })
 
-test('form: thousands of handlers without a function, next to thousands of functions, give a hundred listed errors', () => {
+test('form: for thousands of handlers without a function, next to thousands of functions, 100 errors are listed', () => {
   const functions = new Set(Array.from({ length: 30_000 }, (_, index) => `${'f'.repeat(58)}${index}`))
   const buttons = Array.from({ length: 1000 }, (_, i) => ({ type: 'button', name: `b${i}`, onAction: `g${i}` }))
   expect(checkedForm(formWith(...buttons), { functions }).faults).toHaveLength(101)
 })
 
-test('form: thousands of unknown permissions and keys give a hundred warnings', () => {
+test('form: for thousands of unknown permissions and keys, there are 100 warnings', () => {
   const permissions = new Set(Array.from({ length: 1000 }, (_, index) => `${'p'.repeat(60)}${index}`))
   const elements = labels(1000).map((one, i) => ({ ...one, permission: `q${i}`, label: `i18n:k${i}` }))
   const { form, warnings } = checkedForm(formWith(...elements), { permissions })
@@ -199,7 +203,7 @@ test('form: thousands of unknown permissions and keys give a hundred warnings', 
   expect([warnings.length, warnings.at(-1)]).toEqual([101, 'more_warnings: 1900 more warnings are not listed'])
 })
 
-test('form: names of Object.prototype are not keys, types, functions or texts', () => {
+test('form: property names of Object.prototype do not count as keys, types, functions or texts', () => {
   for (const name of ['toString', 'valueOf', 'hasOwnProperty', 'constructor', '__proto__']) {
     const own = (key: string, value: unknown) => Object.assign(Object.create(null), { [key]: value })
     if (name !== '__proto__') expect(checkedForm(own(name, 'x')).faults[0]).toContain(`has no property "${name}"`)

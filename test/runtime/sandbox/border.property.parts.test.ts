@@ -6,12 +6,12 @@ import { createProbe } from '../../support/probe/host.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { createScriptLab } from '../../support/solutions.ts'
 
-// What crosses the boundary of an isolate. The same code creates values of every kind from recipes, in a real sandbox
-// process and here. What arrives from there is compared with what the value should be, as computed here.
+// Tests which values cross the boundary of an isolate, and how. The same code creates values of every kind from
+// recipes, in a real sandbox process and here. The value that arrives is compared with the one expected here.
 
 const SEED = 20_260_101
 
-/** How a value is created: plain data literally, everything else by name. */
+/** Describes how to create a value: plain data literally, everything else by name. */
 type Recipe =
   | { readonly kind: 'plain'; readonly value: unknown }
   | { readonly kind: 'list'; readonly items: readonly Recipe[]; readonly holes: readonly number[] }
@@ -19,7 +19,7 @@ type Recipe =
   | { readonly kind: 'around'; readonly how: keyof typeof AROUND; readonly inner: Recipe }
   | { readonly kind: 'odd'; readonly name: string }
 
-/** Ways to put one value into or behind another: source of functions. */
+/** Source code of functions that put a value into or behind another one. */
 const AROUND = {
   getter: '(v) => ({ get a() { return v } })',
   changing: '(v) => { let n = 0; return { get a() { return n++ === 0 ? v : () => 1 } } }',
@@ -41,7 +41,7 @@ const AROUND = {
   dataToJSON: '(v) => ({ toJSON: 1, a: v })',
 } as const
 
-/** Values that are unusual in one way each: source of expressions. */
+/** Source code of expressions, each with a value that is unusual in one way. */
 const ODD = {
   undefined: 'undefined',
   NaN: 'NaN',
@@ -102,7 +102,7 @@ const BUILD = `function build(recipe) {
   return object
 }`
 
-/** The same function here, in its own context, as the isolate has. */
+/** The same function in this process. It has its own context, as it has in the isolate. */
 const build = vm.runInNewContext(`${BUILD}; build`) as (recipe: Recipe) => unknown
 
 const Plain = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }).map((value): Recipe => ({ kind: 'plain', value }))
@@ -137,7 +137,7 @@ const probe = createProbe()
 const lab = createScriptLab({ plugins: [probe] })
 afterAll(() => lab.stop())
 
-/** `TypeError` of the binding, `RangeError` if it is too deep, `EvalError` of the value itself. */
+/** `refused`: `TypeError` thrown by the binding, `RangeError` if too deep, `EvalError` thrown by the value itself. */
 type Sent = { readonly value: Json } | { readonly refused: string }
 
 const SEND = `${BUILD}
@@ -158,7 +158,7 @@ async function onSolutionOpen(arg, queryParams) {
   return JSON.stringify({ ends })
 }`
 
-/** What happened to each value that a script passed to a binding, and for requests what was returned. */
+/** Passes each value to a binding. @returns what arrived or why it was refused, and the response to each request */
 async function send(recipes: readonly Recipe[], by: 'command' | 'request') {
   probe.take()
   const { failure, values } = await lab.run({ script: SEND, arg: JSON.stringify(recipes), queryParams: { by } })
@@ -171,7 +171,7 @@ async function send(recipes: readonly Recipe[], by: 'command' | 'request') {
   })
 }
 
-/** What crosses the boundary for a value; @throws what the value's own code threw, and for values that don't cross */
+/** @returns the value that should arrive @throws the error of the value's own code, or if it may not cross */
 function crossing(value: unknown, depth = 15): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
   if (value === null || value === undefined) return null
@@ -195,7 +195,7 @@ function expected(recipe: Recipe): Sent {
   }
 }
 
-/** As text, so that `__proto__`, the order of keys and unpaired surrogates are compared. */
+/** Text for comparisons, so that `__proto__`, the order of keys and unpaired surrogates are compared too. */
 const shown = (sent: Sent) => JSON.stringify(sent)
 
 test('border: plain data arrives exactly as JSON.parse(JSON.stringify()) returns it', async () => {
@@ -211,7 +211,7 @@ test('border: plain data arrives exactly as JSON.parse(JSON.stringify()) returns
   )
 })
 
-test('border: each unusual value, passed alone, arrives as the data that it represents or is rejected', async () => {
+test('border: each unusual value, passed separately, arrives as the data that it represents or is rejected', async () => {
   const alone = Object.keys(ODD).map((name): Recipe => ({ kind: 'odd', name }))
   const around = (Object.keys(AROUND) as (keyof typeof AROUND)[]).flatMap((how) =>
     alone.map((inner): Recipe => ({ kind: 'around', how, inner })),
@@ -236,7 +236,7 @@ test('border: each unusual value, passed alone, arrives as the data that it repr
   expect([Object.getPrototypeOf(value), value.constructor, value.a]).toEqual([Object.prototype, 2, 3])
 })
 
-test('border: whatever a script builds arrives as the data that it represents, or is refused, and nothing else', async () => {
+test('border: any combination of values arrives as the data that it represents or is rejected', async () => {
   const counts = { arrived: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(fc.array(Recipe, { minLength: 1, maxLength: 12 }), async (recipes) => {
@@ -254,7 +254,7 @@ test('border: whatever a script builds arrives as the data that it represents, o
   expect(counts.refused).toBeGreaterThan(propertyRuns(200))
 })
 
-/** Equal to the result of JSON.stringify, but toJSON is not called and an absent value is null. */
+/** Expects the same as from JSON.stringify, except that toJSON is not called and undefined becomes null. */
 function checkAgainstJson(recipe: Recipe, sent: Sent): void {
   if (!('value' in sent)) return
   const text = JSON.stringify(build(recipe), (_key, value) => (value === undefined ? null : (value as unknown)))
@@ -334,7 +334,7 @@ const Result = fc.oneof(
     .map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-/** What the value of a call becomes: its own `then` is called, as for every Promise. */
+/** Awaits the value as the sandbox awaits a call's result: if it has a `then`, that is called. */
 async function settled(recipe: Recipe): Promise<{ value: unknown } | { threw: unknown }> {
   try {
     return { value: await build(recipe) }
@@ -348,7 +348,7 @@ function kindOfResult(value: unknown): string {
   return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** The object of a JSON text, if it is one and has no duplicate key and no key of a prototype. */
+/** Parses JSON. @returns null if it is invalid or not an object */
 function objectOf(text: unknown): object | null {
   if (typeof text !== 'string') return null
   try {
@@ -361,7 +361,7 @@ function objectOf(text: unknown): object | null {
 
 const REFUSED_KEYS = /"(__proto__|constructor|prototype)"|"a":1,"a"/
 
-test('border: a result of any kind is an object, nothing, or nothing with a log line; the login stays valid', async () => {
+test('border: a result of any kind becomes an object, nothing, or nothing with a log line; the login stays valid', async () => {
   await fc.assert(
     fc.asyncProperty(Result, fc.constantFrom('return', 'promise'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })
@@ -380,7 +380,7 @@ test('border: a result of any kind is an object, nothing, or nothing with a log 
         isSilent
           ? []
           : [
-              `onSolutionOpen returned ${kindOfResult(value)}; it is treated as null, since only a JSON string of an object is accepted`,
+              `onSolutionOpen returned ${kindOfResult(value)}; it is treated as null, since only a JSON string that contains an object is accepted`,
             ],
       )
     }),
@@ -408,7 +408,7 @@ const Thrown = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3000 }).map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-test('border: a thrown value of any kind is a script_error with a short text, one log line and no effect', async () => {
+test('border: a thrown value of any kind becomes a script_error with a short text, one log line and no effect', async () => {
   await fc.assert(
     fc.asyncProperty(Thrown, fc.constantFrom('throw', 'reject'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })

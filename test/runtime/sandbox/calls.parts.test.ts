@@ -4,7 +4,7 @@ import { createScriptLab } from '../../support/solutions.ts'
 const lab = createScriptLab({
   limits: { AUTHENTICATOR_TIME: 20_000, LOAD_TIME: 10_000, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
 })
-/** For scripts that only a deadline can end. */
+/** Has short time limits, for scripts that end only when a limit is exceeded. */
 const hasty = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500 } })
 const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2, AUTHENTICATOR_TIME: 20_000 } })
 afterAll(() => {
@@ -14,10 +14,10 @@ afterAll(() => {
 })
 
 const run = (script: string) => lab.run({ script })
-/** The same without a separate process: for scripts whose positions and loading don't matter. */
+/** Faster than `run`: no separate process. For scripts whose positions and loading don't matter. */
 const evaluated = (script: string) => lab.run({ script, evaluated: true })
 
-test('a thrown error names the customer’s file, line and column', async () => {
+test('a thrown error contains the customer’s file, line and column', async () => {
   const { failure } = await run('function onSolutionOpen() {\n  return missing.thing\n}')
   expect(failure).toMatchObject({
     code: 'script_error',
@@ -26,7 +26,7 @@ test('a thrown error names the customer’s file, line and column', async () => 
   })
 })
 
-test('an error that looks like one of the platform is a script_error', async () => {
+test('an error that looks like one of the platform’s is reported as script_error', async () => {
   const { failure } = await evaluated(
     "function onSolutionOpen() { const e = new Error('Script execution timed out.'); e.code = 'script_timeout'; e.name = 'PlatformError'; throw e }",
   )
@@ -58,7 +58,7 @@ test('an endless loop in top-level code ends with script_timeout, at its positio
   })
 })
 
-test('a native loop that no timeout can interrupt ends with its process, and the next call works', async () => {
+test('a native loop that no time-out can interrupt is ended with its process, and the next call works', async () => {
   const { failure } = await hasty.run({
     script:
       'function onSolutionOpen() { Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1) }',
@@ -75,12 +75,12 @@ test('a heap over its limit ends with script_memory, and the next call of the sa
   expect((await small.run({ script })).values).toEqual({ fine: true })
 })
 
-test('a process that exits unexpectedly is script_crashed', async () => {
+test('a process that exits unexpectedly is reported as script_crashed', async () => {
   const { failure } = await run("function onSolutionOpen() { return String('ab'.repeat(1.5e8).split('').length) }")
   expect(['script_crashed', 'script_memory', 'script_timeout']).toContain(failure?.code)
 })
 
-test('an async function may await; its result is used', async () => {
+test('an entry function can be async, and its result is awaited', async () => {
   const script =
     "async function onSolutionOpen(arg, queryParams) { await null; security.login('a', 'b', ['x']); return JSON.stringify({ got: queryParams.username }) }"
   const { values, effects } = await lab.run({ script, queryParams: { username: 'anna' }, evaluated: true })
@@ -88,11 +88,11 @@ test('an async function may await; its result is used', async () => {
   expect(effects.login?.username).toBe('a')
 })
 
-test('an entry function may be declared with const', async () => {
+test('an entry function can be declared with const', async () => {
   expect((await run('const onSolutionOpen = () => \'{"ok":1}\'')).values).toEqual({ ok: 1 })
 })
 
-test('a missing entry function is an error that names it', async () => {
+test('if the entry function is missing, the error contains its name', async () => {
   expect((await run('function other() {}')).failure?.message).toBe(
     'TypeError: the scripts have no function onSolutionOpen',
   )
@@ -112,11 +112,11 @@ test.each([
   })
   expect([failure, values, effects.login?.username]).toEqual([null, {}, 'a'])
   expect(log.map(({ message }) => message)).toEqual([
-    `onSolutionOpen returned ${kind}; it is treated as null, since only a JSON string of an object is accepted`,
+    `onSolutionOpen returned ${kind}; it is treated as null, since only a JSON string that contains an object is accepted`,
   ])
 })
 
-test('a result over its limit is script_quota', async () => {
+test('a result over its limit is reported as script_quota', async () => {
   expect((await evaluated("function onSolutionOpen() { return 'x'.repeat(2000) }")).failure).toMatchObject({
     code: 'script_quota',
     limit: { name: 'RESULT_SIZE', allowed: 1024, used: 2000 },
@@ -138,12 +138,12 @@ test('log lines over the limit are omitted, and the log says so', async () => {
   ])
 })
 
-test('more commands than the limit are script_quota', async () => {
+test('more commands than the limit are reported as script_quota', async () => {
   const { failure } = await evaluated("function onSolutionOpen() { for (let i = 0; i < 50; i++) i18n.setLocale('nl') }")
   expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'CALL_REQUESTS', allowed: 20, used: 21 } })
 })
 
-test('of several errors about limits the first one says which it was', async () => {
+test('if several limits are exceeded, the error is about the first one', async () => {
   const { failure } = await evaluated(
     "function onSolutionOpen() { let first; for (let i = 0; i < 50; i++) { try { i18n.setLocale('nl') } catch (e) { first ??= e } } throw first }",
   )
@@ -157,7 +157,7 @@ test('commands after the call returned have no effect', async () => {
   expect(effects.login).toBeNull()
 })
 
-test('nothing of one login is visible to the next', async () => {
+test('no data from one login is visible to the next', async () => {
   const script = `const seen = []
     function onSolutionOpen(arg, queryParams) {
       const found = [seen.length, globalThis.mark ?? null, Object.prototype.mark ?? null, queryParams.last_login ?? null]
@@ -226,7 +226,7 @@ test('queryParams works with common expressions, and inherits nothing', async ()
   expect(values).toEqual({ found: [text, text, text, true, false, false, true, null, null, data, names] })
 })
 
-test('a parameter named like a method is data, and queryParams can still be converted to text', async () => {
+test('a parameter named like a method is data, and queryParams can still be converted to a string', async () => {
   const script = `function onSolutionOpen(arg, q) {
     return JSON.stringify({ found: ['' + q, q.toString, q.hasOwnProperty, JSON.stringify(q)] })
   }`
@@ -235,7 +235,7 @@ test('a parameter named like a method is data, and queryParams can still be conv
   expect(values).toEqual({ found: ['[object Object]', 'x', 'y', '{"toString":"x","hasOwnProperty":"y"}'] })
 })
 
-test('a script’s changes to the methods of queryParams are not visible to the next call', async () => {
+test('a script’s changes to the methods of queryParams don’t affect the next call', async () => {
   const script = `function onSolutionOpen(arg, q) {
     const { hasOwnProperty } = q
     const before = hasOwnProperty.mark ?? null
@@ -246,7 +246,7 @@ test('a script’s changes to the methods of queryParams are not visible to the 
   for (const _ of [1, 2]) expect((await run(script)).values).toEqual({ found: [null, null] })
 })
 
-test('scripts see the configured time zone and nothing of the host', async () => {
+test('scripts see the configured time zone, but no data of the host', async () => {
   expect(await lab.evaluate('return Intl.DateTimeFormat().resolvedOptions().timeZone')).toBe('UTC')
 })
 

@@ -4,7 +4,7 @@ import { topLevelFunctions } from '../../../runtime/sandbox/top-level-names.ts'
 
 type File = readonly [file: string, source: string]
 
-/** Checks forms and form scripts by their names in the bundle. */
+/** Checks forms and form scripts, given with their file names in the bundle. */
 function check(files: readonly File[], faulty: readonly string[] = []) {
   const named = files.map(([file, source]) => {
     const [, module = null, form = ''] = /^(?:modules\/(\w+)\/)?forms\/(\w+)\./.exec(file) ?? []
@@ -36,7 +36,7 @@ test('forms: a handler must be in the script of its own form and module', () => 
   expect(missing.functions.map(({ names }) => names)).toEqual([['show'], ['show']])
 })
 
-test('forms: for a script in TypeScript the error names the .ts file', () => {
+test('forms: for a script in TypeScript, the error contains the name of the .ts file', () => {
   const { faults } = check([
     ['forms/a.ts', ''],
     ['forms/a.json', SHOWS],
@@ -55,7 +55,7 @@ test('forms: a script with a syntax error is not checked for functions', () => {
   expect(check(files).faults).toMatchObject([{ code: 'script_syntax', file: 'forms/a.js' }])
 })
 
-test('forms: anything but a JSON object is json_invalid, with its position', () => {
+test('forms: anything other than a JSON object is reported as json_invalid, with its position', () => {
   const { faults, forms } = check([
     ['forms/a.json', '{"title": 1,\n}'],
     ['forms/b.json', '[]'],
@@ -72,13 +72,13 @@ test('forms: anything but a JSON object is json_invalid, with its position', () 
   expect(forms).toEqual([null, null, null, null, { layout: [] }])
 })
 
-test('forms: of two thousand forms with errors a hundred errors are listed', () => {
+test('forms: for 2,000 forms with errors, 100 errors are listed', () => {
   const files = Array.from({ length: 2000 }, (_, index): File => [`forms/f${index}.json`, '{"a":1,"b":2}'])
   const { faults } = check(files)
   expect([faults.length, faults.at(-1)?.message]).toEqual([101, '3900 more errors are not listed'])
 })
 
-test('forms: functions whose names no handler can have are private to the script', () => {
+test('forms: functions whose names are not valid handler names are private to the script', () => {
   const source = `function größe() {}; function ${'x'.repeat(65)}() {}; function $a_1() {}; function __proto__() {}`
   const { functions } = check([
     ['forms/a.js', source],
@@ -106,6 +106,6 @@ test.each([
   ['const a = function () { return this }; var b = () => this', []],
   ["'use strict'; function a() { return this }", []],
   ['function arguments() {} function a() { return this }', []],
-])('of %j the functions %j are bound to the form', (source, bound) => {
+])('in %j, the functions %j are bound to the form', (source, bound) => {
   expect(topLevelFunctions(source)?.bound).toEqual(bound)
 })

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createScriptLab } from '../../support/solutions.ts'
 
 const lab = createScriptLab({ limits: { CALL_TIME: 20_000, RESULT_SIZE: 2048 } })
-/** For scripts that only a deadline can end. */
+/** Has a short time limit, for scripts that end only when it is exceeded. */
 const hasty = createScriptLab({ limits: { CALL_TIME: 700 } })
 afterAll(() => {
   lab.stop()
@@ -11,7 +11,7 @@ afterAll(() => {
 
 const configure = (body: string, before = '', on = lab) =>
   on.run({
-    // Code in `before` affects loading, which `evaluated` skips.
+    // `evaluated` skips loading, but code in `before` runs while the script is loaded.
     evaluated: before === '',
     script: `${before}\nfunction getOAuthConfig(queryParams) { ${body} }`,
     entry: 'getOAuthConfig',
@@ -20,7 +20,7 @@ const configure = (body: string, before = '', on = lab) =>
 const warnings = (end: { log: readonly { level: string; message: string }[] }) =>
   end.log.filter(({ level }) => level === 'warn').map(({ message }) => message)
 
-test('getOAuthConfig: the returned object is read, directly, from a promise and as JSON', async () => {
+test('getOAuthConfig: the result can be an object, a promise for one, or JSON', async () => {
   const object = "{ api: 'Google', clientId: queryParams.tenant, nested: [1, { a: null }], left: undefined }"
   const values = { api: 'Google', clientId: 'north', nested: [1, { a: null }] }
   for (const body of [
@@ -36,7 +36,7 @@ test('getOAuthConfig: the returned object is read, directly, from a promise and 
   }
 })
 
-test('getOAuthConfig: an async function may await what it returns', async () => {
+test('getOAuthConfig: it can be an async function', async () => {
   const script = "async function getOAuthConfig() { await null; return { api: 'GitHub' } }"
   expect(await lab.run({ script, entry: 'getOAuthConfig' })).toMatchObject({
     values: { api: 'GitHub' },
@@ -44,7 +44,7 @@ test('getOAuthConfig: an async function may await what it returns', async () => 
   })
 })
 
-test('getOAuthConfig: an empty object is a configuration; undefined and null are not', async () => {
+test('getOAuthConfig: an empty object counts as a configuration; undefined and null do not', async () => {
   expect(await configure('return {}')).toMatchObject({ failure: null, values: {}, hasValues: true })
   for (const body of ['return null', 'return undefined', '', 'return Promise.resolve()']) {
     expect(await configure(body)).toMatchObject({ failure: null, values: {}, hasValues: false, log: [] })
@@ -78,7 +78,7 @@ test('getOAuthConfig: symbol keys and non-enumerable keys are ignored', async ()
   expect((await configure(body)).values).toEqual({ api: 'Google' })
 })
 
-test('getOAuthConfig: a Proxy is read like an object, and what it throws is the script’s error', async () => {
+test('getOAuthConfig: a Proxy is read like an object, and an error that it throws is reported as the script’s', async () => {
   expect((await configure("return new Proxy({ api: 'Google' }, {})")).values).toEqual({ api: 'Google' })
   const end = await configure("return new Proxy({}, { ownKeys() { throw new TypeError('no keys') } })")
   expect(end.failure).toMatchObject({ code: 'script_error', message: 'TypeError: no keys' })
@@ -89,7 +89,7 @@ test.each([
   ['a toJSON that throws', "return { toJSON() { throw new Error('from toJSON') } }", 'Error: from toJSON'],
   ['a cycle', 'const a = {}; a.a = a; return a', /circular/],
   ['a BigInt', 'return { n: 1n }', /BigInt/],
-])('getOAuthConfig: %s is a script_error', async (_what, body, message) => {
+])('getOAuthConfig: %s is reported as script_error', async (_what, body, message) => {
   for (const each of [body, `return Promise.resolve().then(() => { ${body} })`]) {
     const { failure } = await configure(each)
     expect(failure?.code).toBe('script_error')
@@ -97,7 +97,7 @@ test.each([
   }
 })
 
-test('getOAuthConfig: an endless getter is stopped by CALL_TIME, and the next call works', async () => {
+test('getOAuthConfig: an endless getter is stopped after CALL_TIME, and the next call works', async () => {
   for (const body of ['return { get api() { for (;;); } }', 'return { get then() { for (;;); } }']) {
     const { failure } = await configure(body, '', hasty)
     expect(failure).toMatchObject({ code: 'script_timeout', limit: { name: 'CALL_TIME', allowed: 700 } })
@@ -105,7 +105,7 @@ test('getOAuthConfig: an endless getter is stopped by CALL_TIME, and the next ca
   }
 })
 
-test('getOAuthConfig: RESULT_SIZE limits the object as JSON', async () => {
+test('getOAuthConfig: RESULT_SIZE limits the size of the object as JSON', async () => {
   for (const body of [
     "return { a: 'x'.repeat(4000) }",
     'let a = {}; for (let n = 0; n < 1e5; n++) a = { a }; return a',
@@ -163,7 +163,7 @@ test('getOAuthConfig: its result is not logged', async () => {
   }
 })
 
-test('getOAuthConfig: a thrown error names the script’s own line', async () => {
+test('getOAuthConfig: a thrown error contains the line in the script', async () => {
   const script = "\nfunction getOAuthConfig() { throw new Error('no tenant') }"
   const end = await lab.run({ script, entry: 'getOAuthConfig' })
   expect(end).toMatchObject({ hasValues: false, failure: { message: 'Error: no tenant', position: { line: 2 } } })
@@ -176,6 +176,6 @@ test('onSolutionOpen: an object still counts as null, with a log line', async ()
   const end = await lab.run({ script: 'function onSolutionOpen() { return { a: 1 } }' })
   expect(end).toMatchObject({ values: {}, hasValues: false })
   expect(warnings(end)).toEqual([
-    'onSolutionOpen returned an object; it is treated as null, since only a JSON string of an object is accepted',
+    'onSolutionOpen returned an object; it is treated as null, since only a JSON string that contains an object is accepted',
   ])
 })

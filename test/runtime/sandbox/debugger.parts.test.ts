@@ -21,7 +21,7 @@ const solution: SandboxSolution = {
 let started: SandboxProcess | null = null
 afterEach(() => started?.kill())
 
-/** The process' messages from now on, by kind, until it answers a ping that is sent last. */
+/** Sends a ping. @returns the kinds of the messages that the process sends before it responds */
 async function saidUntilPong(process: SandboxProcess): Promise<readonly string[]> {
   const said: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -34,7 +34,7 @@ async function saidUntilPong(process: SandboxProcess): Promise<readonly string[]
   return said
 }
 
-test('sandbox: a process that was not started for debugging refuses a session', async () => {
+test('sandbox: a process that was not started for debugging rejects a debug session', async () => {
   started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   await started.ready
   expect(started.debug).toBeNull()
@@ -45,7 +45,7 @@ test('sandbox: a process that was not started for debugging refuses a session', 
   expect(started.ended()).toBe(false)
 })
 
-test('supervisor: without debugNode there is nothing to attach to', () => {
+test('supervisor: without debugNode, there is no process to attach to', () => {
   const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC' })
   expect(supervisor.debug).toBeNull()
   supervisor.stop()

@@ -4,7 +4,7 @@ import { mixedCalls, mixedCallsLab, servingPid } from '../../support/mixed-calls
 
 const MEGABYTE = 1024 ** 2
 
-/** The smallest resident size during these calls: heaps grow until their garbage is collected. */
+/** Returns the smallest resident size during these calls, since heaps grow until their garbage is collected. */
 async function floorDuring(lab: ReturnType<typeof mixedCallsLab>, calls: number): Promise<number> {
   let floor = Number.POSITIVE_INFINITY
   for (let done = 0; done < calls; done += 50) {

@@ -21,7 +21,7 @@ const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits
 let started: SandboxProcess | null = null
 afterEach(() => started?.kill())
 
-/** Runs code in the trusted part, with the flags of a sandbox process: what an escape from V8 would find. */
+/** Runs code outside an isolate, with a sandbox process's flags, as an attacker who escaped from V8 could. */
 function outcomeOf(code: string): string {
   const env = { LIBC: 'glibc', TZ: 'Etc/UTC' }
   const { stdout } = spawnSync(process.execPath, [...SANDBOX_FLAGS, '--input-type=module', '-e', code], {
@@ -33,7 +33,7 @@ function outcomeOf(code: string): string {
 }
 
 test.each([
-  ['read a file of the machine', "fs.readFileSync('/etc/passwd')"],
+  ['read a file on the machine', "fs.readFileSync('/etc/passwd')"],
   ['read the platform’s data', `fs.readdirSync(${JSON.stringify(`${ROOT}data`)})`],
   ['read its own environment from /proc', "fs.readFileSync('/proc/self/environ')"],
   ['write a file', "fs.writeFileSync('/tmp/solhost-probe', 'x')"],
@@ -68,7 +68,7 @@ test('a sandbox process has only LIBC and TZ in its environment', async () => {
   expect(environment.sort()).toEqual(['LIBC=glibc', 'TZ=Europe/Brussels'])
 })
 
-test('a sandbox process exits if it receives unreadable data, and the host notices', async () => {
+test('if a sandbox process receives unreadable data, it exits, and the host notices', async () => {
   started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   await started.ready
   const ended = new Promise<void>((resolve) => {
@@ -79,7 +79,7 @@ test('a sandbox process exits if it receives unreadable data, and the host notic
   expect(started.ended()).toBe(true)
 })
 
-test('killing a sandbox process reports its end immediately, and its exit when it is gone', async () => {
+test('when a sandbox process is killed, its end is reported immediately, and its exit when the process no longer exists', async () => {
   const process = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   started = process
   await process.ready
@@ -107,11 +107,11 @@ test.each([
   '{"kind":"ready","extra":1}',
   '{"kind":"log","id":1,"level":"fatal","message":"x"}',
   '{"kind":"ended","id":1,"outcome":{"ok":true,"result":5,"commands":[],"milliseconds":1}}',
-])('the host refuses messages such as %s', (text) => {
+])('the host rejects messages such as %s', (text) => {
   expect(checkFromSandbox(text)).toBeNull()
 })
 
-test('frames: they arrive complete, however they are split', () => {
+test('frames: they arrive complete, regardless of how they are split', () => {
   const texts = ['', 'a', 'é'.repeat(1000), JSON.stringify({ x: '\u2028' })]
   const bytes = Buffer.concat(texts.map((text) => encodeFrame(text)))
   for (const size of [1, 2, 3, 7, 1000, bytes.length]) {
@@ -125,7 +125,7 @@ test('frames: they arrive complete, however they are split', () => {
   }
 })
 
-test('frames: one over the limit is refused before any of it is stored', () => {
+test('frames: one over the limit is rejected before any of it is stored', () => {
   const reader = createFrameReader(
     () => 10,
     () => {},

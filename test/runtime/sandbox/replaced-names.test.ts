@@ -17,7 +17,7 @@ test.each([
     'foundset.sort(1); controller.show(); utils.stringTrim(elements.x)',
     ['foundset', 'controller', 'utils', 'elements'],
   ],
-])('scripts: in %j each replaced name is reported once, where it is used', (source, names) => {
+])('scripts: in %j, each name that has a replacement is reported once, where it is used', (source, names) => {
   expect(warned(source).map((line, index) => (names[index]?.includes(' ') ? line : line.split(' ')[1]))).toEqual(names)
 })
 
@@ -26,11 +26,11 @@ test.each([
   'function f(controller) { return controller.x + this.elements.y }',
   'forms.a.elements.b; scopes.utils.c; plugins.database.query("x"); event.history',
   '"utils.x" // databaseManager',
-])('scripts: %j uses no replaced name', (source) => {
+])('scripts: %j uses no name that has a replacement', (source) => {
   expect(warned(source)).toEqual([])
 })
 
-test('scripts: names that the solution declares are its own', () => {
+test('scripts: names that the solution declares itself are not reported', () => {
   expect(warned('utils.trim(); databaseManager.x', 'var utils = {}')).toEqual(['forms/a.js:1:15 databaseManager'])
 })
 

@@ -23,7 +23,7 @@ function find(scripts: Files, forms: Files = {}) {
 
 const TWO = { 'scopes/a.js': 'function f() { return f }\nvar one', 'scopes/b.js': 'var f = 1; function two() {}' }
 
-test('scopes: two may declare the same name; each has all its own names, and only unique ones are global', () => {
+test('scopes: two scopes can declare the same name; each contains all its names, and only unique names are global', () => {
   const { scopes, faults } = find({ 'globals.js': 'const a = scopes.a.f', ...TWO })
   expect(faults).toEqual([])
   expect(scopes).toEqual([
@@ -33,7 +33,7 @@ test('scopes: two may declare the same name; each has all its own names, and onl
   ])
 })
 
-test('scopes: using an ambiguous name without a scope is an error at its line, which says what to write', () => {
+test('scopes: if an ambiguous name is used without a scope, an error at that line says what to write', () => {
   const { faults, all } = find(
     { 'globals.js': 'function g() {\n  return f() }', ...TWO, 'scopes/c.js': 'var c = () => (f) => f; typeof f' },
     { 'forms/x.js': 'function own() {}\n\n  own(f)', 'forms/y.js': 'let f; f = 1', 'modules/m/forms/z.js': 'f()' },
@@ -47,7 +47,7 @@ test('scopes: using an ambiguous name without a scope is an error at its line, w
   expect(all[0]?.message).toBe('"f" is declared in scopes/a.js, scopes/b.js: write scopes.a.f or scopes.b.f')
 })
 
-test('scopes: a name that a module declares itself is not ambiguous, even if two scopes of another folder declare it', () => {
+test('scopes: a name that a module declares itself is not ambiguous, even if two scopes in another folder declare it', () => {
   expect(find({ 'modules/m/globals.js': 'var f; f = 1', ...TWO }, { 'modules/m/forms/z.js': 'f()' }).faults).toEqual([])
 })
 
@@ -58,7 +58,7 @@ test.each([
     'name_twice scopes/a.js:1:10',
   ],
   [
-    'two scopes, the name of an entry function',
+    'two scopes, if it is that of an entry function,',
     { 'scopes/a.js': 'function onSolutionOpen() {}', 'scopes/b.js': 'function onSolutionOpen() {}' },
     'name_twice scopes/b.js:1:10',
   ],
@@ -81,6 +81,6 @@ test.each([
   ['x`a`; typeof y; async () => { await z }', ['x 1:1', 'y 1:14', 'z 1:37']],
   ['f(', []],
   ['('.repeat(50_000), []],
-])('names that %j does not declare', (source, names) => {
+])('the names that %j uses but does not declare are found', (source, names) => {
   expect(freeNames(source).map(({ name, line, column }) => `${name} ${line}:${column}`)).toEqual(names)
 })

@@ -22,13 +22,13 @@ function fill(source: string, values: Partial<TemplateValues> = {}): string {
   return fillTemplate(template, { ...VALUES, ...values })
 }
 
-/** What follows the complete form in a page whose body ends with `html`. */
+/** @returns the rendered `html`, which is placed after a complete form at the end of the body */
 function filled(html: string, values: Partial<TemplateValues> = {}): string {
   const page = fill(`<!DOCTYPE html>${COMPLETE}<hr>${html}`, values)
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</body>'))
 }
 
-/** The warnings about `html`, which starts in line 1, column 1, as `line:column code`. */
+/** @returns the warnings about `html`, as `line:column code`; `html` starts in line 1, column 1 */
 function warned(html: string): string[] {
   return warnings(html).map(({ line, column, code }) => `${line}:${column} ${code}`)
 }
@@ -48,7 +48,7 @@ test('compileTemplate: a missing doctype is added and an existing one is kept', 
   expect(fill(old + COMPLETE).startsWith(`${old}<html>`)).toBe(true)
 })
 
-test('compileTemplate: without form, username or password there is no template, and a warning says what is missing', () => {
+test('compileTemplate: without a form, username or password, there is no template, and a warning says what is missing', () => {
   const compile = (html: string) => {
     const { template, warnings } = compileTemplate(html, 'media/login.html')
     return [template, warnings.filter(({ code }) => code === 'template_replaced').map(({ message }) => message)]
@@ -78,7 +78,7 @@ test('compileTemplate: a form directly inside a table keeps its fields', () => {
   expect(page).toContain('</table></form></body>')
 })
 
-test('compileTemplate: 60,001 elements are refused', () => {
+test('compileTemplate: 60,001 elements are rejected', () => {
   const { template, warnings } = compileTemplate(COMPLETE + '<p>'.repeat(60_000), 'media/login.html')
   expect(template).toBe(null)
   expect(warnings).toEqual([
@@ -90,7 +90,7 @@ test('compileTemplate: 60,001 elements are refused', () => {
   ])
 })
 
-test('compileTemplate: more than 10,000 placeholders are refused', () => {
+test('compileTemplate: more than 10,000 placeholders are rejected', () => {
   const { template, warnings } = compileTemplate(COMPLETE + '%%a%% '.repeat(10_001), 'media/login.html')
   expect([template, warnings[0]?.code]).toEqual([null, 'template_replaced'])
 })
@@ -100,7 +100,7 @@ test('compileTemplate: 50,000 nested elements are compiled and filled in', () =>
   expect(filled('<i>'.repeat(depth)).length).toBe('<i></i>'.length * depth)
 })
 
-test('compileTemplate: many unclosed formatting elements are refused quickly', () => {
+test('compileTemplate: many unclosed formatting elements are rejected quickly', () => {
   const html = Array.from({ length: 20_000 }, (_, index) => `<p><b a=${index}>`).join('')
   expect(compileTemplate(COMPLETE + html, 'media/login.html').template).toBe(null)
 })
@@ -126,7 +126,7 @@ test('compileTemplate: scripts and styles in template, noscript and SVG get the 
   )
 })
 
-test('compileTemplate: the form gets the token first, method post, and neither action nor target', () => {
+test('compileTemplate: the form gets the token as its first element, the method post, and neither action nor target', () => {
   const page = fill(
     '<form name=login_form action=/x target=_top method=get id=f class=c><input name=csrf_token value=mine><input name=username><input name=password><button formaction=/y formmethod=get formtarget=_top>Go</button></form><button form=f formaction=/z>Go</button>',
   )
@@ -135,7 +135,7 @@ test('compileTemplate: the form gets the token first, method post, and neither a
   )
 })
 
-test('compileTemplate: an action on the login form is a warning unless it is the page itself', () => {
+test('compileTemplate: an action on the login form causes a warning unless it is the page itself', () => {
   const action = (address: string) => {
     const html = `<form name=login_form action="${address}"><input name=username><input name=password></form>`
     return compileTemplate(html, 'f').warnings.some(({ code }) => code === 'template_blocked_address')
@@ -144,7 +144,7 @@ test('compileTemplate: an action on the login form is a warning unless it is the
   expect(['/login', 'https://example.test', 'javascript:x', '%%a%%'].map(action)).toEqual([true, true, true, true])
 })
 
-test('compileTemplate: an error label without role gets role alert, one with a role keeps it', () => {
+test('compileTemplate: an error label without a role gets the role alert, and one with a role keeps it', () => {
   const label = (attributes: string) => {
     const html = COMPLETE.replace(/<p id=.*?>/, `<p id="errorlabel"${attributes}>`)
     return /<p id[^>]*>/.exec(fill(html))?.[0]
@@ -153,7 +153,7 @@ test('compileTemplate: an error label without role gets role alert, one with a r
   expect(label(' role="status"')).toBe('<p id="errorlabel" role="status">')
 })
 
-test('compileTemplate: warnings name what the guide requires and the template lacks', () => {
+test('compileTemplate: warnings say what the template lacks although the guide requires it', () => {
   const html = '<p>\n<form name=login_form><input name=username type=email><input name=password type=text></form>'
   const { warnings } = compileTemplate(html, 'media/login.html')
   expect(warnings.map(({ line, column, code, message }) => [line, column, code, message])).toEqual(
@@ -174,14 +174,14 @@ test('compileTemplate: warnings name what the guide requires and the template la
   )
 })
 
-test('compileTemplate: an error label without its class is a warning', () => {
+test('compileTemplate: an error label without its class causes a warning', () => {
   const html = COMPLETE.replace(' class="errorlabel"', '')
   expect(compileTemplate(html, 'f').warnings.map(({ line, code }) => [line, code])).toEqual([
     [2, 'template_element_missing'],
   ])
 })
 
-test('compileTemplate: inline handlers and style attributes stay, without placeholders, with a warning', () => {
+test('compileTemplate: inline handlers and style attributes stay, but their placeholders are emptied and there is a warning', () => {
   expect(filled('<p onclick="f(\'%%a%%\')" style="color:%%a%%">')).toBe('<p onclick="f(\'\')" style="color:"></p>')
   expect(warned('<!DOCTYPE html>\n<p onclick="f()"\n style="color:red">')).toEqual([
     '2:4 template_inline_handler',
@@ -205,7 +205,7 @@ test.each([
   '<svg><a xlink:href="javascript:f()"></a></svg>',
   '<style>@font-face{src:url("https://cdn.test/a.woff")}</style>',
   '<style>@import "//cdn.test/a.css"</style>',
-])('compileTemplate: %s has an address that the policy blocks', (html) => {
+])('compileTemplate: %s has a URL that the policy blocks', (html) => {
   expect(warnings(`<!DOCTYPE html>${html}`).map(({ line, code }) => [line, code])).toEqual([
     [1, 'template_blocked_address'],
   ])
@@ -220,7 +220,7 @@ test.each([
   '<img src="/a.png">',
   '<a href="https://example.test/">x</a>',
   '<form action="/search"></form>',
-])('compileTemplate: %s has no address that the policy blocks', (html) => {
+])('compileTemplate: %s has no URL that the policy blocks', (html) => {
   expect(warned(html)).toEqual([])
 })
 
@@ -247,7 +247,7 @@ test.each([
   expect(fill(`${html}\n${COMPLETE}`)).toContain(output)
 })
 
-test('compileTemplate: a placeholder in the address of base, or in a doctype, stays empty with a warning', () => {
+test('compileTemplate: a placeholder in the URL of a base element, or in a doctype, stays empty with a warning', () => {
   expect(warned('<!DOCTYPE html><base href="%%x%%">')).toEqual([
     '1:22 template_blocked_address',
     '1:28 template_placeholder',
@@ -255,19 +255,19 @@ test('compileTemplate: a placeholder in the address of base, or in a doctype, st
   expect(warned('<!DOCTYPE html SYSTEM "%%x%%">')).toEqual(['1:24 template_placeholder'])
 })
 
-test('compileTemplate: each of several placeholders in one script has a warning with its own position', () => {
+test('compileTemplate: each placeholder in a script has a warning with its own position', () => {
   expect(warned('<!DOCTYPE html><script>"%%x%%"; %%x%%;\n%%y%%</script>')).toEqual([
     '1:33 template_placeholder',
     '2:1 template_placeholder',
   ])
 })
 
-test('compileTemplate: columns are those of the file although a doctype was inserted', () => {
+test('compileTemplate: columns are those in the file even if a doctype was inserted', () => {
   expect(warned('<p onclick=x>\n<p onclick=y>')).toEqual(['1:4 template_inline_handler', '2:4 template_inline_handler'])
   expect(warned('\ufeff<p onclick=x>')).toEqual(['1:4 template_inline_handler'])
 })
 
-test('compileTemplate: beyond 100 warnings, the last one has the number of the others', () => {
+test('compileTemplate: if there are more than 100 warnings, the last one says how many were omitted', () => {
   const found = warnings('<p onclick=x>'.repeat(150))
   expect(found.length).toBe(100)
   expect(found[99]).toEqual({
@@ -282,7 +282,7 @@ test.each([
   ['<script>a = %%x%%; </scr%%x%%ipt><p>%%x%%</p></script>', "'"],
   ['<style></st%%x%%yle><p title="%%x%%"></style>', "'"],
   ['<xmp></x%%x%%mp><p></xmp>', "'"],
-])('compileTemplate: emptying the placeholders of %s does not move the end of the element', (html) => {
+])('compileTemplate: emptying the placeholders in %s does not move the end of the element', (html) => {
   expect(filled(html, { value: () => 'script' })).toMatch(/^<(\w+)[^>]*>[^<]*<\/\1>(?:<p>script<\/p>)?$/)
 })
 
@@ -291,6 +291,6 @@ test.each([
   ['<!--a-%%x%%->b-->', '<!--a- ->b-->'],
   ['<!--a--%%x%%!>b-->', '<!--a-- !>b-->'],
   ['<!--a-%%x%%-->', '<!--a- -->'],
-])('compileTemplate: emptying the placeholders of the comment %s does not move its end', (html, output) => {
+])('compileTemplate: emptying the placeholders in the comment %s does not move its end', (html, output) => {
   expect(filled(html)).toBe(output)
 })

@@ -17,7 +17,7 @@ test('CompiledTemplateSchema: the compiler’s output is valid, also as JSON', (
   expect(CompiledTemplateSchema.parse(JSON.parse(JSON.stringify(template)))).toEqual(template)
 })
 
-test('CompiledTemplateSchema: unknown parts, further properties and other names are refused', () => {
+test('CompiledTemplateSchema: unknown parts, extra properties and other names are rejected', () => {
   const lookup = { from: 'json', name: 'a' }
   expect(accepts({ parts: [{ at: 'text', lookup }], selects: [] })).toBe(true)
   expect(accepts({ parts: [{ at: 'html', lookup }], selects: [] })).toBe(false)
@@ -28,7 +28,7 @@ test('CompiledTemplateSchema: unknown parts, further properties and other names 
   expect(accepts(null)).toBe(false)
 })
 
-test('CompiledTemplateSchema: too many values and too much text are refused, even if spread over many lists', () => {
+test('CompiledTemplateSchema: too many values and too much text are rejected, even if spread over many lists', () => {
   const lookup = { from: 'json', name: 'a' }
   expect(accepts({ parts: Array(MAX_PARTS + 1).fill({ at: 'nonce' }), selects: [] })).toBe(false)
   const address = { at: 'address', pieces: Array(MAX_PARTS / 2).fill(lookup), ownOrigin: false }

@@ -19,13 +19,13 @@ function fill(source: string, values: Partial<TemplateValues> = {}): string {
   return fillTemplate(template, { ...VALUES, ...values })
 }
 
-/** The result for `html` at the end of the body. */
+/** @returns the rendered `html`, which is placed at the end of the body */
 function filled(html: string, values: Partial<TemplateValues> = {}): string {
   const page = fill(`<!DOCTYPE html>${FORM}<hr>${html}`, values)
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</body>'))
 }
 
-/** The result for `html` inside the form, after its first two fields. */
+/** @returns the rendered `html`, which is placed inside the form, after its first two fields */
 function inForm(html: string, fields: Record<string, string> = {}): string {
   const page = fill(`<form name=login_form><input name=password><input name=username><hr>${html}</form>`, {
     fields: new Map(Object.entries(fields)),
@@ -33,13 +33,13 @@ function inForm(html: string, fields: Record<string, string> = {}): string {
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</form>'))
 }
 
-test('fillTemplate: text, numbers and booleans become text, other types are empty', () => {
+test('fillTemplate: strings, numbers and booleans become text, and other types become empty', () => {
   const shown = (value: unknown) => filled('[%%a%%]', { value: () => value })
   expect(['x', 1.5, 0, true, false].map(shown)).toEqual(['[x]', '[1.5]', '[0]', '[true]', '[false]'])
   expect([null, undefined, {}, ['x'], () => 'x', Symbol('x')].map(shown)).toEqual(Array(6).fill('[]'))
 })
 
-test('fillTemplate: an i18n key gives its text, an unknown one its name between exclamation marks', () => {
+test('fillTemplate: an i18n key is replaced by its text, and an unknown one by its name between exclamation marks', () => {
   const message = (key: string) => (key === 'a.b-c_d' ? 'Text' : null)
   expect(filled('%%i18n:a.b-c_d%% %%i18n:x%%', { message })).toBe('Text !x!')
 })
@@ -101,12 +101,12 @@ test.each([
   ['/\\example.test', false],
   ['\\\\example.test', false],
   [' /\t/example.test', false],
-])('fillTemplate: the address %j from a value is kept: %s', (address, shown) => {
+])('fillTemplate: whether the URL %j from a value is kept: %s', (address, shown) => {
   const output = filled('<a href="%%v%%">x</a>', { value: () => address })
   expect(output === '<a href="">x</a>').toBe(!shown)
 })
 
-test('fillTemplate: an address is checked as a whole, with the text around the values', () => {
+test('fillTemplate: a URL is checked as a whole, with the text around the values', () => {
   const href = (html: string, value: string) => filled(`<a href="${html}">x</a>`, { value: () => value })
   const empty = '<a href="">x</a>'
   expect(href('java%%v%%:f()', 'script')).toBe(empty)
@@ -118,13 +118,13 @@ test('fillTemplate: an address is checked as a whole, with the text around the v
 })
 
 test.each(['src', 'action', 'formaction', 'poster', 'cite', 'data', 'background', 'longdesc', 'manifest'])(
-  'fillTemplate: %s is treated as an address',
+  'fillTemplate: %s is treated as a URL',
   (name) => {
     expect(filled(`<p ${name}="%%v%%"></p>`, { value: () => 'javascript:f()' })).toBe(`<p ${name}=""></p>`)
   },
 )
 
-test('fillTemplate: xlink:href in SVG is treated as an address', () => {
+test('fillTemplate: xlink:href in SVG is treated as a URL', () => {
   const value = () => 'javascript:f()'
   expect(filled('<svg><a xlink:href="%%v%%"></a></svg>', { value })).toBe('<svg><a xlink:href=""></a></svg>')
 })
@@ -158,7 +158,7 @@ test('fillTemplate: nonce and token are escaped', () => {
 const NOTICE = '<p class="platform-notice" role="status">try &lt;again&gt;</p><p class="platform-reference">K7</p>'
 const notice = { notice: 'try <again>', reference: 'K7' }
 
-test('fillTemplate: notice and reference follow the error label, or else the token', () => {
+test('fillTemplate: notice and reference are placed after the error label or, without one, after the token', () => {
   expect(fill(`${FORM}<div><b id=errorlabel>Refused</b><i>x</i></div>`, notice)).toContain(
     `<div><b id="errorlabel" role="alert">Refused</b>${NOTICE}<i>x</i></div>`,
   )
@@ -167,20 +167,20 @@ test('fillTemplate: notice and reference follow the error label, or else the tok
   expect(fill(FORM, { reference: 'K7' })).toContain('value="TOKEN"><p class="platform-reference">K7</p>')
 })
 
-test('fillTemplate: kept fields count as values, so that inputs with the same name cannot fill the memory', () => {
+test('fillTemplate: kept fields count as values, so that inputs with the same name cannot use up the memory', () => {
   const inputs = '<input name=custom_a>'.repeat(9000)
   const page = fill(FORM + inputs, { fields: new Map([['custom_a', 'x'.repeat(50_000)]]) })
   expect(page.length).toBeLessThan(3_000_000)
 })
 
-test('fillTemplate: where no paragraph is allowed, the notice follows the element around the error label', () => {
+test('fillTemplate: where no paragraph is allowed, the notice is placed after the element around the error label', () => {
   const around = (html: string) => fill(FORM + html, notice)
   expect(around('<p><span id=errorlabel>x</span>y</p>')).toContain(`x</span>y</p>${NOTICE}</body>`)
   expect(around('<table><tr><td id=errorlabel>x</table>')).toContain(`</tr></tbody></table>${NOTICE}</body>`)
   expect(around('<svg><text id=errorlabel>x</text></svg>')).toContain(`x</text></svg>${NOTICE}</body>`)
 })
 
-test('fillTemplate: username and custom fields keep their values, password and hidden fields never do', () => {
+test('fillTemplate: username and custom fields keep their values, but password and hidden fields never do', () => {
   const all = Object.fromEntries(['username', 'password', 'custom_a', 'other'].map((name) => [name, '"kept"']))
   const kept = 'value="&quot;kept&quot;"'
   expect(inForm('<input name=custom_a value=x id=i>', all)).toBe(`<input name="custom_a" ${kept} id="i">`)
@@ -194,7 +194,7 @@ test('fillTemplate: username and custom fields keep their values, password and h
   )
 })
 
-test('fillTemplate: a field without a kept value shows what the author wrote', () => {
+test('fillTemplate: a field without a kept value shows the author’s value', () => {
   expect(inForm('<input name=custom_a value="%%i18n:x%%"><textarea name=custom_b>a</textarea>')).toBe(
     '<input name="custom_a" value="!x!"><textarea name="custom_b">\na</textarea>',
   )

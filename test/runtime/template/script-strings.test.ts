@@ -32,7 +32,7 @@ d"`,
   ["i++ / 2; 'b'", ['b']],
   ["%%a%%; 'b'", ['b']],
   ["#! 'a'\n'b'", ['b']],
-] as const)('findStrings: in %s it finds the string literals', (script, found) => {
+] as const)('findStrings: it finds the string literals in %s', (script, found) => {
   expect(strings(script)).toEqual(found)
 })
 
@@ -45,7 +45,7 @@ test.each([
   ["'a'; `b${", ['a', 'b']],
   ["'a'; /* 'b'", ['a']],
   ["'a'; = /b\n'c'", ['a']],
-] as const)('findStrings: in %s it stops where it cannot be sure', (script, found) => {
+] as const)('findStrings: it stops where %s becomes ambiguous', (script, found) => {
   expect(strings(script)).toEqual(found)
 })
 

@@ -64,7 +64,7 @@ const SCRAPS = [
   ],
 ]
 
-test('readScript: whatever the script, a value only ever changes the content of its strings', () => {
+test('readScript: in any script, a value changes only the content of string literals', () => {
   const script = fc.array(fc.constantFrom(...SCRAPS), { maxLength: 8 }).map((scraps) => scraps.join(''))
   let read = 0
   fc.assert(
@@ -81,7 +81,7 @@ test('readScript: whatever the script, a value only ever changes the content of 
   expect(read).toBeGreaterThan(propertyRuns(2000))
 })
 
-/** The kinds of all tokens; null if the script has a syntax error, so that a browser runs none of it. */
+/** @returns the kinds of all tokens; null if the script has a syntax error, so a browser would not run it */
 function tokensOf(script: string, kind: 'classic' | 'module'): string | null {
   const labels: string[] = []
   try {

@@ -16,7 +16,7 @@ test('scriptKind: types are distinguished as in a browser', () => {
   expect([kind(null, 'JavaScript'), kind(null, 'vbscript')]).toEqual(['classic', 'data'])
 })
 
-test('readScript: text next to a value in a string cannot combine with it to a tag, an escape or a substitution', () => {
+test('readScript: text next to a value in a string cannot combine with it into a tag, an escape or a substitution', () => {
   const pieces = (script: string) => readScript(script, 'classic').pieces
   expect(pieces("'</%%x%%'")).toEqual(["'", '\\u003c/', X, "'"])
   expect(pieces("'\\<!-%%x%%->'")).toEqual(["'", '\\u003c!-', X, '-\\u003e', "'"])
@@ -26,7 +26,7 @@ test('readScript: text next to a value in a string cannot combine with it to a t
 })
 
 test.each(["'\\u00%%x%%'", "'\\x4%%x%%'", "'\\u{4%%x%%}'", "'\\0%%x%%'"])(
-  'readScript: in %s the value would be part of an escape sequence and stays empty',
+  'readScript: in %s, the value would be part of an escape sequence, so it stays empty',
   (script) => {
     expect(readScript(script, 'classic').emptied.map(({ text }) => text)).toEqual(['%%x%%'])
   },

@@ -6,7 +6,7 @@ import { fillTemplate } from '../../../runtime/template/fill-template.ts'
 const FORM =
   '<form name="login_form" role="form" method="post"><input name="password"><input type="checkbox" name="username"></form>'
 
-/** Names, attributes, texts, comments and doctypes of a document, one line each. */
+/** Lists a document's elements with their attributes, texts, comments and doctypes, one per line. */
 function outline(html: string): string[] {
   const lines: string[] = []
   const visit = (node: Tree.Node, depth: number) => {
@@ -41,7 +41,7 @@ test.each([
   '<b><p>a</b>b</p><i>c<div>d</i>e</div>',
   '<iframe srcdoc="<p>a</p>"><b></iframe><img alt=a><br></br><image><input disabled>',
   '</body>a<!-- b --></html><!-- c -->\n',
-])('login template: %s gives the same tree when it is parsed again', (html) => {
+])('login template: the result for %s has the same tree when it is parsed again', (html) => {
   for (const before of [
     '<!DOCTYPE html>\n<!-- x --><html lang=en><head>\n<title>a&amp;b</title></head>\n<body>',
     '<!DOCTYPE html>',
@@ -66,13 +66,13 @@ test('login template: plaintext stays the last element', () => {
   expect(template?.parts.at(-1)).toMatch(/<plaintext>a<\/plaintext><b>$/)
 })
 
-test('login template: elements that HTML text cannot nest are refused or written as a browser parses them', () => {
+test('login template: elements that cannot be nested in HTML text are rejected or written as a browser parses them', () => {
   const source = `<!DOCTYPE html>${FORM}<form id=a><div></form><form id=b>x</form></div>`
   const { template } = compileTemplate(source, 'media/login.html')
   expect(template?.parts.at(-1)).toContain('<form id="a"><div>x</div></form>')
 })
 
-test('login template: content that is not allowed in a noscript in head stays inside it', () => {
+test('login template: content that is not allowed in a noscript element in head stays inside it', () => {
   const head = '<title>a</title><noscript><p>b</p></noscript><link rel="x">'
   const { template } = compileTemplate(`<!DOCTYPE html><head>${head}</head><body class="c">${FORM}`, 'media/login.html')
   expect(template?.parts[0]).toBe('<!DOCTYPE html><html><head><title>a</title>')

@@ -9,7 +9,7 @@ import { propertyRuns } from '../../support/property-runs.ts'
 import { scaled } from '../../support/scale.ts'
 
 const SEED = 20_260_101
-/** All of them take 20 s of CPU time. */
+/** 10,000 runs take 20 s of CPU time. */
 const RUNS = scaled(propertyRuns(2000), 10_000)
 const BASE = 'https://solhost.test/solution/shop/index.html'
 const HOSTILE = [
@@ -81,7 +81,7 @@ const Long = fc
   .map(([fragment, times]) => fragment.repeat(times).slice(0, 4000))
 const Value = fc.oneof({ weight: 400, arbitrary: Short }, { weight: 1, arbitrary: Long })
 
-/** Every place, once for one placeholder; `id` distinguishes the places of the three placeholders. */
+/** Uses the placeholder once in every place where one can be. `id` distinguishes the three placeholders. */
 function places(id: string, placeholder: string): { head: string; body: string } {
   const p = placeholder
   return {
@@ -118,7 +118,7 @@ const template =
 <body class=%%v%%><form name="login_form"><input name="username" value="%%v%%"><input type="password" name="password">${KEPT}</form>
 ${built.map(({ body }) => body).join('\n')}</body></html>`)
 
-test('login template: each hostile value stays a value in every place', { timeout: 240_000 }, () => {
+test('login template: each malicious value is only a value in every place', { timeout: 240_000 }, () => {
   const context = vm.createContext({})
   const empty = shape(render(template, ''), false)
   fc.assert(
@@ -133,7 +133,7 @@ test('login template: each hostile value stays a value in every place', { timeou
   )
 })
 
-test('login template: for a browser with scripting, too, 2,000 hostile values add no element and no attribute', () => {
+test('login template: in a browser with scripting, 2,000 malicious values add no element and no attribute either', () => {
   const empty = shape(render(template, ''), true)
   fc.assert(
     fc.property(Value, (value) => same(shape(render(template, value), true), empty)),
@@ -141,7 +141,7 @@ test('login template: for a browser with scripting, too, 2,000 hostile values ad
   )
 })
 
-test('login template: whatever the tag soup around a placeholder, its value adds no element and no attribute', {
+test('login template: in any tag soup around a placeholder, its value adds no element and no attribute', {
   timeout: 240_000,
 }, () => {
   const soup = fc.array(fc.constantFrom(...SOUP), { maxLength: 14 }).map((tags) => tags.join(''))
@@ -230,7 +230,7 @@ const SOUP = [
   ],
 ]
 
-/** Asserts only if there is a difference: an `expect` for each of a million values takes longer than all the rest. */
+/** Calls `expect` only if the values differ, because a million calls would take longer than everything else. */
 function same(actual: unknown, expected: unknown): void {
   if (actual !== expected) expect(actual).toBe(expected)
 }
@@ -264,8 +264,7 @@ function render(template: CompiledTemplate, value: string): string {
 }
 
 /**
- * Names of elements and attributes in document order. Whether a box is checked is omitted, since it depends on the
- * value.
+ * Lists elements and attributes in document order. Omits `checked` and `selected`, which depend on the value.
  */
 function shapeOf(tree: Tree.Document): string {
   const names: string[] = []
@@ -296,7 +295,7 @@ function looked(id: string, value: string): string {
   return value === 'i18n:key' ? value : `!${value.slice(5)}!`
 }
 
-/** The part of a value that HTML can represent. */
+/** Replaces the characters of a value that HTML can't represent. */
 function held(value: string): string {
   return value.toWellFormed().replaceAll('\0', '\ufffd')
 }
@@ -345,7 +344,7 @@ function checkPlaces(tree: Tree.Document, value: string): void {
   same(seen['csrf_token.value'], held(value))
 }
 
-/** Empty, or http, https, mailto or relative as a browser parses it; a relative one stays on the page's origin. */
+/** Expects an empty URL, or http, https, mailto or relative as parsed by a browser. Relative URLs keep the origin. */
 function expectSafe(address: string, value: string): void {
   if (address === '') return
   const url = URL.parse(address, BASE)

@@ -5,12 +5,15 @@ import { placeOf, splitModule } from '../../../runtime/bundle/layout.ts'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** Every page with blocks that readers may copy; generated files are checked where they are generated. */
+/**
+ * Every page with code blocks that readers may copy. Generated pages are not included: the tests of their generators
+ * check them.
+ */
 export const GUIDES = globSync(['docs/*.md', 'README.md', 'SECURITY.md'], { cwd: ROOT }).sort()
 
 /**
- * A fenced block. GitHub uses the first word after the fence and hides the others, which describe the block for these
- * tests.
+ * A fenced code block. GitHub uses the first word after the fence as the language and ignores the other words, which
+ * describe the block for these tests.
  */
 export type Block = {
   readonly guide: string
@@ -18,7 +21,7 @@ export type Block = {
   readonly language: string
   readonly words: readonly string[]
   readonly code: string
-  /** The second-level heading above it; "" before the first. */
+  /** The second-level heading above the block, or "" before the first heading. */
   readonly section: string
 }
 
@@ -54,7 +57,7 @@ const FILE_LANGUAGES = new Set(['js', 'ts', 'json', 'html', 'css'])
 export const CLAIMS = ['check', 'session', 'refused', 'log', 'log-return', 'form'] as const
 export type ClaimName = (typeof CLAIMS)[number]
 
-/** @returns null for other blocks */
+/** @returns null if the block does not have such a description */
 export function kindOf({ guide, language, words: [first = ''] }: Block): BlockKind | null {
   if (language === 'sh' || language === 'console') return first === '' ? 'commands' : null
   if (language === 'sql') return first === 'embedded' ? 'sql' : null

@@ -4,19 +4,19 @@ import { createVisitor, type Visitor } from '../http.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Block, ClaimName } from './blocks.ts'
 
-/** The host that a guide's blocks run against. */
+/** The host that runs the examples in a guide. */
 export type GuideHost = { readonly url: string; readonly admin: string }
 
 type Claim = {
   readonly host: GuideHost
   readonly solution: string
-  /** The address's parameters, with `?`; "" for none. */
+  /** The query string including `?`, or "" if there is none. */
   readonly query: string
-  /** What is entered on the login page. */
+  /** The fields to enter on the login page. */
   readonly fields: Record<string, string>
-  /** The content of the block. */
+  /** The content of the code block. */
   readonly said: string
-  /** How many lines the log had when the solution was uploaded. */
+  /** The number of log lines when the solution was uploaded. */
   readonly logged: number
 }
 
@@ -24,34 +24,34 @@ type LogLine = { level: string; file?: string; line?: number; column?: number; m
 
 /**
  * Checks what a block claims about its section's solution, by the first word after its language: `session?tenant=acme
- * username=anna&password=…` opens the address with that query and enters these fields.
+ * username=anna&password=…` opens the page with that query and enters these fields.
  */
 const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Promise<void>>> = {
-  /** Signs in; the block has the response of GET `session`. */
+  /** Signs in; the block has the response to GET `session`. */
   async session(claim) {
     const visitor = await signIn(claim, 303)
     const session = (await visitor.get(`/solution/${claim.solution}/session`)).json()
     expect(session).toMatchObject(JSON.parse(claim.said) as object)
   },
-  /** The login page is shown again; the block has the text of its error label. */
+  /** Expects the login page again; the block has the text of its error label. */
   async refused(claim) {
     const visitor = await signIn(claim, 401)
     expect(labelIn(visitor.page)).toBe(claim.said.trim())
   },
-  /** The new log lines after the client opened. */
+  /** The block has the new log lines after the client opened. */
   async log(claim) {
     const visitor = Object.keys(claim.fields).length === 0 ? await arrive(claim) : await signIn(claim, 303)
     await openAndClose(claim, visitor)
     await expectLog(claim)
   },
-  /** The same for a remembered browser that returns without a session. */
+  /** The same as `log`, for a remembered browser that returns without a session. */
   async 'log-return'(claim) {
     const visitor = await signIn({ ...claim, fields: { ...claim.fields, remember: 'on' } }, 303)
     visitor.cookies.delete(`session-${claim.solution}`)
     expect((await visitor.get(addressOf(claim))).status).toBe(200)
     await expectLog(claim)
   },
-  /** The text of the first form. */
+  /** The block has the text of the first form. */
   async form(claim) {
     const visitor = Object.keys(claim.fields).length === 0 ? await arrive(claim) : await signIn(claim, 303)
     const page = await openClient(claim.host.url, claim.solution, visitor, { query: claim.query })
@@ -112,7 +112,7 @@ export async function readLog({ host, solution }: Pick<Claim, 'host' | 'solution
   return ((await answer.json()) as { items: LogLine[] }).items
 }
 
-/** As "solhost logs" shows them, without time and reference. */
+/** Formats log lines like "solhost logs", without time and reference. */
 async function expectLog(claim: Claim): Promise<void> {
   await waitUntil(
     async () => {

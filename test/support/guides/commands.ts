@@ -11,17 +11,17 @@ import { waitUntil } from '../wait-until.ts'
 import { type Block, ROOT } from './blocks.ts'
 import type { GuideHost } from './claims.ts'
 
-/** These run until they are terminated. */
+/** Commands that run until they are terminated. */
 const GOES_ON = /\b(npm start|solhost (start|dev)\b|logs\b.* (-f|--follow)\b)/
 
 type Step = { readonly command: string; readonly expected: string | null }
 
-/** A folder in which the commands of one guide run, as a reader would type them. */
+/** A folder in which a guide's commands run, as a reader would type them. */
 export type CommandFolder = {
   readonly path: string
-  /** The host of the commands: the one that they started, else the given one. */
+  /** The host that the commands use: the one that they started, otherwise the given one. */
   readonly host: () => GuideHost
-  /** The folder of the solution that the commands created. */
+  /** The folder of the solution created by the commands. */
   readonly solution: () => string | null
   readonly write: (file: string, content: string) => void
   readonly run: (block: Block) => Promise<void>
@@ -41,14 +41,14 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     writeFileSync(join(path, file), content, { mode: 0o600 })
   }
   for (const name of ['solhost', 'npx'] as const) addProgram(path, name)
-  // As in a clone, and after a first start.
+  // Sets up the files of a cloned repository after a first start.
   symlinkSync(join(ROOT, 'solutions'), join(path, 'solutions'))
   symlinkSync(join(ROOT, 'package.json'), join(path, 'package.json'))
   symlinkSync(join(ROOT, 'bin'), join(path, 'bin'))
   write('data/admin-password', given.password)
   const bakedIn = join(path, '.baked-in')
   mkdirSync(bakedIn)
-  // A refused request is a failed command.
+  // Makes curl fail if the request is rejected.
   write('.curlrc', 'silent\nshow-error\nfail-with-body\n')
 
   const replace = (text: string): string => {
@@ -67,7 +67,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     PORT: String(ports.port),
     ADMIN_PORT: String(ports.adminPort),
     NO_COLOR: '1',
-    // Hosts start faster without the examples, which the guides' commands don't use.
+    // Skips the examples, which the guides don't use, so that hosts start faster.
     SOLUTIONS_FOLDER: bakedIn,
   })
 
@@ -76,7 +76,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     const startsHost = /\b(npm start|solhost (start|dev))\b/.test(command)
     if (startsHost) {
       isOwn = true
-      // One host at a time, since the guide uses fixed ports.
+      // Stops the previous host, since the guide uses fixed ports.
       if (started !== null) await endAndWait(started)
       rmSync(join(path, 'data'), { recursive: true, force: true })
     }
@@ -95,7 +95,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
       if (startsHost) started = child
       else running.push(child)
       if (!startsHost && expected === null) return
-      const pattern = expected === null ? /^Solhost runs at|^Host +http/m : patternOf(replace(expected), false)
+      const pattern = expected === null ? /^Solhost is running at|^Host +http/m : patternOf(replace(expected), false)
       const goneFirst = ended.then(() => Promise.reject(new Error(`${where}: "${command}" ended:\n${printed}`)))
       await Promise.race([waitUntil(() => expect(printed).toMatch(pattern), { interval: 50 }), goneFirst])
       goneFirst.catch(() => {})
@@ -133,10 +133,10 @@ export async function createCommandFolder(given: GuideHost & { readonly password
   }
 }
 
-/** `console` has commands after `$ ` and their output; `sh` is one script, which only has to succeed. */
+/** `console` has commands after `$ ` and their output; `sh` is one script, which only has to exit with 0. */
 function stepsOf({ language, code }: Block): Step[] {
   if (language === 'sh') {
-    // If a script starts a host, each of its commands is a separate step, since the host keeps running.
+    // If a script starts a host, which keeps running, each of its commands becomes a separate step.
     if (!GOES_ON.test(code)) return [{ command: code, expected: null }]
     const commands = code
       .replace(/\\\n/g, ' ')
@@ -195,7 +195,7 @@ async function endAndWait(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** The process group, since there is a shell in between. */
+/** Kills the process group, because the process is started by a shell. */
 function end(child: ChildProcess): void {
   if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
 }

@@ -9,12 +9,12 @@ import { temporaryFolder, writeFiles } from '../cli.ts'
 import type { Files } from '../zip.ts'
 import { type Block, kindOf, ROOT } from './blocks.ts'
 
-/** What the blocks of one section build. */
+/** The solution that a section's code blocks build. */
 export type GuideSolution = { readonly section: string; readonly name: string; readonly files: Record<string, string> }
 
 /**
- * The files in a section are one solution. A section without a manifest changes the guide's first solution: its files
- * replace those.
+ * Collects the files in a section as one solution. If a section has no manifest, its files replace files in the guide's
+ * first solution.
  */
 export function solutionsOf(blocks: readonly Block[]): GuideSolution[] {
   const sections = Map.groupBy(blocks, ({ section }) => section)
@@ -56,7 +56,7 @@ export function exampleFiles(name: string): Files {
   return Object.fromEntries(readSolutionFolder(exampleFolder(name)).files)
 }
 
-/** Whether that file contains these lines unchanged. */
+/** Whether the quoted file contains these lines unchanged. */
 export function isExcerpt({ words, code }: Block): boolean {
   return readFileSync(join(ROOT, words[0] as string), 'utf8').includes(code.trimEnd())
 }
@@ -64,8 +64,8 @@ export function isExcerpt({ words, code }: Block): boolean {
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 
 /**
- * The errors that an editor shows in the solutions: each as `number/file:line: what`, by the solution's place in the
- * list.
+ * The errors that a code editor would show in the solutions, each as `number/file:line: what`, where `n` is the
+ * solution's index.
  */
 export async function editorErrors(solutions: readonly Readonly<Record<string, string>>[]): Promise<string[]> {
   using folder = temporaryFolder()
@@ -78,7 +78,7 @@ export async function editorErrors(solutions: readonly Readonly<Record<string, s
   return await editorErrorsIn(folder.path, names)
 }
 
-/** @param names folders of solutions in the folder */
+/** @param names the solutions' folder names */
 export async function editorErrorsIn(folder: string, names: readonly string[]): Promise<string[]> {
   const words = [TSC, '-b', ...names.map((name) => join(name, 'jsconfig.json')), '--pretty', 'false']
   const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -87,7 +87,7 @@ export async function editorErrorsIn(folder: string, names: readonly string[]): 
     new Promise<number | null>((resolve) => child.once('close', resolve)),
   ])
   const errors = printed.split('\n').filter((line) => line.trim() !== '')
-  // For a solution without scripts.
+  // Used for a solution without scripts.
   const real = errors.filter((line) => !line.includes('TS18003'))
   if (code !== 0 && errors.length === 0) throw new Error(`tsc ended with ${code}`)
   return real

@@ -1,6 +1,6 @@
 import type { GuestApi } from '../../../runtime/sandbox/guest-api.d.ts'
 
-/** Passes whatever a script gives it to the host, as a command or as a request. */
+/** Passes any value from a script to the host, as a command or as a request. */
 export default function probe(api: GuestApi) {
   return {
     keep: (...args: unknown[]): void => api.command('keep', args),

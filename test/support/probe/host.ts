@@ -1,11 +1,11 @@
 import type { Json, Plugin } from '../../../runtime/plugin.ts'
 
 export type Probe = Plugin & {
-  /** What arrived with commands and requests since the last call. */
+  /** The values of all commands and requests since the last call. */
   readonly take: () => readonly (readonly Json[])[]
 }
 
-/** A binding that accepts everything, to see what crosses the boundary. */
+/** A binding that accepts everything, to record which values cross the sandbox boundary. */
 export function createProbe(): Probe {
   let arrived: (readonly Json[])[] = []
   const keep = (_call: unknown, args: readonly Json[]) => void arrived.push(args)

@@ -1,10 +1,13 @@
 import type { PluginApi } from '../../../base/bundles/plugins.ts'
 import type { Plugin } from '../../../runtime/plugin.ts'
 
-/** How long an answer takes, in ms. */
+/** How long a response takes, in ms. */
 const ANSWER_TIME = 100
 
-/** A plugin as an operator adds it. Scripts wait for its answers, so that a test can act in the middle of a login. */
+/**
+ * A plugin as an operator would add it. Scripts wait for its responses, so that a test can act in the middle of a
+ * login.
+ */
 export default (api: PluginApi): Plugin => {
   const nothing = api.z.tuple([])
   const answerLater = () => new Promise<null>((resolve) => setTimeout(() => resolve(null), ANSWER_TIME))

@@ -39,7 +39,7 @@ function onSolutionOpen(arg, queryParams) {
   i18n.setLocale(tenant.locale[0], tenant.locale[1])
 }
 
-/** A remembered browser sends the data of its last sign-in. They are valid for seven days and for the same user. */
+/** A remembered browser sends the data of its last sign-in. It is valid for seven days and for the same user. */
 function isRecent(last, user) {
   return last.uid === user.uid && Date.now() - last.last_login <= SEVEN_DAYS
 }

@@ -99,7 +99,7 @@ describe('elements', () => {
     )
   })
 
-  test('a password that the host knows is not in the page; the page only learns that there is one', () => {
+  test('a password that the host knows is not in the page; the page only says that there is one', () => {
     const html = rendered(sample('pin'), { value: 'correct horse' })
     expect(html).not.toContain('horse')
     expect(html).toContain(' data-kept')
@@ -122,7 +122,7 @@ describe('elements', () => {
     expect(isEnabled(outlineOf(formOf(panel)).get('save') as Place, EMPTY_VIEW)).toBe(false)
   })
 
-  test('numbers, dates and texts follow the user’s language; inputs use machine-readable values', () => {
+  test('numbers, dates and texts use the user’s language; inputs use machine-readable values', () => {
     const german = { locale: 'de', messages: createMessages(texts, 'de') }
     expect(rendered(sample('orders'), {}, german)).toContain('<bdi>1.234,50\u00a0€</bdi>')
     expect(rendered(sample('orders'), {}, german)).toContain('<bdi>10.01.2026</bdi>')
@@ -132,7 +132,7 @@ describe('elements', () => {
     expect(rendered(sample('amount'), {}, { locale: 'no such locale' })).toContain('€')
   })
 
-  test('testing mode adds data-cy to every element; without it there is none', () => {
+  test('testing mode adds data-cy to every element; without it, the attribute is absent', () => {
     const html =
       renderForm(SAMPLE_FORM, EMPTY_VIEW, { ...context, isTesting: true, permissions: new Set(['Managers']) })?.html ??
       ''
@@ -157,7 +157,7 @@ describe('tables', () => {
   const firstCells = (html: string) => [...html.matchAll(/data-open[^>]*><bdi>([^<]*)/g)].map(([, text]) => text)
   const ids = (html: string) => [...html.matchAll(/data-row="([^"]*)"/g)].map(([, id]) => id)
 
-  test('a page has the number of rows in the definition, and shows the range', () => {
+  test('a page has as many rows as defined, and shows the range', () => {
     const html = rendered(orders, { page: 3 })
     expect(ids(html)).toEqual(['41', '42', '43', '44', '45'])
     expect(html).toContain('<p class="range">41 to 45 of 45</p>')
@@ -165,7 +165,7 @@ describe('tables', () => {
   })
 
   test.each([[0], [-4], [99], [Number.NaN], [Number.POSITIVE_INFINITY]])(
-    'page number %d gives a page that exists',
+    'page number %d shows a page that exists',
     (page) => {
       expect([1, 21, 41]).toContain(Number(ids(rendered(orders, { page }))[0]))
     },
@@ -185,7 +185,7 @@ describe('tables', () => {
     expect(sorted('descending')).toEqual(['a', 'd', 'e', 'c', 'b'].map((id) => `&quot;${id}&quot;`))
   })
 
-  test('the header shows the sort order, but not of a column that is not sortable', () => {
+  test('the header shows the sort order, except in a column that is not sortable', () => {
     expect(rendered(orders, { sort: { column: 'total', direction: 'descending' } })).toContain('aria-sort="descending"')
     expect(rendered(orders, { sort: { column: 'paid', direction: 'descending' } })).not.toContain(
       'aria-sort="descending"',
@@ -229,20 +229,20 @@ describe('a number', () => {
   const covers = (element: ElementDefinition, value: number, locale = 'en') =>
     /class="cover"[^>]*>([^<]*)/.exec(rendered(element, { value }, { locale }))?.[1]
 
-  test('with a currency is covered by its grouped digits in the user’s language; the input keeps the plain value', () => {
+  test('with a currency is covered by the digits grouped as in the user’s language; the input keeps the plain value', () => {
     expect(covers(sample('amount'), 1234.5)).toBe('1,234.50')
     expect(covers(sample('amount'), 1234.5, 'nl')).toBe('1.234,50')
     expect(rendered(sample('amount'), { value: 1234.5 })).toContain('value="1234.50"')
   })
 
-  test('without a currency is shown as before, such as a year, unless the form asks for groups', () => {
+  test('without a currency, such as a year, is shown without groups unless the form asks for them', () => {
     expect(covers(plain, 2026)).toBeUndefined()
     expect(covers({ ...plain, grouping: true }, 2026)).toBe('2,026.00')
     expect(covers({ ...(sample('amount') as typeof plain), grouping: false }, 2026)).toBeUndefined()
   })
 })
 
-describe('badges and lines of a table', () => {
+describe('badges and lines in a table', () => {
   const table = sample('orders') as Extract<ElementDefinition, { type: 'table' }>
   const badges = [
     { value: 'late', label: 'i18n:orders.name', tone: 'warning' },
@@ -257,7 +257,7 @@ describe('badges and lines of a table', () => {
   ]
   const of = (sort: ElementState['sort'] = null) => rendered({ ...table, columns: [column] }, { rows, sort })
 
-  test('a value with a badge is shown as its label in the user’s language, as text; others as they are', () => {
+  test('a value with a badge is shown as its label in the user’s language, as text; other values are shown unchanged', () => {
     const cells = [...of().matchAll(/<td role="cell" data-label="status"[^>]*>(.*?)<\/td>/g)].map(([, cell]) => cell)
     expect(cells[0]).toContain('<bdi>other</bdi>')
     expect(cells[0]).not.toContain('badge')
@@ -285,7 +285,7 @@ test('a button’s style changes only its look: it is not pressed by Enter', () 
   expect(html).toContain('<button class="button primary" type="button"')
 })
 
-describe('parts that the user has no permission for', () => {
+describe('parts for which the user has no permission', () => {
   const secret: ElementDefinition = {
     ...shown,
     type: 'label',
@@ -308,7 +308,7 @@ describe('parts that the user has no permission for', () => {
     expect(renderForm(formOf(secret), EMPTY_VIEW, managers)?.html).toContain('Top secret')
   })
 
-  test('an element in a panel or tab without permission is not sent either', () => {
+  test('an element in a panel or tab without permission is not sent', () => {
     expect(renderElement(formOf(inSecretPanel), EMPTY_VIEW, context, 'customer')).toBe(null)
     expect(renderElement(SAMPLE_FORM, EMPTY_VIEW, context, 'cost')).toBe(null)
     expect(isShown(outlineOf(SAMPLE_FORM).get('cost') as Place, EMPTY_VIEW, context)).toBe(false)
@@ -339,7 +339,7 @@ describe('parts that the user has no permission for', () => {
     expect(renderElement(form, EMPTY_VIEW, context, 'customer')).toBe(null)
   })
 
-  test('the open tab is one that the user has permission for', () => {
+  test('the open tab is one for which the user has permission', () => {
     const html = renderElement(SAMPLE_FORM, viewOf({ details: { value: 'secret' } }), context, 'details')?.html
     expect(html).toContain('id="e-order-details.tab.list" data-tab="list" data-element="details" aria-selected="true"')
   })
@@ -406,7 +406,7 @@ describe('hostile values', () => {
   const HOSTILE =
     '"><script>alert(1)</script><img src=x onerror=alert(1)>\' onfocus=alert(1) </textarea></select></title>&lt;\u202e\u0000\ud800'
 
-  /** Sets every text that a script can set to a hostile one. */
+  /** Sets every text that a script can set to a malicious one. */
   const state: ElementState = {
     value: HOSTILE,
     label: HOSTILE,
@@ -448,7 +448,7 @@ describe('hostile values', () => {
     },
   )
 
-  test('a form full of hostile texts has the same tags and attributes as a harmless one', () => {
+  test('a form full of malicious texts has the same tags and attributes as a harmless one', () => {
     const all = viewOf(
       Object.fromEntries(
         [...elementsOf(SAMPLE_FORM.layout)].map(({ name }) => [
@@ -517,7 +517,7 @@ describe('hostile values', () => {
     )
   })
 
-  test('values of a wrong type are ignored', () => {
+  test('values of the wrong type are ignored', () => {
     expect(rendered(sample('amount'), { value: 'seven' })).not.toContain('value=')
     expect(rendered(sample('express'), { value: 'true' })).not.toContain('checked')
     expect(rendered(sample('country'), { value: 'xx' })).toContain('<option value="" selected>Choose…</option>')

@@ -30,7 +30,7 @@ test('no form: a solution without forms shows who is signed in, in the user’s 
   expect(html).toContain('<time datetime="2026-05-17T09:30:00.000Z">17 mei 2026')
 })
 
-test('no form: without permissions and tenant it says so', () => {
+test('no form: if the user has no permissions and no tenant, the page says so', () => {
   const { html } = renderNoForm('CRM', { ...ANNA, permissions: [], tenant: null }, contextOf('en'))
   expect(html).toContain('<dd>No permissions</dd>')
   expect(html).toContain('<dd>No tenant</dd>')

@@ -34,7 +34,7 @@ test('shell: every script and style has the nonce, and no attribute runs code', 
   expect(html).not.toMatch(/<[^>]+ (on\w+|style)=/)
 })
 
-test('shell: only a page of solhost dev loads the script and the styles that show errors', () => {
+test('shell: only a page in solhost dev loads the script and styles that show errors', () => {
   expect(renderShell(model)).not.toMatch(/dev\.js|dev-errors/)
   expect(renderShell({ ...model, devScriptHref: null })).toBe(renderShell(model))
   const html = renderShell({ ...model, devScriptHref: '/solution/orders/dev.js?1' })
@@ -42,7 +42,7 @@ test('shell: only a page of solhost dev loads the script and the styles that sho
   expect(html).toContain('.dev-errors {')
 })
 
-test('shell: without a user there is no sign-out', () => {
+test('shell: without a user, there is no sign-out button', () => {
   expect(renderShell({ ...model, user: null })).not.toContain('logout')
 })
 
@@ -56,7 +56,7 @@ test('shell: only a client that opens on a login form has the form that turns it
   )
 })
 
-test.each(PLATFORM_LOCALES)('shell: the texts of the client script exist in %s', (locale) => {
+test.each(PLATFORM_LOCALES)('shell: the client script’s texts exist in %s', (locale) => {
   const { text } = renderTexts(locale)
   expect(text).not.toContain('!platform')
   expect(text).toContain(`data-again="${platformText(locale, 'platform.client.again')}"`)

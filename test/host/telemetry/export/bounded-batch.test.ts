@@ -9,7 +9,7 @@ import {
   createWaitingItems,
 } from '../../../../host/telemetry/export/bounded-batch.ts'
 
-// The SDK as the host uses it; only the exporter is the test's.
+// Uses the SDK as the host does, except for the exporter.
 
 const MOST = 3
 /** Larger than the limit, with a delay longer than the test: batches are exported only when the test flushes. */
@@ -38,7 +38,7 @@ function end(tracer: Tracer, count: number): void {
   for (let span = 0; span < count; span++) tracer.startSpan('a span').end()
 }
 
-test('spans: spans over the limit are counted, and there is room again after an export', async () => {
+test('spans: those over the limit are counted, and new ones are accepted after an export', async () => {
   const { state, waiting, exporter } = parts()
   const processor = new BatchSpanProcessor({ ...BATCHING, exporter })
   const provider = new TracerProvider({ spanProcessors: [boundedSpans(processor, waiting)] })
@@ -62,7 +62,7 @@ test('spans: unsampled spans are not counted', async () => {
   expect(state).toEqual({ exported: 0, leftOut: 0 })
 })
 
-test('lines: lines over the limit are counted, and there is room again after an export', async () => {
+test('lines: those over the limit are counted, and new ones are accepted after an export', async () => {
   const { state, waiting, exporter } = parts()
   const inner = new BatchLogRecordProcessor({ ...BATCHING, exporter })
   const provider = new LoggerProvider({

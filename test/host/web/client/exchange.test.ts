@@ -129,7 +129,7 @@ test('exchange: a value that was already sent is not withdrawn', () => {
   ])
 })
 
-test('exchange: pauses between attempts grow up to 15 s, and are reset after a success', () => {
+test('exchange: the pauses between attempts grow up to 15 s, and are reset after a success', () => {
   const { lines, last, greet } = start()
   const pauses: number[] = []
   for (let index = 0; index < 8; index++) {
@@ -156,7 +156,7 @@ test('exchange: when the browser reports that the network is back, it reconnects
   expect(lines).toHaveLength(2)
 })
 
-test('exchange: when the browser reports that the network is gone, it closes the connection', () => {
+test('exchange: when the browser reports that the network is down, it closes the connection', () => {
   const { exchange, lines, greet, states } = start()
   greet()
   exchange.drop()
@@ -188,7 +188,7 @@ test('exchange: if a host stops and there is no other, the connection is reporte
   expect(lines).toHaveLength(3)
 })
 
-test('exchange: a connection that stays silent while an answer is due is closed', () => {
+test('exchange: a connection that stays silent while a response is due is closed', () => {
   const { exchange, lines, greet, say } = start()
   greet()
   vi.advanceTimersByTime(60_000)
@@ -203,7 +203,7 @@ test('exchange: a connection that stays silent while an answer is due is closed'
   expect(lines[0]?.isClosed).toBe(true)
 })
 
-test('exchange: it is waiting until the last event is handled, or while the host is busy', () => {
+test('exchange: the state is waiting until the last event is handled, and while the host is busy', () => {
   const { exchange, greet, say, states } = start()
   greet()
   const isWaiting = () => states.at(-1)?.isWaiting
@@ -219,7 +219,7 @@ test('exchange: it is waiting until the last event is handled, or while the host
   expect(isWaiting()).toBe(false)
 })
 
-test('exchange: when it ends it disconnects and never reconnects', () => {
+test('exchange: after it is ended, it disconnects and never reconnects', () => {
   const { exchange, lines, last, greet } = start()
   greet()
   exchange.end()
@@ -239,7 +239,7 @@ test('exchange: the client’s id is stored, and sent in the next hello', () => 
   expect(received).toEqual([])
 })
 
-test('exchange: a new client replacing the old one drops unanswered events, and numbers continue', () => {
+test('exchange: when a new client replaces the old one, unanswered events are dropped, and numbering continues', () => {
   const { exchange, last, greet, received, states } = start()
   greet(0, true)
   exchange.send(press)
@@ -255,7 +255,7 @@ test('exchange: a new client replacing the old one drops unanswered events, and 
   expect(numbers(last().sent)).toEqual(['hello', 4])
 })
 
-test('exchange: a reopened client drops unanswered events, and nothing is awaited', () => {
+test('exchange: when a client is reopened, unanswered events are dropped, and the state is not waiting', () => {
   const { exchange, last, greet, say, received, states } = start()
   greet(0, true)
   say({ kind: 'busy' })
@@ -269,7 +269,7 @@ test('exchange: a reopened client drops unanswered events, and nothing is awaite
   expect(numbers(last().sent)).toEqual(['hello'])
 })
 
-test('exchange: while the page is being left it neither reconnects nor reports anything, and then it resumes', () => {
+test('exchange: while the user is leaving the page, it neither reconnects nor reports anything; if they stay, it resumes', () => {
   const { exchange, lines, last, greet, states } = start()
   greet(0, true)
   exchange.send(press)
