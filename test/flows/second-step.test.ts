@@ -1,0 +1,233 @@
+import { Secret, TOTP } from 'otpauth'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { sharedHost } from '../support/shared-host.ts'
+import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+
+let host: Awaited<ReturnType<typeof sharedHost>>
+beforeAll(async () => {
+  host = await sharedHost()
+  await addDefaultSolution(host, 'shop')
+  await addDefaultSolution(host, 'bank')
+  await askAdmin(host, 'PUT', 'solutions/bank/sign-in-policy', { level: 'required' })
+  await addDefaultSolution(host, 'club')
+  await askAdmin(host, 'PUT', 'solutions/club/sign-in-policy', { level: 'required', graceDays: 7 })
+})
+
+type Visitor = Awaited<ReturnType<typeof visit>>
+
+/** The page's fields and secret, as a user's app reads them. */
+function readNewApp(html: string) {
+  const setup = /name="setup" value="([^"]+)"/.exec(html)?.[1] ?? ''
+  const secret = (/class="setup-key">([^<]+)</.exec(html)?.[1] ?? '').replaceAll(' ', '')
+  return { setup, secret }
+}
+
+/** A code; each test uses those of the previous, the current and the next step, in this order. */
+function codeOf(secret: string, step: -1 | 0 | 1): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + step * 30_000 })
+}
+
+/** A code that is wrong in every accepted step. */
+function wrongCode(secret: string): string {
+  const right = ([-1, 0, 1] as const).map((step) => codeOf(secret, step))
+  return ['000000', '111111', '222222', '333333'].find((code) => !right.includes(code)) ?? ''
+}
+
+function recoveryCodesIn(html: string): string[] {
+  return [...html.matchAll(/<code>([0-9a-z]{5}-[0-9a-z]{5})<\/code>/g)].map(([, code]) => code ?? '')
+}
+
+/** Adds an app on the account page of a user who has just signed in. */
+async function addApp(browser: Visitor, solution: string) {
+  await browser.get(`/solution/${solution}/account`)
+  const page = await browser.post(`/solution/${solution}/account`, { act: 'new-app' })
+  expect(page.status).toBe(200)
+  const { setup, secret } = readNewApp(page.text)
+  const added = await browser.post(`/solution/${solution}/account`, {
+    act: 'add-app',
+    setup,
+    code: codeOf(secret, -1),
+  })
+  expect(added.status).toBe(200)
+  return { secret, recoveryCodes: recoveryCodesIn(added.text) }
+}
+
+async function userWithApp(name: string, more: Record<string, unknown> = {}) {
+  await addUser(host, name, more)
+  const browser = await visit(host, 'shop')
+  await browser.signIn(name)
+  return { browser, ...(await addApp(browser, 'shop')) }
+}
+
+const step = (browser: Visitor, fields: Record<string, string>, solution = 'shop') =>
+  browser.post(`/solution/${solution}/second-step`, fields)
+
+describe('a user with an authenticator app', () => {
+  test('gets a session only after the code, and a code can be used once', async () => {
+    const { secret, recoveryCodes } = await userWithApp('sofie')
+    expect(recoveryCodes).toHaveLength(10)
+    const browser = await visit(host, 'shop')
+    const first = await browser.signIn('sofie')
+    expect([first.status, first.headers.location]).toEqual([303, '/solution/shop/second-step'])
+    expect(browser.cookie('session')).toBeUndefined()
+    expect(browser.cookie('known')).toBeUndefined()
+    const page = await browser.get('/solution/shop/second-step')
+    expect(page.text).toContain('autocomplete="one-time-code"')
+    const wrong = await step(browser, { code: wrongCode(secret) })
+    expect([wrong.status, wrong.text.includes('This code is wrong or has already been used')]).toEqual([401, true])
+    expect((await step(browser, { code: codeOf(secret, -1) })).status).toBe(401)
+    const right = await step(browser, { code: codeOf(secret, 0) })
+    expect([right.status, right.headers.location]).toEqual([303, '/solution/shop/index.html'])
+    expect((await browser.session()).json()).toMatchObject({ username: 'sofie' })
+    expect(browser.cookie('step')).toBeUndefined()
+    // The page of a completed sign-in can't be used again.
+    expect((await step(browser, { code: codeOf(secret, 1) })).status).toBe(410)
+  })
+
+  test('can use each recovery code once, however it is typed', async () => {
+    const { recoveryCodes } = await userWithApp('rik')
+    const [code = ''] = recoveryCodes
+    const browser = await visit(host, 'shop')
+    await browser.signIn('rik')
+    expect((await browser.get('/solution/shop/second-step?recovery')).text).toContain('name="recovery"')
+    const typed = ` ${code.toUpperCase().replace('-', ' ').replaceAll('0', 'O').replaceAll('1', 'L')} `
+    expect((await step(browser, { recovery: 'yes', code: typed })).status).toBe(303)
+    expect((await browser.get('/solution/shop/account')).text).toContain('Recovery codes left: 9')
+    const again = await visit(host, 'shop')
+    await again.signIn('rik')
+    expect((await step(again, { recovery: 'yes', code })).status).toBe(401)
+  })
+
+  test('must sign in again after five wrong codes', async () => {
+    const { secret } = await userWithApp('tom')
+    const browser = await visit(host, 'shop')
+    await browser.signIn('tom')
+    const codes = Array.from({ length: 5 }, () => wrongCode(secret))
+    const statuses: number[] = []
+    for (const code of codes) statuses.push((await step(browser, { code })).status)
+    expect(statuses).toEqual([401, 401, 401, 401, 410])
+    expect((await step(browser, { code: codeOf(secret, 0) })).status).toBe(410)
+    expect(browser.cookie('session')).toBeUndefined()
+  })
+
+  test('cannot be bypassed by a forced password change: the code comes first', async () => {
+    const { browser, secret } = await userWithApp('vic')
+    const { uid } = (await browser.session()).json() as { uid: string }
+    await askAdmin(host, 'PATCH', `users/${uid}`, { mustChangePassword: true })
+    const other = await visit(host, 'shop')
+    const first = await other.signIn('vic')
+    expect(first.headers.location).toBe('/solution/shop/second-step')
+    expect(first.text).not.toContain('name="ticket"')
+    const demanded = await step(other, { code: codeOf(secret, 0) })
+    expect([demanded.status, demanded.text.includes('Choose a new password')]).toEqual([200, true])
+    expect(other.cookie('session')).toBeUndefined()
+  })
+
+  test('loses other sessions and remembered logins when the app is added', async () => {
+    await addUser(host, 'wim')
+    const other = await visit(host, 'bank')
+    const elsewhere = await visit(host, 'shop')
+    await elsewhere.signIn('wim', PASSWORD, { remember: 'on' })
+    expect((await elsewhere.session()).status).toBe(200)
+    const browser = await visit(host, 'shop')
+    await browser.signIn('wim')
+    await addApp(browser, 'shop')
+    expect((await browser.session()).status).toBe(200)
+    expect((await elsewhere.session()).status).toBe(401)
+    elsewhere.close()
+    expect((await elsewhere.open()).text).toContain('name="password"')
+    // The account is the same in every solution.
+    expect((await other.signIn('wim')).headers.location).toBe('/solution/bank/second-step')
+  })
+})
+
+describe('where the policy requires a second step', () => {
+  test('a user without a factor sets one up before the session starts', async () => {
+    await addUser(host, 'xena')
+    const browser = await visit(host, 'bank')
+    expect((await browser.signIn('xena')).headers.location).toBe('/solution/bank/set-up')
+    const page = await browser.get('/solution/bank/set-up')
+    expect(page.text).toContain('<svg')
+    expect(page.text).not.toContain('value="later"')
+    const { setup, secret } = readNewApp(page.text)
+    const setUp = (fields: Record<string, string>) => browser.post('/solution/bank/set-up', fields)
+    const wrong = await setUp({ act: 'add-app', setup, code: wrongCode(secret) })
+    expect([wrong.status, readNewApp(wrong.text).secret]).toEqual([401, secret])
+    expect((await setUp({ act: 'later' })).headers.location).toBe('/solution/bank/set-up')
+    const codes = await setUp({ act: 'add-app', setup, code: codeOf(secret, 0) })
+    expect(recoveryCodesIn(codes.text)).toHaveLength(10)
+    expect(browser.cookie('session')).toBeUndefined()
+    expect((await setUp({ act: 'saved' })).headers.location).toBe('/solution/bank/index.html')
+    expect((await browser.session()).json()).toMatchObject({ username: 'xena' })
+    // Without it, the user could not sign in any more.
+    const account = await browser.get('/solution/bank/account')
+    const id = /name="id" value="([^"]+)"[^>]*><button[^>]*value="remove"/.exec(account.text)?.[1] ?? ''
+    expect((await browser.post('/solution/bank/account', { act: 'remove', id })).status).toBe(409)
+  })
+
+  test('a secret from another account’s page cannot be set up', async () => {
+    const mallory = await visit(host, 'bank')
+    await addUser(host, 'mallory')
+    await mallory.signIn('mallory')
+    const { setup, secret } = readNewApp((await mallory.get('/solution/bank/set-up')).text)
+    await addUser(host, 'yara')
+    const browser = await visit(host, 'bank')
+    await browser.signIn('yara')
+    const answer = await browser.post('/solution/bank/set-up', { act: 'add-app', setup, code: codeOf(secret, 0) })
+    expect([answer.status, answer.headers.location]).toEqual([303, '/solution/bank/set-up'])
+  })
+
+  test('during the grace period, a user can postpone the set-up', async () => {
+    await addUser(host, 'zoe')
+    const browser = await visit(host, 'club')
+    expect((await browser.signIn('zoe')).headers.location).toBe('/solution/club/set-up')
+    expect((await browser.get('/solution/club/set-up')).text).toContain('value="later"')
+    const later = await browser.post('/solution/club/set-up', { act: 'later' })
+    expect(later.headers.location).toBe('/solution/club/index.html')
+    expect((await browser.session()).status).toBe(200)
+  })
+
+  test('a remembered login from before the policy ends when it is used', async () => {
+    await addDefaultSolution(host, 'later')
+    await addUser(host, 'una')
+    const browser = await visit(host, 'later')
+    await browser.signIn('una', PASSWORD, { remember: 'on' })
+    await askAdmin(host, 'PUT', 'solutions/later/sign-in-policy', { level: 'required' })
+    browser.close()
+    expect((await browser.open()).text).toContain('name="password"')
+    expect(browser.cookie('remember')).toBeUndefined()
+  })
+})
+
+test('changing a factor or the password needs a confirmation that is recent, and a remembered login is not one', async () => {
+  const { secret } = await userWithApp('bob')
+  const browser = await visit(host, 'shop')
+  await browser.signIn('bob', PASSWORD, { remember: 'on' })
+  expect((await step(browser, { code: codeOf(secret, 0) })).status).toBe(303)
+  browser.close()
+  expect((await browser.open()).status).toBe(200)
+  const confirm = { location: '/solution/shop/confirm?for=account' }
+  expect((await browser.post('/solution/shop/account', { act: 'new-app' })).headers).toMatchObject(confirm)
+  expect((await browser.post('/solution/shop/account', { act: 'new-codes' })).headers).toMatchObject(confirm)
+  expect((await browser.get('/solution/shop/password')).headers.location).toBe('/solution/shop/confirm?for=password')
+  const page = await browser.get('/solution/shop/confirm?for=account')
+  expect(page.text).toContain('autocomplete="one-time-code"')
+  expect((await browser.post('/solution/shop/confirm', { code: wrongCode(secret) })).status).toBe(401)
+  const right = await browser.post('/solution/shop/confirm', { for: 'account', code: codeOf(secret, 1) })
+  expect(right.headers.location).toBe('/solution/shop/account')
+  expect(recoveryCodesIn((await browser.post('/solution/shop/account', { act: 'new-codes' })).text)).toHaveLength(10)
+})
+
+test('the pages of the steps need an open sign-in and their own form', async () => {
+  const browser = await visit(host, 'shop')
+  for (const page of ['second-step', 'set-up']) {
+    expect((await browser.get(`/solution/shop/${page}`)).status).toBe(410)
+    expect((await browser.post(`/solution/shop/${page}`, { code: '123456' })).status).toBe(410)
+  }
+  for (const page of ['account', 'confirm']) expect((await browser.get(`/solution/shop/${page}`)).status).toBe(404)
+  const { secret } = await userWithApp('ada')
+  await browser.signIn('ada')
+  const foreign = await browser.post('/solution/shop/second-step', { code: codeOf(secret, 0) }, { token: null })
+  expect(foreign.status).toBe(410)
+  expect(browser.cookie('session')).toBeUndefined()
+})
