@@ -4,9 +4,9 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { allowPage } from '../../base/http/content-security.ts'
 import { cookieScope, createNonce, sendHtml } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
-import { passwordPath } from '../login/change-password.ts'
 import type { FormTokens } from '../login/form-token.ts'
 import { requestedPage } from '../login/requested-page.ts'
+import { accountPath } from '../second-step/confirmation.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import { clientScriptPath, devScriptPath } from './client-script-route.ts'
 import { renderShell, type ShellModel } from './render/shell.ts'
@@ -66,11 +66,12 @@ export function accountOf(
   { sites, formTokens }: Pick<ClientPageParts, 'sites' | 'formTokens'>,
 ): ShellModel['user'] {
   if (found === null) return null
-  const { username, source } = found.session
+  const { username, methods } = found.session
   return {
     username,
     logoutAction: `/solution/${name}/logout`,
-    changePasswordHref: source === 'users' ? passwordPath(name) : null,
+    // The issuer of a login token vouches for the user, so that there is no account to manage here.
+    accountHref: methods.includes('token') ? null : accountPath(name),
     formToken: formTokens.issue(ctx, cookieScope(ctx, sites, name)),
   }
 }

@@ -8,6 +8,7 @@ import { passwordPath } from '../login/change-password.ts'
 import { cameFromOwnPage } from '../login/own-page.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
 import { accountPage, newAppPage, recoveryCodesPage } from '../web/pages.ts'
+import { browserName } from './browser-name.ts'
 import { auditFactor, endOthers } from './complete.ts'
 import { accountOf, accountPath, foreignForm, goToConfirm, needsConfirmation } from './confirmation.ts'
 import { levelFor } from './policy.ts'
@@ -194,7 +195,11 @@ async function send(
     username: session.username,
     passwordHref: session.factorsOf === 'users' && session.source === 'users' ? passwordPath(solution.name) : null,
     ...set,
-    sessions: (await sessionsOf(session, parts)).map((one) => ({ ...one, isThis: one.id === session.publicId })),
+    sessions: (await sessionsOf(session, parts)).map((one) => ({
+      ...one,
+      browser: browserName(one.agent),
+      isThis: one.id === session.publicId,
+    })),
     entries,
     refusal,
     formToken: parts.formTokens.issue(ctx, scope),

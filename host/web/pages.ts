@@ -136,7 +136,8 @@ export type AccountModel = StepModel &
     readonly passwordHref: string | null
     readonly sessions: readonly {
       readonly id: string
-      readonly agent: string | null
+      /** Null if unknown. */
+      readonly browser: string | null
       readonly address: string
       readonly createdAt: number
       readonly lastSeenAt: number
@@ -189,7 +190,7 @@ const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url
 const pageStyles = sharedStyles('tokens', 'fields', 'pages')
 const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', 'chart')}`
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
-/** The account page has tables, as the admin pages do. */
+/** The account page and those of the second step have tables and quiet buttons, as the admin pages do. */
 const ofAccount = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${sharedStyles('admin')}`)
 const ofAdministration = createPageRenderer(templates, PLATFORM_TEXTS, adminStyles, 'admin/')
 
@@ -202,25 +203,25 @@ export function changePasswordPage(frame: PageFrame, model: ChangePasswordModel)
 }
 
 export function secondStepPage(frame: PageFrame, model: SecondStepModel): string {
-  return page('second-step', frame, platformText(frame.locale, 'platform.step.title'), model)
+  return ofAccount('second-step', frame, platformText(frame.locale, 'platform.step.title'), model)
 }
 
 export function confirmPage(frame: PageFrame, model: ConfirmModel): string {
-  return page('confirm', frame, platformText(frame.locale, 'platform.step.title'), model)
+  return ofAccount('confirm', frame, platformText(frame.locale, 'platform.step.title'), model)
 }
 
 /** The set-up of a factor during a sign-in. */
 export function setUpPage(frame: PageFrame, model: NewAppModel & { readonly canPostpone: boolean }): string {
-  return page('new-app', frame, platformText(frame.locale, 'platform.setup.title'), { ...model, cancelHref: null })
+  return ofAccount('new-app', frame, platformText(frame.locale, 'platform.setup.title'), { ...model, cancelHref: null })
 }
 
 /** The set-up of a factor on the account page. */
 export function newAppPage(frame: PageFrame, model: NewAppModel & { readonly cancelHref: string }): string {
-  return page('new-app', frame, platformText(frame.locale, 'platform.setup.own'), { ...model, canPostpone: false })
+  return ofAccount('new-app', frame, platformText(frame.locale, 'platform.setup.own'), { ...model, canPostpone: false })
 }
 
 export function recoveryCodesPage(frame: PageFrame, model: StepModel & { readonly codes: readonly string[] }): string {
-  return page('recovery-codes', frame, platformText(frame.locale, 'platform.recovery.title'), model)
+  return ofAccount('recovery-codes', frame, platformText(frame.locale, 'platform.recovery.title'), model)
 }
 
 /** The sign-in has expired or ended. */

@@ -207,7 +207,8 @@ test('after a sign-out, the Back button shows no user data, even on a page from 
   await using opened = await openWatched(browser)
   const { page } = opened
   await signIn(page, `${host.url}/solution/users/index.html`, 'olga')
-  await page.click('text=Change password')
+  await page.click('text=Account')
+  await page.waitForURL('**/account')
   await page.goBack()
   await page.waitForSelector('dl.facts')
   await Promise.all([page.waitForURL('**?signed-out'), page.getByRole('button', { name: 'Sign out' }).click()])

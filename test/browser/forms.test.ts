@@ -169,7 +169,7 @@ else {
       user: {
         username: 'anna.de.vries@example.org',
         logoutAction: '/logout',
-        changePasswordHref: '/password',
+        accountHref: '/account',
         formToken: 'token',
       },
     }

@@ -1,6 +1,7 @@
 import { CspEvaluator } from 'csp_evaluator/dist/evaluator.js'
 import { Severity } from 'csp_evaluator/dist/finding.js'
 import { CspParser } from 'csp_evaluator/dist/parser.js'
+import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
@@ -14,6 +15,7 @@ import { zipOf } from '../support/zip.ts'
 const TENANT = '/solution/tenant-login/index.html'
 const STANDARD = '/solution/standard/index.html'
 const USERS = '/solution/users/index.html'
+const ACCOUNT = '/solution/users/account'
 const HELP = 'Call the help desk: 1234.'
 
 /** A platform page: its path, how users get there from the previous page, and what else it shows. */
@@ -66,10 +68,29 @@ const JOURNEYS: Readonly<Record<string, readonly Step[]>> = {
   ],
   'a user of the users table': [
     { name: 'page after sign-in', come: (page) => signInAtUsers(page, 'olga'), heading: 'users' },
+    { name: 'page of the account', come: (page) => page.goto(at(ACCOUNT)), heading: 'Your account' },
     {
       name: 'page on which the password is changed',
-      come: (page) => page.getByRole('link', { name: 'Change password' }).click(),
+      come: (page) => page.goto(at('/solution/users/password')),
       heading: 'Choose a new password',
+    },
+  ],
+  'a user who adds an authenticator app': [
+    { name: 'page after sign-in', come: (page) => signInAtUsers(page, 'factory'), heading: 'users' },
+    { name: 'page of the new app', come: comeToNewApp, heading: 'Set up an authenticator app' },
+    {
+      name: 'the same after a wrong code',
+      come: (page) => enterCode(page, '000000'),
+      heading: 'Set up an authenticator app',
+      also: async (page) => expect(await page.innerText('[role=alert]')).toContain('This code is wrong'),
+    },
+    { name: 'page of the recovery codes', come: comeToCodes, heading: 'Save your recovery codes' },
+    { name: 'page of the account', come: (page) => page.goto(at(ACCOUNT)), heading: 'Your account' },
+    { name: 'page of the second step', come: comeToSecondStep, heading: 'Confirm that it’s you' },
+    {
+      name: 'the same for a recovery code',
+      come: (page) => page.goto(at('/solution/users/second-step?recovery')),
+      heading: 'Confirm that it’s you',
     },
   ],
   'an address with nothing': [{ name: 'its page', come: (page) => page.goto(at('/solution/nobody/')), heading: '' }],
@@ -122,6 +143,29 @@ async function choose(page: Page, password: string, repeat: string): Promise<voi
   await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Change password' }).click()])
 }
 
+async function comeToNewApp(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Account', exact: true }).click()
+  await page.getByRole('button', { name: 'Set up an authenticator app' }).click()
+}
+
+/** Enters a code as a person does, on the page of a new app or of the second step. */
+async function enterCode(page: Page, code: string): Promise<void> {
+  await page.getByLabel('Code from your authenticator app').pressSequentially(code)
+  await page.keyboard.press('Enter')
+}
+
+async function comeToCodes(page: Page): Promise<void> {
+  await page.getByText('Can’t scan the code?').click()
+  const secret = (await page.innerText('.setup-key')).replaceAll(' ', '')
+  await enterCode(page, new TOTP({ secret: Secret.fromBase32(secret) }).generate())
+}
+
+async function comeToSecondStep(page: Page): Promise<void> {
+  await page.goto(at(USERS))
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signInAtUsers(page, 'factory')
+}
+
 async function submit(page: Page, username: string, password: string): Promise<void> {
   await page.fill('#username', username)
   await page.fill('#password', password)
@@ -138,6 +182,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     for (const answer of uploads) expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
     await addDefaultSolution(host, 'users')
     await addUser(host, 'olga')
+    await addUser(host, 'factory')
     await addUser(host, 'newcomer', { mustChangePassword: true })
     browser = await sharedBrowser()
   })
@@ -236,6 +281,8 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
       Permissions: 'Users, Administrators',
       Tenant: 'acme, -1',
     })
+    await keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Account')
     await keyboard.press('Tab')
     await Promise.all([page.waitForURL('**/index.html?signed-out'), keyboard.press('Enter')])
     await keyboard.press('Tab')

@@ -105,7 +105,7 @@ test('changing your own password ends all your sessions and remembered logins', 
   await elsewhere.signIn('ines', PASSWORD, { remember: 'on' })
   const browser = await visit(host, 'crm')
   await browser.signIn('ines')
-  expect((await browser.open()).text).toContain('href="/solution/crm/password"')
+  expect((await browser.open()).text).toContain('href="/solution/crm/account"')
   expect((await browser.get('/solution/crm/password')).text).toContain('name="current"')
   const fields = { new: 'one blue boat sails', repeat: 'one blue boat sails' }
   const wrong = await browser.post('/solution/crm/password', { current: 'not it at all', ...fields })

@@ -22,7 +22,8 @@ export interface ShellModel {
   readonly user: null | {
     readonly username: string
     readonly logoutAction: string
-    readonly changePasswordHref: string | null
+    /** Null if the user has no account that they can manage. */
+    readonly accountHref: string | null
     readonly formToken: string
   }
   /**
@@ -86,7 +87,7 @@ ${devScriptHref && html`  <script nonce="${nonce}" src="${devScriptHref}"></scri
 export function renderTop(locale: string, title: string, user: ShellModel['user']): Markup {
   const account =
     user !== null &&
-    html`<form class="account" method="post" action="${user.logoutAction}"><input type="hidden" name="csrf_token" value="${user.formToken}" autocomplete="off"><span class="user"><span class="hidden">${platformText(locale, 'platform.client.signedin', [user.username])}</span><bdi aria-hidden="true">${user.username}</bdi></span>${user.changePasswordHref !== null && html`<a href="${user.changePasswordHref}">${platformText(locale, 'platform.client.changepassword')}</a>`}<button class="link" type="submit">${platformText(locale, 'platform.client.logout')}</button></form>`
+    html`<form class="account" method="post" action="${user.logoutAction}"><input type="hidden" name="csrf_token" value="${user.formToken}" autocomplete="off"><span class="user"><span class="hidden">${platformText(locale, 'platform.client.signedin', [user.username])}</span><bdi aria-hidden="true">${user.username}</bdi></span>${user.accountHref !== null && html`<a href="${user.accountHref}">${platformText(locale, 'platform.account.link')}</a>`}<button class="link" type="submit">${platformText(locale, 'platform.client.logout')}</button></form>`
   return html`<div class="top" id="client-top"><span class="solution"><bdi>${title}</bdi></span>${account}</div>`
 }
 

@@ -10,7 +10,7 @@ const model: ShellModel = {
   scriptHref: '/client.js',
   socketHref: '/solution/orders/client',
   styleHref: '/solution/orders/media/style.css',
-  user: { username: '<i>anna', logoutAction: '/solution/orders/logout', changePasswordHref: null, formToken: '"token' },
+  user: { username: '<i>anna', logoutAction: '/solution/orders/logout', accountHref: null, formToken: '"token' },
 }
 
 test('shell: external names are escaped', () => {
