@@ -101,7 +101,6 @@ export const LIMITS = {
     what: 'wrong codes in a row, after which the account’s authenticator app is locked',
   },
   CONFIRMED_FOR: { kind: 'time', default: '5m', what: 'a confirmation before a password or factor can be changed' },
-  PASSKEYS_ACCOUNT: { kind: 'count', default: '10', what: 'passkeys per account' },
   PASSWORD_LENGTH: { kind: 'count', default: '8', what: 'minimum length of passwords in the users table' },
   AUDIT_KEPT: { kind: 'time', default: '365d', what: 'an entry in the audit log' },
   TELEMETRY_QUEUE: {
