@@ -76,7 +76,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
   },
   'second-factor-account': {
     page: 'docs/second-factors.md',
-    size: { width: 960, height: 900 },
+    size: { width: 960, height: 840 },
     options: { colorScheme: 'light' },
     async come(page) {
       await setUpApp(page, 'paul')

@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-/** The parameters of the hashes that production code asked for. */
+/** The parameters that production code passes for each hash. */
 const hashed: unknown[] = []
 /** A cheap hash, since these tests compute many. */
 const cheap: typeof hashRaw = (code, parameters) => {
