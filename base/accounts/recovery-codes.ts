@@ -19,15 +19,19 @@ const LENGTH = 10
 /** As for passwords: see passwords.ts. */
 const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1, outputLen: 32 } as const
 
-/** @param now the clock, in epoch milliseconds */
+/**
+ * @param now the clock, in epoch milliseconds
+ * @param argon2 tests use one that costs less
+ */
 export function createRecoveryCodes(
   db: Database,
   passwords: Pick<Passwords, 'run'>,
   now: () => number = Date.now,
+  argon2: typeof hashRaw = hashRaw,
 ): RecoveryCodes {
   /** One salt per set: then one hash of what the user typed is compared with all codes of the set. */
   async function hashOf(code: string, salt: string): Promise<string> {
-    const bytes = await passwords.run(() => hashRaw(code, { ...ARGON2, salt: Buffer.from(salt, 'base64url') }))
+    const bytes = await passwords.run(() => argon2(code, { ...ARGON2, salt: Buffer.from(salt, 'base64url') }))
     return bytes.toString('base64url')
   }
 

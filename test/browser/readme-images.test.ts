@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
@@ -8,9 +9,9 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
-import { addUser } from '../support/users.ts'
+import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
-// Creates the images in the READMEs, and checks that each is used. With README_IMAGES=write they are written to
+// Creates the images in the READMEs and in a guide, and checks that each is used. With README_IMAGES=write they are written to
 // docs/images, otherwise next to the other screenshots. The images are not compared, because fonts differ between
 // machines.
 
@@ -56,6 +57,32 @@ const PICTURES: Readonly<Record<string, Picture>> = {
       await page.fill('[id="e-sign_in-username.input"]', 'marco')
     },
   },
+  'second-factor-set-up': {
+    page: 'docs/second-factors.md',
+    size: { width: 720, height: 880 },
+    options: { colorScheme: 'light' },
+    come: (page) => startSignIn(page, 'nina'),
+  },
+  'second-factor-code': {
+    page: 'docs/second-factors.md',
+    size: { width: 720, height: 480 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      await setUpApp(page, 'otto')
+      await page.context().clearCookies()
+      await startSignIn(page, 'otto')
+      await page.waitForSelector('[autocomplete="one-time-code"]')
+    },
+  },
+  'second-factor-account': {
+    page: 'docs/second-factors.md',
+    size: { width: 960, height: 840 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      await setUpApp(page, 'paul')
+      await page.goto(`${host.url}/solution/payroll/account`)
+    },
+  },
 }
 
 let host: TestHost
@@ -68,6 +95,9 @@ beforeAll(async () => {
     expect(await answer.json()).toMatchObject({ active: true })
   }
   await addUser(host, 'marco', { permissions: ['Orders', 'Edit', 'Approve'] })
+  await addDefaultSolution(host, 'payroll', { title: 'Payroll' })
+  await askAdmin(host, 'PUT', 'solutions/payroll/sign-in-policy', { level: 'required' })
+  for (const name of ['nina', 'otto', 'paul']) await addUser(host, name)
   browser = await sharedBrowser()
 })
 
@@ -79,6 +109,24 @@ afterAll(async () => {
 async function openOrders(page: Page): Promise<void> {
   await signIn(page, `${host.url}/solution/orders/index.html`, 'marco')
   await page.waitForSelector('[id="e-orders-list.row.60"]')
+}
+
+/** Signs in with the password only, where a second step follows. */
+async function startSignIn(page: Page, username: string): Promise<void> {
+  await page.goto(`${host.url}/solution/payroll/index.html`)
+  await page.fill('#username', username)
+  await page.fill('#password', PASSWORD)
+  await page.press('#password', 'Enter')
+  await page.waitForSelector('input[name="code"]')
+}
+
+async function setUpApp(page: Page, username: string): Promise<void> {
+  await startSignIn(page, username)
+  const secret = (await page.textContent('.setup-key')) ?? ''
+  await page.fill('input[name="code"]', new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) }).generate())
+  await page.click('[value="add-app"]')
+  await page.click('[value="saved"]')
+  await page.waitForURL('**/index.html')
 }
 
 test.each(Object.entries(PICTURES))(
