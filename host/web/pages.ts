@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
-import { createPageRenderer, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
+import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
+import { sourceText } from './dev/source-text.ts'
+import type { DevFinding } from './frames.ts'
 
 export type SolutionListModel = {
   readonly solutions: readonly {
@@ -91,6 +94,13 @@ export type ChangePasswordModel = {
   readonly refusal: string | null
 }
 
+export type FirstRefusalModel = {
+  readonly faults: readonly DevFinding[]
+  /** The page reloads when `statePath` responds with another state. */
+  readonly state: string
+  readonly statePath: string
+}
+
 export type GoesOnModel = {
   readonly href: string
   /** The host name to display. */
@@ -133,10 +143,22 @@ const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url
 const pageStyles = sharedStyles('tokens', 'fields', 'pages')
 const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', 'chart')}`
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
+const devStyles = indent(readFileSync(new URL('styles/dev.css', import.meta.url), 'utf8'))
+const ofDevelopment = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${devStyles}`)
 const ofAdministration = createPageRenderer(templates, PLATFORM_TEXTS, adminStyles, 'admin/')
 
 export function solutionListPage(frame: PageFrame, model: SolutionListModel): string {
   return page('solution-list', frame, platformText(frame.locale, 'platform.solutions.title'), model)
+}
+
+/**
+ * Shows why `solhost dev` could not run the first version of its solution. Chosen here: in English, like the messages
+ * of `solhost dev` in the terminal.
+ */
+export function firstRefusalPage(nonce: string, { faults, ...more }: FirstRefusalModel): string {
+  const shown = faults.map((one) => ({ ...one, source: one.source === null ? null : sourceText(one.source) }))
+  const heading = `${faults.length} error${faults.length === 1 ? '' : 's'}`
+  return ofDevelopment('first-refusal', { locale: 'en', nonce }, heading, { ...more, faults: shown })
 }
 
 export function changePasswordPage(frame: PageFrame, model: ChangePasswordModel): string {
