@@ -15,12 +15,10 @@ import {
 const Column = z
   .strictObject(
     {
-      width: whole(1, ROW_WIDTH)
-        .optional()
-        .meta({
-          title: 'Width',
-          description: 'The width in twelfths of the row; columns without a width share the rest.',
-        }),
+      width: whole(1, ROW_WIDTH).optional().meta({
+        title: 'Width',
+        description: 'The width in twelfths of the row; columns without a width share the rest.',
+      }),
       get elements(): z.ZodType<readonly ElementDefinition[]> {
         return list(ElementSchema, MAX_ELEMENTS)
           .default([])
@@ -34,12 +32,10 @@ const Column = z
 const Row = z
   .strictObject(
     {
-      columns: list(Column, ROW_WIDTH)
-        .min(1, { error: 'must have at least one column' })
-        .meta({
-          title: 'Columns',
-          description: 'The columns, from start to end; stacked where the row is too narrow.',
-        }),
+      columns: list(Column, ROW_WIDTH).min(1, { error: 'must have at least one column' }).meta({
+        title: 'Columns',
+        description: 'The columns, from start to end; stacked where the row is too narrow.',
+      }),
     },
     { error: orUnknownKey('must be an object with columns') },
   )
@@ -122,6 +118,10 @@ const WrittenForm = z
         description: 'The heading of the form and its page, a text or "i18n:" and a key.',
       }),
       permission: Permission,
+      saves: OwnIdentifier.optional().meta({
+        title: 'Saves',
+        description: 'The name of the button that saves; users are asked before they leave unsaved input.',
+      }),
       ...HANDLERS,
       layout: LayoutSchema,
     },

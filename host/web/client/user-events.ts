@@ -1,4 +1,4 @@
-import { type Control, controlsIn, eventValue, isChanged, isControl, isSent, markSent } from './controls.ts'
+import { type Control, controlsIn, eventValue, isChanged, isControl, isOfTable, isSent, markSent } from './controls.ts'
 import type { Exchange, NewFrame } from './exchange.ts'
 import { showGrouped } from './grouped-inputs.ts'
 import { clearConnection, clearOldMessages, pageText, showMessage } from './notices.ts'
@@ -152,11 +152,6 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
  */
 function isBeingTyped(control: Control): boolean {
   return control.type === 'date' && control === document.activeElement
-}
-
-/** Whether the control selects table rows. */
-function isOfTable({ dataset }: Control): boolean {
-  return dataset.select !== undefined || dataset.selectAll !== undefined
 }
 
 /** After a patch, restores the error of an input that has an invalid number or date. */
