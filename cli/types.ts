@@ -205,14 +205,16 @@ function elementType(type: string): string {
 }
 
 function formTypes({ place, path, text }: FileOf<'form'>, scripts: readonly FileOf<'formScript'>[]): [string, string] {
-  const elements = elementsIn(readJson(text)).map(([name, type]) => `      readonly ${name}: ${elementType(type)}\n`)
+  const form = readJson(text)
+  const unsaved = isText(objectIn(form).saves) ? '    unsaved: boolean\n' : ''
+  const elements = elementsIn(form).map(([name, type]) => `      readonly ${name}: ${elementType(type)}\n`)
   const script = scripts.find(({ path: other }) => other.replace(/\.[jt]s$/, '') === path.replace(/\.json$/, ''))
   const functions = script === undefined ? [] : functionsIn(script.path, script.text)
   const members = functions.map(({ name, parameters, doc }) => `${indented(doc)}    ${name}(${parameters}): any\n`)
   const name = isIdentifier(place.base) ? place.base : JSON.stringify(place.base)
   return [
     place.base,
-    `  readonly ${name}: SolutionForm & {\n    readonly elements: {\n${elements.join('')}    }\n${members.join('')}  }`,
+    `  readonly ${name}: SolutionForm & {\n${unsaved}    readonly elements: {\n${elements.join('')}    }\n${members.join('')}  }`,
   ]
 }
 

@@ -38,6 +38,7 @@ import { solutionRoutes } from './routes.ts'
 import type { StepRouteParts } from './second-step/routes.ts'
 import { adminGate, siteGate } from './site-gate.ts'
 import type { Catalog } from './solutions/catalog.ts'
+import { type FirstRefusal, showFirstRefusal } from './solutions/first-refusal.ts'
 import type { SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
 import { type StartPageParts, startPage } from './solutions/start-page.ts'
@@ -83,6 +84,8 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly localAdminPages: StartPageParts['localAdminPages']
     /** See `HostOptions`. */
     readonly isLive?: boolean
+    /** Null: the host is not live. */
+    readonly firstRefusal?: FirstRefusal | null
   }
 
 /** All middleware of the pages port, in order. */
@@ -99,6 +102,7 @@ export function createApp(parts: HostParts): Koa {
     checkMethod,
     refuseWhenFull(parts.supervisor),
     adminApiStep(parts),
+    ...(parts.firstRefusal ? [showFirstRefusal(parts.firstRefusal, catalog)] : []),
     closeListInMaintenance(parts),
     startPage({ ...parts, shows: settings.startPage, defaultSolution: parts.managedSettings.defaultSolution }),
     solutionRoutes({
@@ -148,9 +152,10 @@ function adminApiStep(parts: HostParts): Middleware {
  * Block only the solution list: on a solution's pages, users who are signed in can continue, and the pages refuse new
  * work themselves.
  */
-function closeListInMaintenance({ maintenance, managedSettings }: HostParts): Middleware {
+function closeListInMaintenance({ settings, maintenance, managedSettings }: HostParts): Middleware {
+  const isList = async () => settings.startPage === 'list' && (await managedSettings.defaultSolution()) === null
   return async (ctx, next) => {
-    if (ctx.path === '/' && (await managedSettings.defaultSolution()) === null) await maintenance.refuseNewWork()
+    if (ctx.path === '/' && (await isList())) await maintenance.refuseNewWork()
     return next()
   }
 }

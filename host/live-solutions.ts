@@ -3,6 +3,7 @@ import { permissionsOf } from '../base/bundles/prepared-solution.ts'
 import type { Clients } from './clients/clients.ts'
 import { type SignInMode, signInModeOf } from './login/sign-in-mode.ts'
 import type { Catalog } from './solutions/catalog.ts'
+import type { FirstRefusal } from './solutions/first-refusal.ts'
 import type { LogLine, SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
 import type { Uploaded, Uploads } from './solutions/upload.ts'
@@ -27,6 +28,11 @@ export interface LiveSolutions {
    */
   report(name: string, report: DevReport): void
   /**
+   * Shows the report where the solution would be, because the first version of this run was refused. If an earlier run
+   * left a version, its pages show the report. The next version that is active removes it.
+   */
+  reportFirst(report: DevReport): Promise<void>
+  /**
    * Creates a user in the default users table with all permissions of the solution, or adds the permissions that are
    * missing.
    */
@@ -48,6 +54,7 @@ export type LiveSolutionsParts = {
   readonly clients: Clients
   readonly solutionLog: SolutionLog
   readonly users: Users
+  readonly firstRefusal: FirstRefusal
 }
 
 /**
@@ -61,7 +68,7 @@ const KEPT_VERSIONS = 5
 const ANY_PERMISSION = 'Users'
 
 export function createLiveSolutions(parts: LiveSolutionsParts): LiveSolutions {
-  const { uploads, catalog, store, clients, solutionLog, users } = parts
+  const { uploads, catalog, store, clients, solutionLog, users, firstRefusal } = parts
 
   async function permissionsIn(solution: string): Promise<readonly string[]> {
     return permissionsOf(await catalog.need(solution)) ?? [ANY_PERMISSION]
@@ -79,12 +86,17 @@ export function createLiveSolutions(parts: LiveSolutionsParts): LiveSolutions {
   return {
     async update(packed, name) {
       const uploaded = await uploads.upload(packed, name)
+      firstRefusal.set(null)
       const renewed = await clients.renew(name)
       await removeOldVersions(name)
       return { ...uploaded, clients: renewed, mode: await modeOf(name) }
     },
     remove: (name) => uploads.remove(name),
     report: (name, report) => clients.report(name, report),
+    async reportFirst(report) {
+      firstRefusal.set(report)
+      for (const { name } of await store.list()) clients.report(name, report)
+    },
     follow: (name, listener) => solutionLog.follow(name, listener),
     async keepUser(username, password, solution) {
       const permissions = (await permissionsIn(solution)).map((name) => ({ name, solution }))

@@ -48,6 +48,7 @@ import { addBakedIn } from './solutions/baked-in.ts'
 import { eraseSolutionData } from './solutions/erase-solution.ts'
 import { createExampleUsers, type ExampleUsers } from './solutions/example-users.ts'
 import { addExamplesOnce, getsExamples } from './solutions/first-examples.ts'
+import { createFirstRefusal } from './solutions/first-refusal.ts'
 import { createSolutionLog } from './solutions/solution-log.ts'
 import { createSolutionStore } from './solutions/solution-store.ts'
 import type { StartPageParts } from './solutions/start-page.ts'
@@ -299,6 +300,7 @@ function createParts(
     settings,
     version,
     isLive,
+    firstRefusal: isLive ? createFirstRefusal() : null,
     sites,
     requireAdmin: requireAdmin({ credentials, tokens }),
     credentials,
@@ -344,7 +346,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const hasExamples = !isLive && (await addExamplesOnce(db, settings, uploads, exampleUsers, log))
   const { localAdminPages } = servers
   const parts = createParts(options, foundation, sites, { hasExamples, localAdminPages })
-  const { cloudLogin, managed, oauth, clients, draining } = parts
+  const { cloudLogin, managed, oauth, clients, draining, firstRefusal } = parts
   started.defer(async () => cloudLogin?.stop())
   started.defer(() => oauth.providerLogout.settled())
   if (!isLive) await addBakedIn({ folder: settings.solutionsFolder, store, uploads, limits, log })
@@ -390,7 +392,10 @@ export async function startHost(options: HostOptions): Promise<Host> {
     solutionNames: async () => (await store.list()).filter(({ listed }) => listed).map((solution) => solution.name),
     hasExamples,
     exampleUsers: hasExamples && getsExamples(settings) ? exampleUsers : null,
-    live: isLive ? createLiveSolutions({ uploads, catalog, store, clients, solutionLog, users }) : null,
+    live:
+      firstRefusal === null
+        ? null
+        : createLiveSolutions({ uploads, catalog, store, clients, solutionLog, users, firstRefusal }),
     debugger: scriptDebugger,
     stop() {
       if (stopped !== null) draining.hurry()

@@ -81,7 +81,7 @@ function passwordLines({ generatedPassword }: Host, { adminName }: Settings): st
   if (generatedPassword === null) return []
   if ('file' in generatedPassword)
     return [`The password of the admin account "${adminName}" is in ${generatedPassword.file}`, '']
-  return [`The password of the admin account "${adminName}" (shown only once): ${generatedPassword.password}`, '']
+  return [`The password of the admin account "${adminName}" is ${generatedPassword.password} (shown only once)`, '']
 }
 
 function warningLines(host: Host, settings: Settings, names: readonly string[]): string[] {

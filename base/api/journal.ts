@@ -167,14 +167,25 @@ export function createJournal(
     return query
   }
 
-  /** @returns an id */
-  async function oldestOf(most: number, before: number | undefined): Promise<number> {
+  /** @returns the id at which a query that scans at most this number of entries ends; 0: at the oldest entry */
+  async function oldestOf(most: number, before: number | undefined, place: string | undefined): Promise<number> {
+    if (place !== undefined) return oldestIn(place, most, before)
     const { newest } = await db
       .selectFrom(name)
       .select(({ fn }) => fn.max('id').as('newest'))
       .executeTakeFirstOrThrow()
     const last = Math.min(before ?? Number.POSITIVE_INFINITY, Number(newest ?? 0) + 1)
     return Math.max(0, last - most)
+  }
+
+  /** The ids between those of a place belong to others, so this counts along the index of the place. */
+  async function oldestIn(place: string, most: number, before = Number.MAX_SAFE_INTEGER): Promise<number> {
+    const newest = matching({ place }).select('id').where('id', '<', before).orderBy('id', 'desc')
+    const { oldest, count } = await db
+      .selectFrom(firstRows(platform, newest, most).as('newest'))
+      .select(({ fn }) => [fn.min('id').as('oldest'), fn.countAll().as('count')])
+      .executeTakeFirstOrThrow()
+    return Number(count) < most ? 0 : Number(oldest)
   }
 
   return {
@@ -187,7 +198,7 @@ export function createJournal(
       isNews(JSON.stringify([action, target, place, outcome, networkOf(address)])),
     async read({ limit, before, mostLookedAt, ...filter }) {
       await flush()
-      const oldest = mostLookedAt === undefined ? 0 : await oldestOf(mostLookedAt, before)
+      const oldest = mostLookedAt === undefined ? 0 : await oldestOf(mostLookedAt, before, filter.place)
       let query = matching(filter).selectAll().orderBy('id', 'desc')
       if (before !== undefined) query = query.where('id', '<', before)
       if (oldest > 0) query = query.where('id', '>=', oldest)

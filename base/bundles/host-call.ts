@@ -15,6 +15,8 @@ export type Effects = {
   /** The window in which a client's page opens the URL; null or absent for the current window. */
   showUrlTarget?: string | null
   form: string | null
+  /** The form to show once the user agrees to leave the unsaved input of the current one. */
+  leaving?: string
   /** From `application.closeSolution`. If absent, the client stays open. */
   close?: SolutionPage
   /** Updates for the forms that the client shows, in order. */

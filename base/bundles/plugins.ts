@@ -112,6 +112,9 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
       show: (call, form) => {
         hostCall(call).effects.form = form
       },
+      leaving: (call, form) => {
+        hostCall(call).effects.leaving = form
+      },
       onlyForm: (call) => hostCall(call).onlyForm ?? null,
       listening: (call, types) => {
         hostCall(call).effects.listening = types

@@ -123,6 +123,8 @@ function createLiveEnd(
   let unfollow: (() => void) | null = null
   const page = createPageReport((report) => {
     if (shown !== null) live.report(shown.name, report)
+    // The terminal shows the errors in any case.
+    else void live.reportFirst(report).catch(() => {})
   })
 
   async function onActive(update: LiveUpdate): Promise<void> {

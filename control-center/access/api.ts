@@ -101,7 +101,8 @@ export function accessRoutes({ apiTokens, audit }: AccessApiParts): MemberRoute[
     route(
       'GET /organisations/:organisation/activity',
       {
-        summary: 'List the audit entries, newest first',
+        summary:
+          'List the audit entries, newest first. With a filter, a page can be short or empty and still have a `next`',
         right: 'audit',
         query: AuditQuery,
         answers: { 200: pageOf(Act) },

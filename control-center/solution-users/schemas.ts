@@ -23,6 +23,12 @@ const Permissions = (most: number) => z.array(Name).max(most)
 
 export const NamedSolution = z.strictObject({ name: SolutionName }).meta({ id: 'NamedSolution' })
 
+/** The page has a one-line field for each value. Browsers would remove line breaks from it without saying so. */
+const TenantText = z
+  .string()
+  .max(200)
+  .refine((text) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'must be one line without control characters')
+
 const UserFields = {
   username: z.string().min(1).max(200),
   displayName: z.string().max(200).nullable(),
@@ -31,11 +37,11 @@ const UserFields = {
   locale: z.enum(PLATFORM_LOCALES).describe('the language of mails to the user'),
   enabled: z.boolean(),
   tenant: z
-    .array(z.union([z.string().max(200), z.number()]))
+    .array(z.union([TenantText, z.number()]))
     .min(1)
     .max(100)
     .nullable()
-    .describe('as accepted by security.setTenantValue'),
+    .describe('as accepted by security.setTenantValue; each text is one line'),
   roles: z.array(RoleNameOfSolution).max(MOST_ROLES_OF_USER),
   permissions: Permissions(MOST_DIRECT).describe('in addition to those of the roles'),
   password: z.string().max(1000),

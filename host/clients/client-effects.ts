@@ -41,6 +41,7 @@ export function createClientEffects(
     const frames = state.screen.apply(effects, state.handled)
     if (state.isOpen) send(...frames)
     timers.apply(effects)
+    askToLeave(effects)
     await keepSession(effects)
     if (state.visitor.isLoginForm) return isCounted ? signIn(effects) : undefined
     if (effects.logout !== null) return leave(effects)
@@ -62,6 +63,12 @@ export function createClientEffects(
     for (const key of effects.missingKeys ?? []) {
       parts.missingTexts.note(solution, key, screen.locale, secrets.redact)
     }
+  }
+
+  function askToLeave({ leaving }: Effects): void {
+    if (leaving === undefined) return
+    state.leaving = leaving
+    send({ kind: 'leaving' })
   }
 
   async function keepSession({ tenant, locale }: Effects): Promise<void> {

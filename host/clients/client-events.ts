@@ -53,6 +53,7 @@ export function createReceiveFrame(
     if (!isPermitted(definition, screen.contextOf(frame.form))) return from.refuse()
     if (frame.kind === 'resize')
       return fire(frame.seq, { form: frame.form, element: '', type: 'onResize', value: null })
+    if (frame.kind === 'leave') return leave(frame.seq)
     const checked = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
     if (checked.kind === 'forged') return from.refuse()
     if (checked.kind === 'stale') return
@@ -66,7 +67,19 @@ export function createReceiveFrame(
     if (frame.type === 'onAction' && !mayPress(frame, checked.place, definition)) return
     if (frame.type === 'onElementDataChange') secrets.entered(definition, frame.element, frame.value)
     work?.note(frame)
-    await fire(frame.seq, { form: frame.form, element: frame.element, type: frame.type, value: frame.value })
+    const { form, element, type, value } = frame
+    const hasFaults = type === 'onAction' && element === definition.saves && screen.views.hasFaults(form)
+    await fire(frame.seq, { form, element, type, value, ...(hasFaults ? { hasFaults } : {}) })
+  }
+
+  /** Shows the form that the user has agreed to leave for. A form that a script shows meanwhile stays. */
+  async function leave(seq: number): Promise<void> {
+    const { leaving } = state
+    if (leaving === null) return
+    state.leaving = null
+    const result = await call('forms.leave', [leaving])
+    state.handled = Math.max(state.handled, seq)
+    await apply(result)
   }
 
   async function fire(seq: number, event: Record<string, Json>): Promise<void> {

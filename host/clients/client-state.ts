@@ -30,6 +30,8 @@ export type ClientState = ShownState & {
   isOver: boolean
   /** The context ended unexpectedly, and no new one has been opened yet. */
   isLost: boolean
+  /** The form to show once the user agrees to leave unsaved input; null if they are not asked. */
+  leaving: string | null
   /** Increases when the client is reopened: events of earlier generations are ignored. */
   generation: number
   /** The page load this client serves; empty before the first one. */
@@ -83,6 +85,7 @@ export function createClientState(
     isOpen: false,
     isOver: false,
     isLost: false,
+    leaving: null,
     generation: 0,
     page: '',
     handled: 0,
@@ -94,6 +97,7 @@ export function createClientState(
 export function beginIn(state: ClientState, version: ActiveSolution): void {
   state.solution = version
   state.isOpen = false
+  state.leaving = null
   state.overrides = new Map()
   state.screen = newScreen(state, state.screen.locale)
 }

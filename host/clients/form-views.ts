@@ -11,9 +11,15 @@ export interface FormViews {
   setFault(form: string, element: string, text: string): void
   /** @returns whether the input had an error */
   clearFault(form: string, element: string): boolean
+  hasFaults(form: string): boolean
 }
 
-type Kept = { title?: string; readonly elements: Map<string, ElementState>; readonly faults: Map<string, string> }
+type Kept = {
+  title?: string
+  unsaved?: boolean
+  readonly elements: Map<string, ElementState>
+  readonly faults: Map<string, string>
+}
 
 export function createFormViews(): FormViews {
   const forms = new Map<string, Kept>()
@@ -26,21 +32,23 @@ export function createFormViews(): FormViews {
 
   return {
     of(form) {
-      const { title, elements, faults } = keep(form)
-      const view = title === undefined ? { elements } : { title, elements }
+      const { faults, ...view } = keep(form)
+      const { elements } = view
       if (faults.size === 0) return view
       const shown = new Map(elements)
       for (const [name, error] of faults) shown.set(name, { ...elements.get(name), error })
       return { ...view, elements: shown }
     },
-    apply({ form, title, elements }) {
+    apply({ form, title, unsaved, elements }) {
       const kept = keep(form)
       if (title !== undefined) kept.title = title
+      if (unsaved !== undefined) kept.unsaved = unsaved
       for (const [name, state] of Object.entries(elements)) {
         kept.elements.set(name, { ...kept.elements.get(name), ...state } as ElementState)
       }
     },
     setFault: (form, element, text) => void keep(form).faults.set(element, text),
     clearFault: (form, element) => keep(form).faults.delete(element),
+    hasFaults: (form) => keep(form).faults.size > 0,
   }
 }

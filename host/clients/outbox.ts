@@ -16,7 +16,7 @@ export interface Outbox {
 }
 
 /** Frames that a browser must receive after it reconnects. */
-const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'reopened']
+const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'reopened', 'leaving']
 const MOST_KEPT = 20
 
 export function createOutbox(): Outbox {

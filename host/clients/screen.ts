@@ -146,6 +146,7 @@ export function createScreen(parts: ScreenParts): Screen {
     text: (key, values) => ownText(contextOf(''), key, values),
     apply(effects, seq) {
       const { formUpdates = [], form, listening } = effects
+      const wasUnsaved = views.of(shown ?? '').unsaved === true
       for (const update of formUpdates) views.apply(update)
       if (listening !== undefined) listenedEvents = new Set(listening)
       const isOtherForm = form !== null && form !== shown
@@ -162,6 +163,7 @@ export function createScreen(parts: ScreenParts): Screen {
         isOtherLanguage ||
         effects.messagesChanged === true ||
         listening !== undefined ||
+        (views.of(shown ?? '').unsaved === true) !== wasUnsaved ||
         own.some(({ title }) => title !== undefined)
       const names = [...new Set(own.flatMap(({ elements }) => Object.keys(elements)))]
       return [...(isOtherLanguage ? [language(seq)] : []), ...(isAllAnew ? [whole(seq)] : patch(names, seq))]

@@ -7,6 +7,8 @@ import type { Cell, Option, TableRow } from '../../runtime/forms/form-definition
 export interface FormView {
   /** A text, or `i18n:` followed by a key. */
   readonly title?: string
+  /** Whether the form has input that its button `saves` has not saved. */
+  readonly unsaved?: boolean
   readonly elements: ReadonlyMap<string, ElementState>
 }
 

@@ -5,25 +5,30 @@ import { queryText } from '../pages/page-query.ts'
 
 export type SettingsPageParts = { readonly settings: { readonly shown: readonly ShownSetting[] } }
 
-/** The effective settings of this host, which can only be set with environment variables. */
+/**
+ * The effective settings of this host; only environment properties set them. The page contains all of them, and hides
+ * those that a search doesn't find, so that its script can filter while the user types (host/web/admin/settings-filter.ts).
+ */
 export function addSettingsPages(pages: PageRouter, { settings }: SettingsPageParts): void {
   pages.get('/settings', async (ctx, text) => {
     const search = queryText(ctx, 'search')
     const isSetOnly = queryText(ctx, 'set') !== ''
-    const found = settings.shown.filter((one) => fits(one, search.toLowerCase(), isSetOnly))
-    const model = { search, isSetOnly, count: found.length, groups: groupsOf(found) }
+    const all = settings.shown.map((one) => ({ ...one, isFound: fits(one, search.toLowerCase(), isSetOnly) }))
+    const model = { search, isSetOnly, count: all.filter(({ isFound }) => isFound).length, groups: groupsOf(all) }
     return { template: 'settings', heading: text('admin.part.settings'), part: 'settings', model }
   })
 }
 
-function groupsOf(found: readonly ShownSetting[]) {
-  return (Object.keys(SETTING_GROUPS) as SettingGroup[])
-    .map((name) => {
-      const names: readonly string[] = SETTING_GROUPS[name]
-      const settings = found.filter((one) => names.includes(one.name))
-      return { name, settings: settings.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name)) }
-    })
-    .filter(({ settings }) => settings.length > 0)
+type FoundSetting = ShownSetting & { readonly isFound: boolean }
+
+function groupsOf(all: readonly FoundSetting[]) {
+  return (Object.keys(SETTING_GROUPS) as SettingGroup[]).map((name) => {
+    const names: readonly string[] = SETTING_GROUPS[name]
+    const settings = all
+      .filter((one) => names.includes(one.name))
+      .toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name))
+    return { name, settings, isFound: settings.some(({ isFound }) => isFound) }
+  })
 }
 
 function fits({ name, what, value, source }: ShownSetting, search: string, isSetOnly: boolean): boolean {

@@ -127,6 +127,8 @@ interface TestClient {
   /** The name of the current form. */
   readonly form: string | null
   readonly title: string
+  /** Whether the page shows "Unsaved changes". */
+  readonly unsaved: boolean
   /** The current form's elements by name, except those that the user has no permission for. */
   readonly elements: { readonly [name: string]: TestElement }
   /** Platform messages shown to the user, for example when a script failed. */
@@ -149,6 +151,8 @@ interface TestClient {
   select(element: string, rows: string | number | readonly (string | number)[], selected?: boolean): Promise<TestDone>
   /** Any other browser event: `fire('onElementFocusLost', 'name')`, `fire('showTab', 'tabs', 'address')`. */
   fire(type: string, element: string, value?: unknown): Promise<TestDone>
+  /** Confirms "Leave without saving?" after a click that shows another form while this one has unsaved changes. */
+  leave(): Promise<TestDone>
   /**
    * Calls a function in the scripts, such as `total` or `forms.order.total`. Arguments and result must be plain data.
    */

@@ -18,6 +18,7 @@ export function clientHandle(ask: Ask, id: number, first: Record<string, unknown
     select: (element: unknown, rows: unknown, selected: unknown = true) =>
       event('client.select', 'onRecordSelection', element, { rows: Array.isArray(rows) ? rows : [rows], selected }),
     fire: (type: string, element: unknown, value?: unknown) => event('client.fire', type, element, value),
+    leave: () => act('client.leave', 'leave', []),
     call: (name: unknown, ...args: unknown[]) => act('client.call', 'call', [name, args]),
     wait: (milliseconds: unknown) => act('client.wait', 'wait', [milliseconds]),
     close: () => act('client.close', 'close', []),

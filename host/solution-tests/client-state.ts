@@ -9,20 +9,22 @@ import type { Screen } from '../clients/screen.ts'
 export type FormState = {
   readonly form: string | null
   readonly title: string
+  readonly unsaved: boolean
   readonly elements: Readonly<Record<string, Json>>
 }
 
 export function formState(screen: Screen): FormState {
   const { shown: form } = screen
   const definition = form === null ? null : screen.definitionOf(form)
-  if (form === null || definition === null) return { form, title: '', elements: {} }
+  if (form === null || definition === null) return { form, title: '', unsaved: false, elements: {} }
   const context = screen.contextOf(form)
   const view = screen.viewOf(form)
   const title = shownText(context, view.title ?? definition.title)
-  if (!isPermitted(definition, context)) return { form, title, elements: {} }
+  const unsaved = view.unsaved === true
+  if (!isPermitted(definition, context)) return { form, title, unsaved, elements: {} }
   const places = [...outlineOf(definition)].filter(([, place]) => isPermittedInAll(place, shown(place, view, context)))
   const elements = places.map(([name, place]) => [name, elementState(shown(place, view, context))] as const)
-  return { form, title, elements: Object.fromEntries(elements) }
+  return { form, title, unsaved, elements: Object.fromEntries(elements) }
 }
 
 /**

@@ -21,6 +21,8 @@ export interface OpenClient {
   state(): Json
   /** @throws ScriptError if no user could perform this action, ScriptFailure if a script fails */
   event(type: string, element: string, value: Json): Promise<Json>
+  /** @throws ScriptError if the user is not asked, ScriptFailure if a script fails */
+  leave(): Promise<Json>
   /**
    * @returns the function's result
    * @throws ScriptError, ScriptFailure
@@ -40,6 +42,8 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
   let login: Login | null = null
   let tenant: Tenant | null = visitor.found?.session.tenant ?? null
   let seq = 0
+  /** How often the user was asked whether to leave, up to the last answer. */
+  let answered = 0
   const browser = createTestBrowser()
   const { connection, lastOf } = browser
   const begin = recorder.mark()
@@ -83,6 +87,17 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
       throw new ScriptError(`the host refused ${type} of "${element}", which no browser would send`)
   }
 
+  async function leave(): Promise<void> {
+    browser.needOpen()
+    const asked = browser.frames.filter(({ kind }) => kind === 'leaving').length
+    const form = client.screen.shown
+    if (asked === answered || form === null) throw new ScriptError('no page asks "Leave without saving?" now')
+    answered = asked
+    seq += 1
+    client.receive(connection, { kind: 'leave', seq, form })
+    await browser.untilIdle(seq)
+  }
+
   client.attach(
     connection,
     { kind: 'hello', client: null, page: randomUUID(), width: 1280, height: 800 },
@@ -109,6 +124,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
         log: recorder.since(begin).log,
       }),
     event: (type, element, value) => doing(() => send(type, element, value)),
+    leave: () => doing(leave),
     async call(name, args) {
       browser.needOpen()
       if (!isCallable(name))

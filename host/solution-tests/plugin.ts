@@ -111,6 +111,7 @@ export function createTestPlugin(
       event: acted(z.tuple([ClientId, z.string(), z.string(), Plain]), (client, [, type, element, value]) =>
         client.event(type, element, value),
       ),
+      leave: acted(z.tuple([ClientId]), (client) => client.leave()),
       call: acted(z.tuple([ClientId, z.string(), z.array(Plain)]), (client, [, name, args]) => client.call(name, args)),
       wait: acted(z.tuple([ClientId, z.number().min(0).max(LONGEST_WAIT)]), (client, [, milliseconds]) =>
         client.wait(milliseconds),

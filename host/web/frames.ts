@@ -55,6 +55,9 @@ const Resize = z.strictObject({
   height: Size,
 })
 
+/** The user agrees to leave the form without saving, see `leaving`. */
+const Leave = z.strictObject({ kind: z.literal('leave'), seq: z.int().min(1), form: Name })
+
 /**
  * Identifies a client. The id is unguessable. The id alone is not enough: the user's session is required too or,
  * without a session, the cookie in the user's browser.
@@ -72,7 +75,7 @@ const Hello = z.strictObject({
   height: Size,
 })
 
-const BrowserFrame = z.union([Hello, BrowserEvent, Resize])
+const BrowserFrame = z.union([Hello, BrowserEvent, Resize, Leave])
 
 export type BrowserFrame = z.infer<typeof BrowserFrame>
 export type BrowserEvent = z.infer<typeof BrowserEvent>
@@ -101,6 +104,11 @@ export type HostFrame =
   | { readonly kind: 'message'; readonly text: string; readonly level: MessageLevel }
   /** Focuses the control of an element, namely the first one to correct before the form can be submitted. */
   | { readonly kind: 'focus'; readonly element: string }
+  /**
+   * A press in the form shows another form, but this one has unsaved input. The page asks the user, and sends `leave`
+   * if they agree.
+   */
+  | { readonly kind: 'leaving' }
   /** Work is running that no event from this browser started. */
   | { readonly kind: 'busy' }
   /** All events up to `seq` are handled, and nothing is running. */

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs'
 import type { FactorSet } from '../../base/accounts/factors.ts'
 import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
-import { createPageRenderer, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
+import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
+import { sourceText } from './dev/source-text.ts'
+import type { DevFinding } from './frames.ts'
 
 export type SolutionListModel = {
   readonly solutions: readonly {
@@ -148,6 +151,13 @@ export type AccountModel = StepModel &
     readonly refusal: string | null
   }
 
+export type FirstRefusalModel = {
+  readonly faults: readonly DevFinding[]
+  /** The page reloads when `statePath` responds with another state. */
+  readonly state: string
+  readonly statePath: string
+}
+
 export type GoesOnModel = {
   readonly href: string
   /** The host name to display. */
@@ -192,10 +202,22 @@ const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', '
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
 /** The account page and those of the second step have tables and quiet buttons, as the admin pages do. */
 const ofAccount = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${sharedStyles('admin')}`)
+const devStyles = indent(readFileSync(new URL('styles/dev.css', import.meta.url), 'utf8'))
+const ofDevelopment = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${devStyles}`)
 const ofAdministration = createPageRenderer(templates, PLATFORM_TEXTS, adminStyles, 'admin/')
 
 export function solutionListPage(frame: PageFrame, model: SolutionListModel): string {
   return page('solution-list', frame, platformText(frame.locale, 'platform.solutions.title'), model)
+}
+
+/**
+ * Shows why `solhost dev` could not run the first version of its solution. Chosen here: in English, like the messages
+ * of `solhost dev` in the terminal.
+ */
+export function firstRefusalPage(nonce: string, { faults, ...more }: FirstRefusalModel): string {
+  const shown = faults.map((one) => ({ ...one, source: one.source === null ? null : sourceText(one.source) }))
+  const heading = `${faults.length} error${faults.length === 1 ? '' : 's'}`
+  return ofDevelopment('first-refusal', { locale: 'en', nonce }, heading, { ...more, faults: shown })
 }
 
 export function changePasswordPage(frame: PageFrame, model: ChangePasswordModel): string {

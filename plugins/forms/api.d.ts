@@ -66,6 +66,11 @@ interface Form {
   readonly elements: { readonly [name: string]: FormElement }
   /** A literal text, or "i18n:" and a key. */
   title: string
+  /**
+   * Only for forms with `saves`: whether the user has changed an input since the last save. Set it to false if the
+   * script has saved or discarded the input.
+   */
+  unsaved: boolean
   /** The name of the form, for `application.showForm`. */
   getName(): string
   /** A function that the form's script declares. */

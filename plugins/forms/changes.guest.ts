@@ -30,6 +30,11 @@ export function createChanges({ list, record, safe }: Api, { idsOf }: Lists) {
     setState(form, element, key, value)
   }
 
+  /** Only forms with a button that saves have unsaved input. */
+  function setUnsaved(form: Form, unsaved: boolean): void {
+    if (form.saves !== null && form.own.state.unsaved !== unsaved) setState(form, form.own, 'unsaved', unsaved)
+  }
+
   function keepSelected(form: Form, element: Element, rows: readonly Row[]): void {
     const selected = element.state.selected as (string | number)[]
     const ids = idsOf(rows)
@@ -51,6 +56,7 @@ export function createChanges({ list, record, safe }: Api, { idsOf }: Lists) {
     note,
     setState,
     change,
+    setUnsaved,
     forms: () => changedForms,
     forget(): void {
       changedForms = list()

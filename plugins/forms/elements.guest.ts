@@ -10,7 +10,7 @@ export type Elements = ReturnType<typeof createElements>
 export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
   const { safe } = api
   const EMPTY: readonly unknown[] = api.list()
-  let settings: Settings = { names: [], properties: {} }
+  let settings: Settings = { names: [], properties: {}, saves: {} }
   /** Forms by name; each is created on first use. */
   const usedForms = api.record<Form>()
 
@@ -25,9 +25,12 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     const { title, handlers, names } = safe.parse(api.lookUp('forms', name) as string) as Definition
     const state = api.record<unknown>()
     state.title = title
+    const saves = savesOf(name)
+    if (saves !== null) state.unsaved = false
     const form: Form = {
       name,
       own: { path: `forms.${name}`, state, changed: null, sent: null },
+      saves,
       handlers,
       names,
       elements: api.record(),
@@ -37,6 +40,11 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     }
     usedForms[name] = form
     return form
+  }
+
+  /** The button that saves a form, from the settings: reading it must not create the form. */
+  function savesOf(name: string): string | null {
+    return (read(settings.saves, name) as string | undefined) ?? null
   }
 
   function elementOf(form: Form, name: string): Element | undefined {
@@ -82,6 +90,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     formOf,
     elementOf,
     isForm,
+    savesOf,
     read,
     /** Returns a form that was already used. */
     usedForm: (name: string): Form | undefined => usedForms[name],

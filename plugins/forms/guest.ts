@@ -14,7 +14,7 @@ import { createViews } from './views.guest.ts'
 
 /** A client's forms: their state, the global `forms`, and user input. */
 export default function forms(api: Api) {
-  const showing: Showing = { current: null, wanted: null }
+  const showing: Showing = { current: null, wanted: null, asks: false, isAgreed: false }
   const checks = createChecks(api)
   const lists = createLists(api, checks)
   const properties = createProperties(api, checks, lists)
@@ -23,7 +23,7 @@ export default function forms(api: Api) {
   const views = createViews(api, { strict: createStrict(api), checks, properties, elements, changes })
   const events = createEvents(api, elements, views)
   const sending = createSending(api, changes, createUpdates(api), showing)
-  const life = createLife(api, elements, events, showing, sending.flush)
+  const life = createLife(api, elements, events, changes, showing, sending.flush)
   const input = createInput(api, { checks, properties, elements, changes, events }, showing)
 
   api.offer('showForm', life.wish)
@@ -32,6 +32,8 @@ export default function forms(api: Api) {
     events.nextCall()
     // Resets state left by a failed call. A terminated call does not run `finally`, so the next call resets it.
     showing.wanted = null
+    showing.asks = false
+    showing.isAgreed = false
     sending.settle(lastCounted)
     input.takeBackUndecided()
   })
@@ -43,6 +45,7 @@ export default function forms(api: Api) {
   api.onScript(views.runScript)
   api.entry('event', input.handle)
   api.entry('show', life.wish)
+  api.entry('leave', life.leave)
   api.entry('close', life.close)
   /** Called after a failed call, to send the changes that it made. */
   api.entry('flush', () => {})

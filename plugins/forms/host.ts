@@ -17,6 +17,8 @@ import { z } from '../../runtime/zod.ts'
 export interface FormsPorts {
   update(call: Call, update: FormUpdate): void
   show(call: Call, form: string): void
+  /** A script wants to show another form, and the user must agree to leave unsaved input. */
+  leaving(call: Call, form: string): void
   /** The only form that may be shown while no user is signed in; null if any form may be shown. */
   onlyForm(call: Call): string | null
   /** Sets the events, among `ASKED_EVENTS`, that scripts listen to in any form. */
@@ -90,6 +92,7 @@ const State = z.strictObject({
 const Update = z.strictObject({
   form: Name,
   title: Text.optional(),
+  unsaved: z.boolean().optional(),
   elements: z
     .record(Name, State)
     .refine((elements) => Object.keys(elements).length <= MAX_ELEMENTS, { error: 'has too many elements' }),
@@ -144,6 +147,19 @@ export default function forms(ports: FormsPorts): Plugin {
     return { ...update, elements: Object.fromEntries(elements) }
   }
 
+  function formCommand(apply: (call: Call, form: string) => void): Command {
+    return platformCommand(
+      ([form], solution) => {
+        needForm(Name.parse(form), solution)
+        return form as string
+      },
+      (call, form) => {
+        const only = ports.onlyForm(call)
+        if (only === null || form === only) apply(call, form)
+      },
+    )
+  }
+
   return {
     name: 'forms',
     clientsOnly: true,
@@ -157,23 +173,19 @@ export default function forms(ports: FormsPorts): Plugin {
         ([beginning], solution) => checkBeginning(Beginning.parse(beginning), solution),
         begin,
       ),
-      show: platformCommand(
-        ([form], solution) => {
-          needForm(Name.parse(form), solution)
-          return form as string
-        },
-        (call, form) => {
-          const only = ports.onlyForm(call)
-          if (only === null || form === only) ports.show(call, form)
-        },
-      ),
+      show: formCommand(ports.show),
+      leaving: formCommand(ports.leaving),
       listening: platformCommand(
         ([types]) => z.array(z.enum(ASKED_EVENTS)).max(ASKED_EVENTS.length).parse(types),
         (call, types) => ports.listening(call, types),
       ),
     },
     state: (call): Json => ports.onlyForm(call),
-    settings: ({ definitions }): Json => ({ names: [...definitions.keys()], properties: PROPERTIES }),
+    settings: ({ definitions }): Json => ({
+      names: [...definitions.keys()],
+      properties: PROPERTIES,
+      saves: Object.fromEntries([...definitions].flatMap(([name, { saves }]) => (saves ? [[name, saves]] : []))),
+    }),
     tables: ({ definitions }) => ({
       forms: Object.fromEntries([...definitions].map(([name, form]) => [name, JSON.stringify(guestForm(form))])),
       elements: Object.fromEntries(
@@ -211,7 +223,9 @@ function needForm(name: string, { definitions }: SolutionFacts): FormDefinition 
 
 /** @throws TypeError if the form's definition does not contain it */
 function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
-  const known = elementsByName(needForm(update.form, solution))
+  const form = needForm(update.form, solution)
+  if (update.unsaved !== undefined && form.saves === undefined) throw new TypeError('no button saves the form')
+  const known = elementsByName(form)
   for (const [name, state] of Object.entries(update.elements)) {
     const element = known.get(name)
     if (element === undefined) throw new TypeError('the form has no such element')

@@ -19,7 +19,7 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
   const { readText } = checks
   const { readProperty, readValue } = properties
   const { formOf, elementOf, read } = elements
-  const { change } = changes
+  const { change, setUnsaved } = changes
   const { fire, life } = events
   /** User input that the running call has not accepted yet. If the call is terminated, the next call reverts it. */
   let undecided: Entered | null = null
@@ -28,8 +28,9 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
   async function changeValue(form: Form, element: Element, value: unknown): Promise<void> {
     const before = element.state.value
     const after = readValue(element, `${element.path}.value`, value)
-    const entered = { form, element, before, after }
+    const entered = { form, element, before, after, wasUnsaved: form.own.state.unsaved === true }
     undecided = entered
+    if (after !== before) setUnsaved(form, true)
     change(form, element, 'value', after)
     change(form, element, 'error', '')
     const handler = read(element.definition.handlers, 'onElementDataChange') as string | undefined
@@ -43,8 +44,26 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
   }
 
   /** If the handler itself set a value, keeps that value. */
-  function takeBack({ form, element, before, after }: Entered): void {
-    if (element.state.value === after) change(form, element, 'value', before)
+  function takeBack({ form, element, before, after, wasUnsaved }: Entered): void {
+    if (element.state.value !== after) return
+    change(form, element, 'value', before)
+    setUnsaved(form, wasUnsaved)
+  }
+
+  /**
+   * A press of the button that saves has saved the input unless its function failed or returned `false`, or an element
+   * shows an error.
+   */
+  async function press(form: Form, element: Element, handler: string | undefined, hasFaults: boolean): Promise<void> {
+    showing.asks = true
+    const { returned } = await fire(form, element, 'onAction', argsOf(), handler)
+    if (element.definition.name !== form.saves || returned === false || hasFaults) return
+    const { usedElements: used } = form
+    for (let index = 0; index < used.length; index++) {
+      const { visible, error } = (used[index] as Element).state
+      if (visible === true && typeof error === 'string' && error !== '') return
+    }
+    setUnsaved(form, false)
   }
 
   function select(form: Form, element: Element, { rows, selected }: { rows: unknown[]; selected: unknown }): unknown {
@@ -61,7 +80,8 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
     return element.state.selected
   }
 
-  async function handle({ form: name, element: elementName, type, value }: Event): Promise<void> {
+  async function handle(event: Event): Promise<void> {
+    const { form: name, element: elementName, type, value } = event
     if (name !== showing.current) return
     const form = formOf(name)
     const element = elementOf(form, elementName)
@@ -84,8 +104,10 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
       const ids = select(form, element, value as { rows: unknown[]; selected: unknown })
       await fire(form, element, type, argsOf(ids), handler)
     } else if (type === 'onAction' && element.definition.type === 'table') {
+      showing.asks = true
       await fire(form, element, type, argsOf(value), handler)
-    } else await fire(form, element, type, argsOf(), handler)
+    } else if (type === 'onAction') await press(form, element, handler, read(event, 'hasFaults') === true)
+    else await fire(form, element, type, argsOf(), handler)
   }
 
   return {

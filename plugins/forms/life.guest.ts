@@ -1,3 +1,4 @@
+import type { Changes } from './changes.guest.ts'
 import type { Elements } from './elements.guest.ts'
 import { argsOf, type Events } from './events.guest.ts'
 import type { Api, Showing } from './types.guest.ts'
@@ -10,6 +11,7 @@ export function createLife(
   api: Api,
   { formOf, usedForm, isForm, names }: Elements,
   { life }: Events,
+  { setUnsaved }: Changes,
   showing: Showing,
   flush: () => void,
 ) {
@@ -19,8 +21,14 @@ export function createLife(
     if (name === showing.current) return
     if (showing.current !== null) {
       const before = formOf(showing.current)
+      if (showing.asks && before.own.state.unsaved === true) {
+        api.command('leaving', [name])
+        return
+      }
       const { returned, agreed } = await life(before, 'onBeforeHide')
       if (returned === false || !agreed) return
+      if (showing.isAgreed) setUnsaved(before, false)
+      showing.isAgreed = false
       await life(before, 'onHide')
     }
     const form = formOf(name)
@@ -62,5 +70,10 @@ export function createLife(
     return true
   }
 
-  return { showWanted, close, wish }
+  /** Called once the user has agreed to leave the form without saving. */
+  function leave(name: string): void {
+    showing.isAgreed = wish(name)
+  }
+
+  return { showWanted, close, wish, leave }
 }

@@ -1,6 +1,11 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
-export type Settings = { readonly names: readonly string[]; readonly properties: Record<string, readonly string[]> }
+export type Settings = {
+  readonly names: readonly string[]
+  readonly properties: Record<string, readonly string[]>
+  /** The buttons that save, by form. */
+  readonly saves: Record<string, string>
+}
 export type Run = (...args: never[]) => unknown
 export type Row = Record<string, string | number | boolean | null>
 export type Option = { value: string | number; label: string }
@@ -32,8 +37,10 @@ export type Part = {
 export type Element = Part & { readonly definition: ElementDefinition }
 export type Form = {
   readonly name: string
-  /** The form's own state: its title. */
+  /** The form's own state: its title and, if a button saves it, whether it has unsaved input. */
   readonly own: Part
+  /** The name of the button that saves the form; null if there is none. */
+  readonly saves: string | null
   readonly handlers: Record<string, string>
   readonly names: readonly string[]
   /** By name, in the order of first use: an unused element costs a client no memory. */
@@ -43,19 +50,41 @@ export type Form = {
   elementsView: object | null
   hasLoaded: boolean
 }
-export type Event = { readonly form: string; readonly element: string; readonly type: string; readonly value: unknown }
+export type Event = {
+  readonly form: string
+  readonly element: string
+  readonly type: string
+  readonly value: unknown
+  /** For a press of the button that saves: whether the host rejected a value that is still to be corrected. */
+  readonly hasFaults?: boolean
+}
 /** The user's input in an element, and the previous value. */
 export type Entered = {
   readonly form: Form
   readonly element: Element
   readonly before: unknown
   readonly after: unknown
+  /** Whether the form already had unsaved input. */
+  readonly wasUnsaved: boolean
 }
 /** The changes to a form in one command. */
-export type Update = { form: string; title?: unknown; elements: Record<string, Record<string, unknown>> }
+export type Update = {
+  form: string
+  title?: unknown
+  unsaved?: unknown
+  elements: Record<string, Record<string, unknown>>
+}
 
-/** `current`: the form that is shown. `wanted`: the form that a script asked to show. */
-export type Showing = { current: string | null; wanted: string | null }
+export type Showing = {
+  /** The form that is shown. */
+  current: string | null
+  /** The form that a script asked to show. */
+  wanted: string | null
+  /** Whether the user pressed something in this call, so the user must agree to leave unsaved input. */
+  asks: boolean
+  /** Whether the user has agreed. */
+  isAgreed: boolean
+}
 
 /**
  * The guest API, typed for forms. The state is the only form that may be shown while no user is signed in; null if any

@@ -36,10 +36,15 @@ export function createUpdates(api: Api) {
     const update: Update & { __proto__: null } = { __proto__: null, form: name, elements: api.record() }
     for (let index = 0; index < pack.length; index++) {
       const part = pack[index] as Part
-      if (part === own) update.title = own.state.title
+      if (part === own) setOwn(update, own)
       else update.elements[(part as Element).definition.name] = valuesOf(name, part as Element)
     }
     return update
+  }
+
+  function setOwn(update: Update, { changed, state }: Part): void {
+    if (safe.hasOwn(changed as object, 'title')) update.title = state.title
+    if (safe.hasOwn(changed as object, 'unsaved')) update.unsaved = state.unsaved
   }
 
   /**

@@ -19,10 +19,10 @@ export type Views = ReturnType<typeof createViews>
 export function createViews(api: Api, { strict: objects, checks, properties, elements, changes }: Parts) {
   const { safe } = api
   const { strict, readOnly, define } = objects
-  const { readText } = checks
+  const { readText, fail } = checks
   const { readProperty } = properties
-  const { formOf, elementOf } = elements
-  const { setState, change } = changes
+  const { formOf, elementOf, savesOf } = elements
+  const { setState, change, setUnsaved } = changes
   const views = api.record<object>()
   const scripts = api.record<Record<string, Run>>()
 
@@ -42,8 +42,16 @@ export function createViews(api: Api, { strict: objects, checks, properties, ele
       setState(form, form.own, 'title', readText(`${path}.title`, value, 2000, false))
     }
     define(target, 'title', () => formOf(name).own.state.title, setTitle)
+    const mark = (value: unknown): void =>
+      setUnsaved(formOf(name), typeof value === 'boolean' ? value : fail(`${path}.unsaved`, 'true or false', value))
+    const isSaved = savesOf(name) !== null
+    if (isSaved) {
+      names[3] = 'unsaved'
+      define(target, 'unsaved', () => formOf(name).own.state.unsaved, mark)
+    }
     const set = (key: string, value: unknown): void => {
       if (key === 'title') setTitle(value)
+      else if (key === 'unsaved' && isSaved) mark(value)
       else readOnly(path)(key)
     }
     // Scripts that load before the form's script see this view too; the functions appear once the form's script is

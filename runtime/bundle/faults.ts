@@ -63,7 +63,7 @@ export const WARNING_CODES = {
   form_image_missing: 'an image in a form is not in media/',
   form_text_missing: 'a form uses an i18n key that is in no table',
   form_permission_unlisted: 'a form requires a permission that no manifest lists, so nobody can have it',
-  form_function_hidden: 'a function of a form’s script has the name of a built-in member of every form',
+  form_function_hidden: 'a function of a form’s script has the name of a built-in member of the form',
   name_replaced: 'a script uses an API of the original product that Solhost does not have',
   manifest_deprecated: 'a deprecated property, replaced by authenticator',
   oauth_missing: 'the mode is OAUTH, but there are no OAuth settings; nobody can sign in until the operator sets them',

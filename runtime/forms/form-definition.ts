@@ -32,6 +32,8 @@ export type FormDefinition = Handlers<(typeof FORM_HANDLERS)[number]> & {
   readonly title?: string | undefined
   /** The permission that users need; users without it don't get the form at all. */
   readonly permission?: string | undefined
+  /** The name of the button that saves the user's input. */
+  readonly saves?: string | undefined
   readonly layout: Layout
 }
 

@@ -54,6 +54,7 @@ export function checkReferences(
   for (const event of FORM_HANDLERS) checkHandler([event], form[event])
   checkText(form.title)
   checkPermission(form.permission)
+  const buttons: string[] = []
   for (const { path, part } of partsOf(form.layout, ['layout'])) {
     const first = names.get(part.name)
     if (first === undefined) names.set(part.name, path)
@@ -71,10 +72,13 @@ export function checkReferences(
       if (typeof handler === 'string') checkHandler([...path, event], handler, part.name)
     }
     if (part.type === 'image') checkImage(part.src)
+    if (part.type === 'button') buttons.push(part.name)
   }
-  for (const name of OWN_NAMES) {
+  checkSaves(form.saves)
+  for (const name of form.saves === undefined ? OWN_NAMES : [...OWN_NAMES, 'unsaved']) {
     if (!functions?.has(name)) continue
-    const message = `the function "${name}" cannot be called through the form, because every form has a built-in "${name}"`
+    const which = name === 'unsaved' ? 'a form with "saves"' : 'every form'
+    const message = `the function "${name}" cannot be called through the form, because ${which} has a built-in "${name}"`
     found.warn(surroundings.script, 'form_function_hidden', message)
   }
   return isSound
@@ -89,6 +93,15 @@ export function checkReferences(
       : `but there is no ${surroundings.script}`
     const message = `${where} names the function "${name}", ${why}`
     found.fault(file, 'form_function_missing', message, found.isFull ? {} : places.value(path))
+  }
+
+  function checkSaves(name: string | undefined): void {
+    if (name === undefined || buttons.includes(name)) return
+    isSound = false
+    const nearest = nearestKey(name, buttons.slice(0, MAX_COMPARED))
+    const meant = nearest === null ? '' : `; did you mean "${nearest}"?`
+    const message = `saves names the button "${name}", which the form does not have${meant}`
+    found.fault(file, 'form_invalid', message, found.isFull ? {} : places.value(['saves']))
   }
 
   function checkText(text: string | undefined): void {

@@ -118,6 +118,10 @@ const WrittenForm = z
         description: 'The heading of the form and its page, a text or "i18n:" and a key.',
       }),
       permission: Permission,
+      saves: OwnIdentifier.optional().meta({
+        title: 'Saves',
+        description: 'The name of the button that saves; users are asked before they leave unsaved input.',
+      }),
       ...HANDLERS,
       layout: LayoutSchema,
     },

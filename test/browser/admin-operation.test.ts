@@ -313,18 +313,44 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     })
   })
 
-  test('settings: a search finds limits by their description and shows the source of each value', async () => {
+  test('settings: a search finds settings by their meaning while the user types, and the address keeps it', async () => {
     await using opened = await open('/admin/settings')
+    const { page, complaints } = opened
+    const rows = page.locator('tbody tr:visible')
+    const all = await rows.count()
+    expect(await page.innerText('#settings-count')).toBe(`Settings: ${all}`)
+    expect(await page.isVisible('#settings-filter button')).toBe(false)
+    await page.locator('#search').pressSequentially('PASSWORD')
+    expect(await rows.count()).toBeGreaterThan(1)
+    expect(await rows.count()).toBeLessThan(all)
+    await page.check('#set')
+    expect((await rows.allInnerTexts()).map((text) => text.split(/\s*\n\s*|\t/))).toEqual([
+      ['SERVLET_PASSWORD', 'Set', 'Environment', 'password of the admin account'],
+    ])
+    expect(await page.locator('#settings-groups li:visible').allInnerTexts()).toEqual([
+      'Admin account, key and allowed hosts',
+    ])
+    expect(await page.innerText('#settings-count')).toBe('Settings: 1')
+    await page.reload()
+    expect(await rows.count()).toBe(1)
+    expect(await page.inputValue('#search')).toBe('PASSWORD')
+
+    await page.fill('#search', 'nothing-of-that')
+    expect(await page.innerText('.empty')).toBe('No matches. Change the search or filter and try again.')
+    expect(await page.isVisible('#settings-groups')).toBe(false)
+    await page.uncheck('#set')
+    await page.fill('#search', '')
+    expect(await rows.count()).toBe(all)
+    expect(new URL(page.url()).search).toBe('')
+    expect(complaints).toEqual([])
+  })
+
+  test('settings: without scripts, the form filters them', async () => {
+    await using opened = await open('/admin/settings', { javaScriptEnabled: false })
     const { page } = opened
     await page.check('#set')
     await page.fill('#search', 'password')
-    await Promise.all([page.waitForURL(/search=password/), page.press('#search', 'Enter')])
-    expect(await page.locator('tbody tr').count()).toBe(1)
-    expect((await page.locator('tbody tr').innerText()).split(/\s*\n\s*|\t/)).toEqual([
-      'SERVLET_PASSWORD',
-      'Set',
-      'Environment',
-      'password of the admin account',
-    ])
+    await Promise.all([page.waitForURL(/search=password&set=1/), page.press('#search', 'Enter')])
+    expect(await page.locator('tbody tr:visible').count()).toBe(1)
   })
 })

@@ -126,6 +126,8 @@ test('if the script process crashes, a live region says so, and the form starts 
   await eventually(() => page.innerText('#e-main-count')).toBe('0')
   expect(await page.inputValue(input('name'))).toBe('')
   expect(await faultsOfScreen(page, 'trials-reopened')).toEqual([])
+  // The notice above the form disappears when the user does something, but not while the button is pressed.
+  await page.fill(input('name'), 'typed')
   await page.click(input('up'))
   await eventually(() => page.innerText('#e-main-count')).toBe('1')
   expect(await said()).toBe('')

@@ -91,12 +91,21 @@ test('a saved style sheet and image appear immediately, even if there was no sty
   expect(complaints).toEqual([])
 })
 
-test('an error page, and a page whose version cannot open, automatically show the next version', async () => {
-  using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
+test('the errors of the first version, and a version that cannot open, disappear with the version that fixes them', async () => {
+  const hostile = '</script><img src=x onerror=document.title=1>'
+  using dev = await startDev({ ...devSolution('x'), 'globals.js': `// ${hostile}\nreturn }` })
   await using opened = await openWatched(browser)
-  const { page } = opened
+  const { page, complaints } = opened
   await page.goto(`${dev.url}/solution/shop/index.html`)
-  expect(await page.innerText('h1')).not.toBe('Main')
+  const main = () => page.innerText('main')
+  expect(await page.title()).toBe('1 error · Solhost')
+  expect(await main()).toContain('globals.js:2:1 error script_syntax')
+  expect(await main()).toContain(`  1 │ // ${hostile}\n> 2 │ return }\n    │ ^`)
+  expect(await main()).toContain('Fix the script here, or just before this position.')
+  expect(await faultsOfScreen(page, 'dev-first-refusal')).toEqual([])
+  expect(complaints).toEqual([])
+  dev.save('globals.js', 'function (')
+  await eventually(main).toContain('globals.js:1:')
   dev.save('globals.js', "function onSolutionOpen() { throw new Error('not like this') }")
   await page.waitForSelector('#client-alerts .message')
   dev.save('globals.js', '')

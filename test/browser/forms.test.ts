@@ -303,6 +303,19 @@ else {
       expect(complaints).toEqual([])
     })
 
+    test('until the first form arrives, a placeholder appears after a moment, and the page is busy', async () => {
+      const page = await usualPage()
+      formHost = createFormHost(SAMPLE_FORM, context)
+      formHost.lose()
+      await page.goto(`${origin}/`)
+      await page.waitForSelector('main[aria-busy=true] .bars')
+      expect(await faultsOfScreen(page, 'opening')).toEqual([])
+      formHost.comeBack()
+      await page.evaluate(`dispatchEvent(new Event('online'))`)
+      await page.waitForSelector('main:not([aria-busy]) #f-order')
+      expect(await page.locator('.bars').count()).toBe(0)
+    })
+
     test('the solution’s style sheet is loaded after the platform’s', async () => {
       await using opened = await open()
       expect(

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { temporaryFolder } from '../support/cli.ts'
+import { readPrinted } from '../support/printed-start.ts'
 import { openTerminal, tmuxPath } from '../support/terminal.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -55,7 +56,7 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
     await host.type('npx solhost start')
     const started = await host.until('Ctrl+C stops it.')
     const [, url = ''] = /Solhost is running at (http:\S+)\//.exec(started) ?? []
-    const [, password = ''] = /\(shown only once\): (\S+)/.exec(started) ?? []
+    const { adminPassword: password } = readPrinted(started)
     expect(started).toContain('solhost deploy')
 
     const use = `SOLHOST_PASSWORD=${password}`

@@ -31,6 +31,7 @@ const SOLUTION: Record<string, string> = {
     '/** Adds up. */\nfunction total(rows) { return rows.length }\nlet count = 0\nconst twice = (x, { y }, ...z) => 2\n',
   'scopes/typed.ts': 'function typed(a: string, b = 2): number { return 1 }\n',
   'forms/customer.json': JSON.stringify({
+    saves: 'save',
     layout: [
       {
         columns: [
@@ -99,6 +100,7 @@ async function right() {
   forms.customer.elements.list.rows = [{ id: 1 }]
   forms.customer.save()
   forms.other.title = 'i18n:customer.title'
+  forms.customer.unsaved = false
   application.showForm('customer')
   application.showForm(forms.other.getName())
   eventsManager.addEventListener(EventType.saved, (event, id) => id.toFixed(2) + event.type)
@@ -133,6 +135,7 @@ test('types: a missing member or a value of the wrong type causes an error at it
     'forms.customer.elements.company.value = 3',
     "forms.customer.elements.save.value = 'x'",
     'forms.customer.saev()',
+    'forms.other.unsaved = true',
     'eventsManager.addEventListener(EventType.savd, () => true)',
     'eventsManager.addEventListener(EventType.saved, (event, id) => id.trim())',
     'i18n.getI18nMessage("customer.title")',
@@ -147,12 +150,13 @@ test('types: a missing member or a value of the wrong type causes an error at it
     "4: Type 'number' is not assignable to type 'string'.",
     "5: Property 'value' does not exist on …",
     expect.stringMatching(/^6: Property 'saev' does not exist on /),
-    "7: Property 'savd' does not exist on … Did you mean 'saved'?",
-    "8: Property 'trim' does not exist on …",
-    "9: Property 'getI18nMessage' does not exist on … Did you mean 'getI18NMessage'?",
-    expect.stringMatching(/^10: Cannot find name 'window'/),
-    expect.stringMatching(/^11: Cannot find name 'hidden'/),
-    "12: Property 'databse' does not exist on … Did you mean 'database'?",
+    expect.stringMatching(/^7: Property 'unsaved' does not exist on /),
+    "8: Property 'savd' does not exist on … Did you mean 'saved'?",
+    "9: Property 'trim' does not exist on …",
+    "10: Property 'getI18nMessage' does not exist on … Did you mean 'getI18NMessage'?",
+    expect.stringMatching(/^11: Cannot find name 'window'/),
+    expect.stringMatching(/^12: Cannot find name 'hidden'/),
+    "13: Property 'databse' does not exist on … Did you mean 'database'?",
   ])
 })
 

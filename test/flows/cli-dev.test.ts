@@ -319,16 +319,27 @@ export default () => ({ name: 'evil', guest: new URL('./guest.ts', import.meta.u
   server.close()
 })
 
-test('dev: if the first version has errors, its page reloads until they are fixed; a renamed solution has a new URL', async () => {
+test('dev: if the first version has errors, its page shows them until they are fixed; a new name has a new URL', async () => {
   using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
   const visitor = createVisitor(dev.url)
-  const missing = await visitor.get('/solution/shop/index.html')
-  expect([missing.status, missing.headers.refresh]).toEqual([404, '1'])
+  for (const path of ['/', '/solution/shop/', '/solution/shop/index.html']) {
+    const refused = await visitor.get(path)
+    expect([path, refused.status, refused.text]).toEqual([path, 404, expect.stringContaining('globals.js:1:1')])
+  }
+  expect(await visitor.get('/solution/shop/session')).toMatchObject({ status: 404 })
+  const state = async () => {
+    const { status, text } = await visitor.get('/dev-state', { 'sec-fetch-dest': 'empty' })
+    return [status, text]
+  }
+  const first = await state()
+  expect(first).toEqual([200, expect.any(String)])
+  expect(await state()).toEqual(first)
   dev.save('globals.js', '')
   await dev.printed(/^shop 1\.0\.0 is running at (\S+)\n/m)
   expect(dev.out()).toContain(`shop 1.0.0 is running at ${dev.url}/solution/shop/\n`)
   const found = await visitor.get('/solution/shop/index.html')
   expect([found.status, found.headers.refresh]).toEqual([200, undefined])
+  expect((await state())[0]).toBe(404)
   const manifest = { name: 'store', version: '1.1.0', authenticator: 'NONE', firstForm: 'main' }
   dev.save('solution.json', JSON.stringify(manifest))
   await dev.printed(/^store 1\.1\.0 is running at \S+\n/m)

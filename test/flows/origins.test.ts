@@ -5,6 +5,7 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { signInToAdmin } from '../support/admin.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { askAdmin } from '../support/users.ts'
 
 let shared: TestHost
 let own: TestHost
@@ -249,6 +250,11 @@ test('START_PAGE=none: / returns 404, and shows no solution names', async () => 
   expect(answer.text).toContain('No page exists at this URL.')
   expect(answer.text).not.toMatch(/hello|admin pages/)
   expect((await ask(`${host.url}/solution/hello/index.html`, { headers: HTML })).status).toBe(200)
+  await askAdmin(host, 'PUT', 'maintenance', { on: true })
+  const statusOf = async (path: string) => (await ask(`${host.url}${path}`, { headers: HTML })).status
+  expect([await statusOf('/'), await statusOf('/unknown'), await statusOf('/solution/hello/index.html')]).toEqual([
+    404, 404, 503,
+  ])
   await host.stop()
 })
 

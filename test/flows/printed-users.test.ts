@@ -5,40 +5,12 @@ import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/cli.ts'
 import { openClient } from '../support/client-page.ts'
 import { ask, createVisitor, type Visitor } from '../support/http.ts'
+import { type PrintedUser, readPrinted } from '../support/printed-start.ts'
 import { openTerminal, tmuxPath } from '../support/terminal.ts'
 import { askAdmin } from '../support/users.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const HTML = { accept: 'text/html' }
-
-type PrintedUser = {
-  readonly solution: string
-  readonly tenant: string | undefined
-  readonly username: string
-  readonly password: string
-  readonly permissions: readonly string[]
-}
-
-/** Parses what the host printed at startup: everything that a user would type. */
-function readPrinted(screen: string) {
-  const users: PrintedUser[] = []
-  const solutions: string[] = []
-  for (const line of screen.split('\n')) {
-    const [, solution] = /^ {2}http:\S+\/solution\/([a-z-]+)\/$/.exec(line.trimEnd()) ?? []
-    if (solution !== undefined) solutions.push(solution)
-    const [, tenant, username, password, names] =
-      /^ {6}Sign in (?:at tenant (\S+) )?as (\S+), password (\S+) \(permissions? ([^;)]+)/.exec(line) ?? []
-    if (username === undefined || password === undefined) continue
-    const permissions = (names ?? '').split(', ').sort()
-    users.push({ solution: solutions.at(-1) ?? '', tenant, username, password, permissions })
-  }
-  const [, url = ''] = /^Solhost is running at (http:\S+)\/$/m.exec(screen) ?? []
-  const [, pages = ''] = /^Admin pages: +(http:\S+)$/m.exec(screen) ?? []
-  const [, adminPassword = ''] = /\(shown only once\): (\S+)/.exec(screen) ?? []
-  const [, access = ''] = /first grant the users table at (http:\S+)/.exec(screen) ?? []
-  const admin = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
-  return { users, solutions, url, pages, access, host: { url, admin } }
-}
 
 async function signIn(url: string, { solution, tenant, username, password }: PrintedUser): Promise<Visitor> {
   const visitor = createVisitor(url)

@@ -1,10 +1,12 @@
 // Runs checks that take too long for the tests: `npm run long -- chaos`, or all of them without a name. Each check
-// prints its requirements and fails if one is not met. Some have variants, such as `-- center-load postgresql`.
-// LONG_JSON is the path of a file for the results.
+// prints its requirements and fails if one is not met. Some have variants, such as `-- center-load postgresql`, or write
+// to a folder, such as `-- first-hour ./pictures`. LONG_JSON is the path of a file
+// for the results.
 import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
 import { devSaves } from './dev-saves.ts'
+import { firstHour } from './first-hour.ts'
 import { fullScale } from './full-scale.ts'
 import { fuzzServers } from './fuzz.ts'
 import { growth } from './growth.ts'
@@ -18,12 +20,13 @@ import { createRows, machine, printReport, type Report, type Rows, writeJson } f
 import { soak } from './soak.ts'
 import { twoNodes } from './two-nodes.ts'
 
-const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
+const RUNS: Readonly<Record<string, (rows: Rows, folder: string | undefined) => Promise<void>>> = {
   'center-load': (rows) => centerLoad(rows),
   'center-load postgresql': (rows) => centerLoad(rows, 'postgresql'),
   chaos,
   'collector-away': collectorAway,
   'dev-saves': devSaves,
+  'first-hour': firstHour,
   'full-scale': fullScale,
   fuzz: fuzzServers,
   growth,
@@ -37,7 +40,7 @@ const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
   'two-nodes': twoNodes,
 }
 
-const asked = namesOf(process.argv.slice(2))
+const { names: asked, folder } = readWords(process.argv.slice(2))
 const unknown = asked.filter((name) => !Object.hasOwn(RUNS, name))
 if (unknown.length > 0) {
   process.stderr.write(`There is no long run "${unknown[0]}", only ${Object.keys(RUNS).join(', ')}.\n`)
@@ -51,7 +54,7 @@ for (const name of asked.length === 0 ? Object.keys(RUNS) : asked) {
   const rows = createRows()
   const start = performance.now()
   try {
-    await RUNS[name]?.(rows)
+    await RUNS[name]?.(rows, folder)
   } catch (error) {
     process.stderr.write(`${name}: it could not be run to its end. ${(error as Error).stack}\n`)
     allHolds = false
@@ -63,13 +66,17 @@ for (const name of asked.length === 0 ? Object.keys(RUNS) : asked) {
 if (process.env.LONG_JSON) writeJson(process.env.LONG_JSON, reports)
 process.exit(allHolds ? 0 : 1)
 
-/** The name of a variant applies to the run before it. */
-function namesOf(words: readonly string[]): readonly string[] {
+/** The name of a variant applies to the run before it. A path is the folder for the files that runs write. */
+function readWords(words: readonly string[]): {
+  readonly names: readonly string[]
+  readonly folder: string | undefined
+} {
+  const folder = words.find((word) => word.includes('/'))
   const names: string[] = []
-  for (const word of words) {
+  for (const word of words.filter((one) => one !== folder)) {
     const longer = `${names.at(-1)} ${word}`
     if (Object.hasOwn(RUNS, longer)) names[names.length - 1] = longer
     else names.push(word)
   }
-  return names
+  return { names, folder }
 }

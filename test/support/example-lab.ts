@@ -67,6 +67,8 @@ export type Person = {
   readonly enter: (element: string, value: Json) => Promise<Effects>
   readonly selectRows: (element: string, ids: readonly number[]) => Promise<Effects>
   readonly openRow: (element: string, id: number) => Promise<Effects>
+  /** Agrees to leave the form without saving. @param form the one that a script wants to show */
+  readonly leave: (form: string) => Promise<Effects>
 }
 
 const NOWHERE = { host: '127.0.0.1', port: 1, username: 'nobody', password: '', tls: 'off' } as const
@@ -172,6 +174,7 @@ export async function createExampleLab(): Promise<ExampleLab> {
       selectRows: (element: string, rows: readonly number[]) =>
         act(element, 'onRecordSelection', { rows: [...rows], selected: true }),
       openRow: (element: string, id: number) => act(element, 'onAction', id),
+      leave: (form: string) => call('forms.leave', [form]),
     }
   }
 

@@ -15,6 +15,10 @@ export type Changes = {
   /** Values by form and element name, such as `orders.total`. */
   readonly elements: Readonly<Record<string, unknown>>
   readonly titles: Readonly<Record<string, string>>
+  /** Whether a form has unsaved input, by form. */
+  readonly unsaved: Readonly<Record<string, boolean>>
+  /** The form that a script wants to show once the user agrees to leave; null: the user is not asked. */
+  readonly leaving: string | null
   /** `null` means unchanged. */
   readonly listening: readonly string[] | null
 }
@@ -84,15 +88,21 @@ export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<strin
     shown: null as string | null,
     elements: {} as Record<string, unknown>,
     titles: {} as Record<string, string>,
+    unsaved: {} as Record<string, boolean>,
+    leaving: null as string | null,
     listening: null as readonly string[] | null,
   }
   const plugin = forms({
-    update(_call, { form, title, elements }: FormUpdate) {
+    update(_call, { form, title, unsaved, elements }: FormUpdate) {
+      if (unsaved !== undefined) changes.unsaved[form] = unsaved
       if (title !== undefined) changes.titles[form] = title
       for (const [name, state] of Object.entries(elements)) changes.elements[`${form}.${name}`] = state
     },
     show(_call, form) {
       changes.shown = form
+    },
+    leaving(_call, form) {
+      changes.leaving = form
     },
     onlyForm: () => null,
     listening(_call, types) {

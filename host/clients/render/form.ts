@@ -44,12 +44,14 @@ export function renderForm(definition: FormDefinition, view: FormView, context: 
   const own = attributes({
     id: formId(context.form),
     'data-form': context.form,
+    'data-saves': definition.saves !== undefined,
+    'data-unsaved': view.unsaved === true,
     lang: known(context.locale),
     dir: directionOf(context.locale),
     'data-cy': context.isTesting && context.form,
   })
   // Only the script sends data: with method=dialog, the browser itself sends nothing.
-  const form = html`<form class="form" method="dialog" novalidate autocomplete="off" aria-labelledby="${formId(context.form)}.title"${own}><h1 id="${formId(context.form)}.title" tabindex="-1"><bdi>${title}</bdi></h1>${renderLayout(definition.layout, parts)}</form>`
+  const form = html`<form class="form" method="dialog" novalidate autocomplete="off" aria-labelledby="${formId(context.form)}.title"${own}>${definition.saves !== undefined && html`<p class="unsaved" id="${formId(context.form)}.unsaved" aria-live="polite"></p>`}<h1 id="${formId(context.form)}.title" tabindex="-1"><bdi>${title}</bdi></h1>${renderLayout(definition.layout, parts)}</form>`
   return { html: form.text, title }
 }
 

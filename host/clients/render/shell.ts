@@ -72,7 +72,7 @@ ${model.styleHref !== null && html`  <link rel="stylesheet" href="${model.styleH
     ${renderTop(locale, title, user)}
   </header>
   <p class="connection" id="client-connection" role="status"></p>
-  <main id="client-form" data-socket="${model.socketHref}">${model.form === undefined ? html`<p class="opening">${platformText(locale, 'platform.client.opening')}</p>` : new Markup(model.form)}<noscript><p class="connection">${platformText(locale, 'platform.client.noscript', [title])}</p></noscript></main>
+  <main id="client-form"${attributes({ 'data-socket': model.socketHref, 'aria-busy': model.form === undefined && 'true' })}>${model.form === undefined ? renderOpening(locale) : new Markup(model.form)}<noscript><p class="connection">${platformText(locale, 'platform.client.noscript', [title])}</p></noscript></main>
   <div class="messages"><div id="client-messages" role="status"></div><div id="client-alerts" role="alert"></div></div>
   ${signIn && html`<form id="client-sign-in" method="post" action="${signIn.action}" autocomplete="off" hidden><input type="hidden" name="csrf_token" value="${signIn.formToken}"><input type="hidden" name="id_token"></form>`}
   ${renderTexts(locale)}
@@ -81,6 +81,12 @@ ${devScriptHref && html`  <script nonce="${nonce}" src="${devScriptHref}"></scri
 </html>
 `
   return page.text
+}
+
+/** Shown until the first form arrives. */
+function renderOpening(locale: string): Markup {
+  const bars = Array.from({ length: 7 }, () => html`<span></span>`)
+  return html`<div class="opening"><h1 class="hidden">${platformText(locale, 'platform.client.opening')}</h1><div class="bars" aria-hidden="true">${bars}</div></div>`
 }
 
 /** The bar above the form. */
@@ -102,6 +108,10 @@ export function renderTexts(locale: string): Markup {
     'data-dismiss': text('platform.client.dismiss'),
     'data-again': text('platform.client.again'),
     'data-reopened': text('platform.client.reopened'),
+    'data-unsaved': text('platform.client.unsaved'),
+    'data-leave': text('platform.client.leave'),
+    'data-stay': text('platform.client.stay'),
+    'data-goaway': text('platform.client.goaway'),
     'data-working': text('platform.client.working'),
     'data-badnumber': text('platform.form.badnumber'),
     'data-baddate': text('platform.form.baddate'),

@@ -12,6 +12,7 @@ import { takeOverUploads } from '../../../base/web/scripts/upload.ts'
 import { takeOverGrants } from './grants.ts'
 import { takeOverOAuthForm } from './oauth-form.ts'
 import { takeOverPermissions } from './permission-rows.ts'
+import { takeOverSettingsFilter } from './settings-filter.ts'
 import { takeOverTokenForm } from './token-form.ts'
 import { takeOverImport } from './users-import.ts'
 
@@ -26,6 +27,7 @@ takeOverShownPasswords()
 takeOverPermissions()
 showResults()
 takeOverTokenForm()
+takeOverSettingsFilter()
 takeOverImport()
 keepPageLive()
 takeOverUploads()

@@ -11,6 +11,11 @@ export function isControl(node: unknown): node is Control {
   return node instanceof HTMLInputElement || node instanceof HTMLSelectElement || node instanceof HTMLTextAreaElement
 }
 
+/** Whether the control selects table rows. */
+export function isOfTable({ dataset }: Control): boolean {
+  return dataset.select !== undefined || dataset.selectAll !== undefined
+}
+
 export function controlsIn(root: Element): Control[] {
   return [...root.querySelectorAll<Control>('input, select, textarea')]
 }

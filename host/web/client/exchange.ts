@@ -223,8 +223,8 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
 }
 
 function isSameInput(one: NumberedFrame, frame: NewFrame): boolean {
-  if (one.kind !== frame.kind) return false
-  if (one.kind === 'resize') return true
+  if (one.kind === 'resize') return frame.kind === 'resize'
+  if (one.kind !== 'event' || frame.kind !== 'event') return false
   const { type, form, element } = frame as Omit<BrowserEvent, 'seq'>
   const isValue = type === 'onElementDataChange' || type === 'showTab'
   return isValue && one.type === type && one.form === form && one.element === element

@@ -1,14 +1,24 @@
 import type { ClosedWhy, HostFrame } from '../frames.ts'
 import { controlsIn } from './controls.ts'
-import { createExchange } from './exchange.ts'
+import { createExchange, type Exchange } from './exchange.ts'
 import { focusElement } from './focus-element.ts'
 import { showGrouped } from './grouped-inputs.ts'
 import { createKeptClient } from './kept-client.ts'
-import { showClosed, showConnection, showMessage, showProgress, showReopened, takeLanguage } from './notices.ts'
+import { askToLeave, closeLeaveDialog } from './leave-dialog.ts'
+import {
+  pageText,
+  showClosed,
+  showConnection,
+  showMessage,
+  showProgress,
+  showReopened,
+  takeLanguage,
+} from './notices.ts'
 import { applyChanges, awaitForm, showForm } from './patch.ts'
 import { signInByAddress, signInForm, signOutForm } from './sign-forms.ts'
 import { dialSocket } from './socket.ts'
 import { takeVersion } from './take-version.ts'
+import { endUnsaved, isUnsaved, letGo, settleInput, showUnsaved, watchInput } from './unsaved-input.ts'
 import { listenToUser, sayUnreadable } from './user-events.ts'
 import { watchTables } from './wide-tables.ts'
 
@@ -35,9 +45,11 @@ function start(root: HTMLElement): void {
       if (isOver) return
       showConnection(state.isOnline)
       showProgress(state.isWaiting)
+      if (state.isOnline && !state.isWaiting) settleInput(root)
     },
   })
   listenToUser(root, exchange)
+  watchInput(root)
   addEventListener('online', () => exchange.retry())
   addEventListener('offline', () => exchange.drop())
   // When a sleeping page becomes visible again, the user is waiting for it.
@@ -48,18 +60,14 @@ function start(root: HTMLElement): void {
     if (isLeft) location.reload()
     else exchange.retry()
   })
-  document.addEventListener('submit', ({ target }) => {
-    if (target instanceof Element && target.matches('form.account')) leave()
+  document.addEventListener('submit', (event) => {
+    const { target } = event
+    if (!(target instanceof HTMLFormElement) || !target.matches('form.account')) return
+    if (!isUnsaved(root)) return leave()
+    event.preventDefault()
+    askToLeave(() => leaveBy(target))
   })
-  let resizing: ReturnType<typeof setTimeout> | undefined
-  addEventListener('resize', () => {
-    clearTimeout(resizing)
-    resizing = setTimeout(() => {
-      const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
-      // Without a form, nothing listens to resize events.
-      if (form && !root.inert) exchange.send({ kind: 'resize', form, ...size() })
-    }, RESIZE_PAUSE)
-  })
+  reportSize(root, exchange, size)
 
   function take(frame: HostFrame): void {
     switch (frame.kind) {
@@ -87,8 +95,13 @@ function start(root: HTMLElement): void {
         focusElement(root, frame.element)
         return
       case 'go':
-        if (frame.target === undefined || frame.target === '_self') location.assign(frame.href)
-        else window.open(frame.href, frame.target, 'noopener')
+        if (frame.target === undefined || frame.target === '_self') {
+          letGo()
+          location.assign(frame.href)
+        } else window.open(frame.href, frame.target, 'noopener')
+        return
+      case 'leaving':
+        askToLeave(agree)
         return
       case 'sign-in':
         leaveBy(signInForm(frame.token))
@@ -105,6 +118,13 @@ function start(root: HTMLElement): void {
     }
   }
 
+  /** The user agrees to leave the form. The host knows which form a script wants to show. */
+  function agree(): void {
+    const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
+    if (!exchange.isOnline) showMessage(pageText('notnow'), 'warning')
+    else if (form) exchange.send({ kind: 'leave', form })
+  }
+
   /** Called after the form's content changed. */
   function settle(): void {
     for (const control of controlsIn(root)) {
@@ -112,6 +132,7 @@ function start(root: HTMLElement): void {
       showGrouped(control)
     }
     watchTables(root)
+    showUnsaved(root)
   }
 
   function close(why: ClosedWhy): void {
@@ -119,6 +140,8 @@ function start(root: HTMLElement): void {
     exchange.end()
     // After `refused`, the client may still be open with the user's work, so keep its id.
     if (why !== 'refused') kept.forget()
+    closeLeaveDialog()
+    endUnsaved(root)
     showProgress(false)
     showClosed(why)
   }
@@ -135,7 +158,20 @@ function start(root: HTMLElement): void {
     isLeft = true
     exchange.end()
     kept.forget()
+    letGo()
     root.inert = true
     showProgress(true)
   }
+}
+
+function reportSize(root: HTMLElement, exchange: Exchange, size: () => { width: number; height: number }): void {
+  let resizing: ReturnType<typeof setTimeout> | undefined
+  addEventListener('resize', () => {
+    clearTimeout(resizing)
+    resizing = setTimeout(() => {
+      const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
+      // Without a form, nothing listens to resize events.
+      if (form && !root.inert) exchange.send({ kind: 'resize', form, ...size() })
+    }, RESIZE_PAUSE)
+  })
 }

@@ -117,6 +117,7 @@ export function showClosed(why: ClosedWhy): void {
   // Disable everything else, but let users read and copy what they typed, and open tabs.
   const form = place('client-form')
   form.inert = false
+  form.removeAttribute('aria-busy')
   form.dataset.over = ''
   for (const one of form.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('input, textarea'))
     one.readOnly = true

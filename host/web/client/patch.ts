@@ -1,7 +1,9 @@
 import { Idiomorph } from 'idiomorph'
 import type { Change } from '../frames.ts'
 import { type Control, controlsIn, forgetSent, isAhead, isControl, markReceived, takeHostValue } from './controls.ts'
+import { closeLeaveDialog } from './leave-dialog.ts'
 import { forgetOpened, keepOpened } from './tabs.ts'
+import { forgetInput } from './unsaved-input.ts'
 import { isOfRegion } from './wide-tables.ts'
 
 /** True while a patch is applied: focus changes are then not caused by the user. */
@@ -43,8 +45,11 @@ export function showForm(root: HTMLElement, html: string, seq: number): void {
   isPatching = true
   forgetSent()
   forgetOpened()
+  forgetInput()
+  closeLeaveDialog()
   root.replaceChildren(document.adoptNode(next))
   root.inert = false
+  root.removeAttribute('aria-busy')
   // Focus the title, so that screen readers start there. The page's first form leaves the focus unchanged.
   if (shown !== null) next.querySelector<HTMLElement>('h1')?.focus()
   window.scrollTo(0, 0)
@@ -59,6 +64,8 @@ function morph(target: HTMLElement, html: string, seq: number): void {
     morphStyle: 'outerHTML',
     callbacks: {
       beforeNodeMorphed(node, next) {
+        // The page itself sets the text of this element.
+        if (node instanceof Element && node.matches('.unsaved')) return false
         keepReachable(node, next)
         if (isControl(node) && next instanceof Element && next.hasAttribute('data-kept')) ahead.add(node)
         return true

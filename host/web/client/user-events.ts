@@ -1,8 +1,9 @@
-import { type Control, controlsIn, eventValue, isChanged, isControl, isSent, markSent } from './controls.ts'
+import { type Control, controlsIn, eventValue, isChanged, isControl, isOfTable, isSent, markSent } from './controls.ts'
 import type { Exchange, NewFrame } from './exchange.ts'
 import { showGrouped } from './grouped-inputs.ts'
 import { clearConnection, clearOldMessages, pageText, showMessage } from './notices.ts'
 import { isBeingPatched, rest } from './patch.ts'
+import { afterPress, watchPresses } from './press.ts'
 import { markOpened, openTab, tabByKey } from './tabs.ts'
 
 type EventFrame = Extract<NewFrame, { kind: 'event' }>
@@ -10,6 +11,7 @@ type EventType = EventFrame['type']
 
 /** Sends user actions in the form as events. All listeners are on `root`, because elements are replaced. */
 export function listenToUser(root: HTMLElement, exchange: Exchange): void {
+  watchPresses()
   root.addEventListener('submit', (event) => event.preventDefault())
   root.addEventListener('change', ({ target }) => isControl(target) && !isBeingTyped(target) && changed(target))
   root.addEventListener('click', ({ target }) => {
@@ -55,7 +57,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
 
   function changed(control: Control): void {
     if (isOff()) return
-    clearConnection()
+    afterPress(clearConnection)
     if (control.dataset.selectAll !== undefined) selectAll(control)
     else if (control.dataset.select !== undefined) selectRow(control)
     else sendChange(control)
@@ -150,11 +152,6 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
  */
 function isBeingTyped(control: Control): boolean {
   return control.type === 'date' && control === document.activeElement
-}
-
-/** Whether the control selects table rows. */
-function isOfTable({ dataset }: Control): boolean {
-  return dataset.select !== undefined || dataset.selectAll !== undefined
 }
 
 /** After a patch, restores the error of an input that has an invalid number or date. */

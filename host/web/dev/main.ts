@@ -1,4 +1,5 @@
 import type { DevFinding, DevLine, DevReport, HostFrame } from '../frames.ts'
+import { sourceText } from './source-text.ts'
 
 // Shows developers the report of `solhost dev`: errors in a dialog above the page, warnings and the log in a strip
 // below it. Only pages of `solhost dev` load this script. All texts come from scripts and files, so they are only ever
@@ -86,13 +87,7 @@ function findingBox({ place, code, message, source, advice }: DevFinding, kind: 
   head.append(make('code', '', place), ` ${kind} ${code}`)
   box.append(head, make('p', 'dev-message', message))
   if (source !== null) {
-    const width = Math.max(...source.lines.map(({ number }) => String(number).length))
-    const text = source.lines.flatMap(({ number, text }) => {
-      const isIt = number === source.line
-      const line = `${isIt ? '>' : ' '} ${String(number).padStart(width)} │ ${text}`
-      return isIt && source.caret !== null ? [line, `  ${' '.repeat(width)} │ ${' '.repeat(source.caret)}^`] : [line]
-    })
-    const pre = make('pre', 'dev-source', text.join('\n'))
+    const pre = make('pre', 'dev-source', sourceText(source))
     pre.tabIndex = 0
     pre.role = 'group'
     pre.setAttribute('aria-label', `Source of ${place}`)

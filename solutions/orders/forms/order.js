@@ -2,8 +2,6 @@ const FIELDS = ['customer', 'mail', 'ordered', 'amount', 'status', 'notes']
 
 // Variables of a form's script belong to this form, and keep their values while the client is open.
 let order = null
-let saved = ''
-let warnedOf = ''
 
 /** Called by other forms: `forms.order.edit(id)`. @param id null: a new order */
 async function edit(id) {
@@ -28,16 +26,10 @@ async function fill(values) {
   }
   forms.order.title = order.id === null ? 'i18n:order.new' : i18n.getI18NMessage('order.title', [order.number])
   if (security.hasPermission('Approve')) await fillHistory()
-  saved = entered()
 }
 
 async function fillHistory() {
   forms.order.elements.history.rows = order.id === null ? [] : await readHistory(order.id)
-}
-
-/** The values of all fields as one string, to detect changes. */
-function entered() {
-  return JSON.stringify(FIELDS.map((name) => forms.order.elements[name].value))
 }
 
 /** The form's own check. Then the module's listener checks the same change. */
@@ -49,7 +41,10 @@ function today() {
   return new Date().toISOString().slice(0, 10)
 }
 
-/** The platform has already checked that all required fields have valid values. */
+/**
+ * The platform has already checked that all required fields have valid values. Once this function has returned, the
+ * user's changes count as saved, unless it returns false.
+ */
 async function save() {
   const { elements } = forms.order
   const values = { ...order }
@@ -57,17 +52,10 @@ async function save() {
   const stored = await saveOrder(values)
   if (stored) await fill(stored)
   showMessage(forms.order, stored ? 'i18n:order.saved' : 'i18n:order.changed_meanwhile')
+  return Boolean(stored)
 }
 
+/** With unsaved changes, the platform asks the user first. */
 function goBack() {
   application.showForm('orders')
-}
-
-/** With unsaved changes, the form stays open and shows a warning. Going back again without another change leaves it. */
-function onBeforeHide(event) {
-  const now = entered()
-  if (now === saved || now === warnedOf) return true
-  warnedOf = now
-  showMessage(forms.order, 'i18n:order.unsaved')
-  return false
 }

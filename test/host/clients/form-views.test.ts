@@ -30,6 +30,18 @@ test('form views: an error found by the host hides the script’s error until it
   expect(views.of('order').elements.get('amount')).toEqual({ value: 5, error: 'of the script' })
 })
 
+test('form views: whether a form has unsaved input or rejected values is known by form', () => {
+  const views = createFormViews()
+  views.apply({ form: 'order', unsaved: true, elements: {} })
+  views.setFault('order', 'amount', 'too much')
+  expect(views.of('order')).toMatchObject({ unsaved: true })
+  expect([views.hasFaults('order'), views.hasFaults('other')]).toEqual([true, false])
+  views.apply({ form: 'order', unsaved: false, elements: {} })
+  views.clearFault('order', 'amount')
+  expect(views.of('order')).toEqual({ unsaved: false, elements: new Map() })
+  expect(views.hasFaults('order')).toBe(false)
+})
+
 test('form views: names of inherited properties are ordinary names', () => {
   const views = createFormViews()
   const elements = JSON.parse('{"__proto__":{"value":"1"},"constructor":{"visible":false}}')

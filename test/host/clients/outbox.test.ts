@@ -13,10 +13,11 @@ function browser() {
 
 test('outbox: a browser that reconnects gets one-time frames, but no changes that its form already shows', () => {
   const outbox = createOutbox()
-  outbox.send({ kind: 'busy' }, message('saved'), { kind: 'idle', seq: 1 }, { kind: 'go', href: '/' })
+  const once: HostFrame[] = [message('saved'), { kind: 'go', href: '/' }, { kind: 'leaving' }]
+  outbox.send({ kind: 'busy' }, ...once, { kind: 'idle', seq: 1 })
   const { got, connection } = browser()
   outbox.attach(connection, HELLO)
-  expect(got).toEqual([HELLO, message('saved'), { kind: 'go', href: '/' }])
+  expect(got).toEqual([HELLO, ...once])
   outbox.send({ kind: 'busy' })
   expect(got.at(-1)).toEqual({ kind: 'busy' })
 })

@@ -139,7 +139,7 @@ test('screen: content of a hidden panel is not sent until the panel is shown', (
   expect(JSON.stringify(screen.apply(changes({ panel: { visible: true } }), 4))).toContain('Not yet')
 })
 
-test('screen: a change of language, title or texts sends the whole form', () => {
+test('screen: a change of language, title, texts or unsaved input sends the whole form', () => {
   const overrides = new Map<string, string>()
   const screen = screenOf({ overrides })
   const [english] = screen.apply(shows('main'), 0)
@@ -152,6 +152,9 @@ test('screen: a change of language, title or texts sends the whole form', () => 
     { kind: 'form', title: 'Opdracht' },
   ])
   expect(screen.apply(changes({}, { title: '<b>' }), 3)).toMatchObject([{ kind: 'form', title: '<b>' }])
+  expect(screen.apply(changes({}, { unsaved: true }), 4)).toMatchObject([
+    { kind: 'form', html: expect.stringContaining(' data-form="main" data-unsaved ') },
+  ])
 })
 
 test('screen: it stores which forms were shown; names of inherited properties are not forms', () => {

@@ -19,6 +19,7 @@ test.each<[string, object]>([
   ['a tab', { ...event, type: 'showTab', value: 'history' }],
   ['a focus', { ...event, type: 'onElementFocusLost', value: null }],
   ['a size', { kind: 'resize', seq: 2, form: 'order', width: 1280, height: 800 }],
+  ['an agreement to leave', { kind: 'leave', seq: 3, form: 'order' }],
 ])('frames: %s is read as it was sent', (_name, frame) => {
   expect(readBrowserFrame(JSON.stringify(frame))).toEqual(frame)
 })

@@ -198,11 +198,14 @@ test('malicious scripts: a getter is read once, and the checked value is used', 
 
 const definitions = new Map([['a', definitionOf(FORM)]])
 const facts = { definitions } as unknown as SolutionFacts
-const commands = forms({ update: () => {}, show: () => {}, onlyForm: () => null, listening: () => {} }).commands
+const nothing = () => {}
+const ports = { update: nothing, show: nothing, leaving: nothing, onlyForm: () => null, listening: nothing }
+const { commands } = forms(ports)
 
 test.each([
   ['update', { form: 'x', elements: {} }],
   ['update', { form: '__proto__', elements: {} }],
+  ['update', { form: 'a', unsaved: true, elements: {} }],
   ['update', { form: 'a', elements: { nobody: { value: 'x' } } }],
   ['update', { form: 'a', elements: { constructor: { visible: true } } }],
   ['update', { form: 'a', elements: { name: { rows: [] } } }],

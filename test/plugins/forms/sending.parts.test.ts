@@ -166,12 +166,16 @@ test('if a call fails after its changes were sent, the latest state is sent agai
     shown: 'b',
     elements: { 'a.company': { value: 'two' }, 'a.lines': { rows: [] } },
     titles: { a: 'T' },
+    unsaved: {},
+    leaving: null,
     listening: null,
   })
   expect(await client.changes(client.run('forms.flush'))).toEqual({
     shown: null,
     elements: {},
     titles: {},
+    unsaved: {},
+    leaving: null,
     listening: null,
   })
 })
@@ -249,6 +253,7 @@ function host() {
   const { commands } = forms({
     update: (_call, update) => void updates.push(update),
     show: () => {},
+    leaving: () => {},
     onlyForm: () => null,
     listening: () => {},
   })

@@ -490,6 +490,26 @@ test('form: known texts, platform texts, values and media cause no warnings; nor
   expect(checkedForm(form, around)).toMatchObject({ faults: [], warnings: [] })
 })
 
+test('form: saves names one of its buttons', () => {
+  const form = (saves: string) => ({
+    saves,
+    ...formWith(
+      { type: 'panel', name: 'box', ...formWith({ type: 'button', name: 'save' }) },
+      { type: 'text', name: 'company' },
+    ),
+  })
+  expect(checkedForm(form('save'))).toMatchObject({ faults: [], form: { saves: 'save' } })
+  const fault = (rest: string) => [`form_invalid: saves names the button ${rest}`]
+  expect(checkedForm(form('sav')).faults).toEqual(fault('"sav", which the form does not have; did you mean "save"?'))
+  expect(checkedForm(form('company')).faults).toEqual(
+    fault('"company", which the form does not have; did you mean "save"?'),
+  )
+  expect(checkedForm({ saves: 'save' }).faults).toEqual(fault('"save", which the form does not have'))
+  expect(checkedForm(form('save'), { functions: new Set(['unsaved']) }).warnings).toEqual([
+    'form_function_hidden: the function "unsaved" cannot be called through the form, because a form with "saves" has a built-in "unsaved"',
+  ])
+})
+
 test('form: a function named like a built-in function of forms causes a warning', () => {
   expect(checkedForm({}, { functions: new Set(['elements', 'getName', 'titles']) }).warnings).toEqual([
     'form_function_hidden: the function "elements" cannot be called through the form, because every form has a built-in "elements"',

@@ -12,9 +12,10 @@ import { type Block, ROOT } from './blocks.ts'
 import type { GuideHost } from './claims.ts'
 
 /** Commands that run until they are terminated. */
-const GOES_ON = /\b(npm start|solhost (start|dev)\b|logs\b.* (-f|--follow)\b)/
+export const GOES_ON = /\b(npm start|solhost (start|dev)\b|logs\b.* (-f|--follow)\b)/
 
-type Step = { readonly command: string; readonly expected: string | null }
+/** One command and its expected output; null: any. */
+export type Step = { readonly command: string; readonly expected: string | null }
 
 /** A folder in which a guide's commands run, as a reader would type them. */
 export type CommandFolder = {
@@ -134,7 +135,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
 }
 
 /** `console` has commands after `$ ` and their output; `sh` is one script, which only has to exit with 0. */
-function stepsOf({ language, code }: Block): Step[] {
+export function stepsOf({ language, code }: Block): Step[] {
   if (language === 'sh') {
     // If a script starts a host, which keeps running, each of its commands becomes a separate step.
     if (!GOES_ON.test(code)) return [{ command: code, expected: null }]
@@ -156,7 +157,7 @@ function stepsOf({ language, code }: Block): Step[] {
 }
 
 /** `…` alone on a line stands for any lines, within a line for any text. */
-function patternOf(expected: string, whole: boolean): RegExp {
+export function patternOf(expected: string, whole: boolean): RegExp {
   const lines = expected.split('\n').map((line) => {
     if (line.trim() === '…') return '(?:.*\\n)*?'
     return `${line.trimEnd().split('…').map(escapePattern).join('.*?')}[ ]*\\n`
@@ -164,12 +165,12 @@ function patternOf(expected: string, whole: boolean): RegExp {
   return new RegExp(whole ? `^\\s*${lines.join('')}\\s*$` : lines.join(''))
 }
 
-function escapePattern(text: string): string {
+export function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
 /** `npx` runs this package's program and no other, so that no test contacts a registry. */
-function addProgram(folder: string, name: 'solhost' | 'npx'): void {
+export function addProgram(folder: string, name: 'solhost' | 'npx'): void {
   const file = join(folder, '.bin', name)
   mkdirSync(dirname(file), { recursive: true })
   const check =
@@ -180,7 +181,7 @@ function addProgram(folder: string, name: 'solhost' | 'npx'): void {
   chmodSync(file, 0o755)
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }

@@ -42,6 +42,15 @@ test('shell: only a page in solhost dev loads the script and styles that show er
   expect(html).toContain('.dev-errors {')
 })
 
+test('shell: until the first form arrives, the page is busy and shows a placeholder', () => {
+  const html = renderShell(model)
+  expect(html).toContain(
+    '<main id="client-form" data-socket="/solution/orders/client" aria-busy="true"><div class="opening">',
+  )
+  expect(html).toContain('<h1 class="hidden">Wordt geopend…</h1><div class="bars" aria-hidden="true"><span></span>')
+  expect(renderShell({ ...model, form: '<form></form>' })).not.toMatch(/<main [^>]*aria-busy|class="opening"/)
+})
+
 test('shell: without a user, there is no sign-out button', () => {
   expect(renderShell({ ...model, user: null })).not.toContain('logout')
 })

@@ -1,0 +1,66 @@
+import { type Control, controlsIn, isChanged, isControl, isOfTable } from './controls.ts'
+import { pageText } from './notices.ts'
+
+/** Whether the user has changed an input since the host last had everything. The host knows about earlier changes. */
+let isTyped = false
+/** Whether the page may be left without a question, because a script or the user has decided so. */
+let isLetGo = false
+
+/** Shows "Unsaved changes" in forms that a button saves, as soon as the user changes an input. */
+export function watchInput(root: HTMLElement): void {
+  root.addEventListener('input', ({ target }) => {
+    if (!isControl(target) || !isSavedInput(target)) return
+    isTyped = true
+    isLetGo = false
+    showUnsaved(root)
+  })
+}
+
+/** Call this when the host has everything that was sent. Input that is still being typed was not sent. */
+export function settleInput(root: HTMLElement): void {
+  isTyped = controlsIn(root).some((control) => isSavedInput(control) && isChanged(control))
+  showUnsaved(root)
+}
+
+/** Call this when another form is shown. */
+export function forgetInput(): void {
+  isTyped = false
+}
+
+/** Call this when the page navigates away by a decision of a script or the user: the browser must not ask. */
+export function letGo(): void {
+  isLetGo = true
+  removeEventListener('beforeunload', askBrowser)
+}
+
+/** Call this when the client has ended: nothing can be saved any more. */
+export function endUnsaved(root: HTMLElement): void {
+  letGo()
+  root.querySelector('form[data-saves]')?.removeAttribute('data-saves')
+  root.querySelector('.unsaved')?.remove()
+}
+
+export function isUnsaved(root: HTMLElement): boolean {
+  const form = root.querySelector<HTMLElement>('form[data-saves]')
+  return form !== null && (isTyped || form.dataset.unsaved !== undefined)
+}
+
+/** Updates the text in the form, and whether the browser asks before the page is closed or reloaded. */
+export function showUnsaved(root: HTMLElement): void {
+  const isShown = isUnsaved(root)
+  const text = isShown ? pageText('unsaved') : ''
+  const place = root.querySelector('.unsaved')
+  // Don't set the same text again, because screen readers would repeat it.
+  if (place !== null && place.textContent !== text) place.textContent = text
+  // Browsers can't keep a page with this listener for Back, so only pages that need it have it.
+  if (isShown && !isLetGo) addEventListener('beforeunload', askBrowser)
+  else removeEventListener('beforeunload', askBrowser)
+}
+
+function askBrowser(event: BeforeUnloadEvent): void {
+  event.preventDefault()
+}
+
+function isSavedInput(control: Control): boolean {
+  return control.dataset.element !== undefined && !isOfTable(control)
+}

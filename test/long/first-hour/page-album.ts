@@ -1,0 +1,117 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { PLATFORM_LOCALES } from '../../../base/web/texts.ts'
+import { axeViolations } from '../../support/browser.ts'
+import { openWatched, type Watched } from '../../support/client-browser.ts'
+
+/** How wide windows are, in px, and how high. A picture shows the whole page. */
+const WINDOWS = [
+  { width: 1280, height: 800 },
+  { width: 320, height: 640 },
+] as const
+
+/** The rules to check with. In the second colour scheme, only the colour rules can fail. */
+const SCHEMES = [
+  ['light', 'all'],
+  ['dark', 'colours'],
+] as const
+
+const OTHER_LOCALES = PLATFORM_LOCALES.filter((locale) => locale !== 'en')
+
+/** A page that the platform or a solution shows if a text is missing contains `!its.key!`. */
+const MISSING_TEXT = /![a-z]+(?:[.-][a-z]+)+!/g
+
+/**
+ * Chromium logs the status of a page, which is expected for a refused sign-in. axe logs that it can't access the
+ * sandboxed preview of a login page.
+ */
+const EXPECTED = /status of 4\d\d|Failed to execute 'postMessage' on 'DOMWindow'/
+
+export type AddOptions = {
+  /** For pages that end users see: also loads the page in the other languages. */
+  readonly inLanguages?: boolean
+  /** What the page shows when it has loaded. */
+  readonly ready?: string
+}
+
+export type Album = ReturnType<typeof createAlbum>
+
+/** Takes pictures of pages and checks each one. Prints a line for each page. */
+export function createAlbum(browser: Browser, folder: string) {
+  mkdirSync(folder, { recursive: true })
+  let pages = 0
+  let pictures = 0
+  const withProblems: string[] = []
+
+  async function picture(page: Page, name: string): Promise<void> {
+    await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+    pictures++
+  }
+
+  /** @returns the problems */
+  async function look({ page, complaints }: Watched, file: string): Promise<string[]> {
+    const problems: string[] = []
+    for (const window of WINDOWS) {
+      await page.setViewportSize(window)
+      for (const [colorScheme, rules] of SCHEMES) {
+        await page.emulateMedia({ colorScheme })
+        const found = await axeViolations(page, rules)
+        problems.push(
+          ...[...found, ...(await tooWide(page))].map((one) => `${window.width} px, ${colorScheme}: ${one}`),
+        )
+        await picture(page, `${file}-${window.width}-${colorScheme}`)
+      }
+    }
+    await page.setViewportSize(WINDOWS[0])
+    await page.emulateMedia({ colorScheme: 'light' })
+    problems.push(...(await missingTexts(page)))
+    problems.push(...complaints.splice(0).filter((text) => !EXPECTED.test(text)))
+    return problems
+  }
+
+  async function lookInLanguages({ page }: Watched, file: string, ready: string): Promise<string[]> {
+    const problems: string[] = []
+    const storageState = await page.context().storageState()
+    for (const locale of OTHER_LOCALES) {
+      await using opened = await openWatched(browser, { locale, storageState, viewport: WINDOWS[1] })
+      await opened.page.goto(page.url())
+      await opened.page.waitForSelector(ready)
+      const found = [...(await tooWide(opened.page)), ...(await missingTexts(opened.page)), ...opened.complaints]
+      problems.push(...found.filter((text) => !EXPECTED.test(text)).map((one) => `${locale}: ${one}`))
+      await picture(opened.page, `${file}-320-${locale}`)
+    }
+    return problems
+  }
+
+  return {
+    /** A separate browser profile, as of another user. */
+    open: () => openWatched(browser, { viewport: WINDOWS[0] }),
+    async add(opened: Watched, name: string, { inLanguages = false, ready = 'main' }: AddOptions = {}): Promise<void> {
+      pages++
+      const file = `${String(pages).padStart(2, '0')}-${name}`
+      await opened.page.waitForSelector(ready)
+      const problems = await look(opened, file)
+      if (inLanguages) problems.push(...(await lookInLanguages(opened, file, ready)))
+      if (problems.length > 0) withProblems.push(name)
+      const languages = inLanguages ? `, in ${PLATFORM_LOCALES.length} languages` : ''
+      const result = problems.length === 0 ? 'no problems' : problems.map((one) => one.replace(/\s+/g, ' ')).join('; ')
+      process.stdout.write(`${file}${languages}: ${result}\n`)
+    },
+    /** Writes what a terminal shows next to the pictures. */
+    addScreen(name: string, screen: string): void {
+      writeFileSync(join(folder, `terminal-${name}.txt`), `${screen}\n`)
+    },
+    count: () => ({ pages, pictures, withProblems: withProblems.length }),
+  }
+}
+
+async function tooWide(page: Page): Promise<string[]> {
+  const sideways = await page.evaluate<number>('document.scrollingElement.scrollWidth - innerWidth')
+  return sideways > 0 ? [`the page scrolls sideways by ${sideways} px`] : []
+}
+
+async function missingTexts(page: Page): Promise<string[]> {
+  const shown = await page.evaluate<string>('document.documentElement.innerText')
+  return [...new Set(shown.match(MISSING_TEXT) ?? [])].map((key) => `a text is missing: ${key}`)
+}

@@ -1,0 +1,59 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { openTerminal, type Terminal } from '../terminal.ts'
+import { ROOT } from './blocks.ts'
+import { addProgram, freePort, patternOf, type Step } from './commands.ts'
+
+/** Not in a fresh clone: what commands have created here. */
+const LEFT_OUT = new Set(['.git', 'build', 'coverage', 'control-center-data', 'data'])
+
+export type Clone = Awaited<ReturnType<typeof openClone>>
+
+/**
+ * A folder that looks like a fresh clone in which `npm ci` was run, with terminals for a reader of a guide. Its files
+ * are links to this clone's. Hosts use free ports instead of the guide's.
+ */
+export async function openClone() {
+  const path = mkdtempSync(join(tmpdir(), 'solhost-clone-'))
+  for (const name of readdirSync(ROOT)) if (!LEFT_OUT.has(name)) symlinkSync(join(ROOT, name), join(path, name))
+  addProgram(path, 'npx')
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const env = {
+    PATH: `${join(path, '.bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+    PORT: String(port),
+    ADMIN_PORT: String(adminPort),
+  }
+  return {
+    /** Replaces the guide's ports by those used here. */
+    here: (text: string) =>
+      text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`).replaceAll('127.0.0.1:8081', `127.0.0.1:${adminPort}`),
+    terminal: () => openTerminal({ cwd: path, env }),
+    read: (file: string) => readFileSync(join(path, file), 'utf8'),
+    write(file: string, content: string) {
+      mkdirSync(dirname(join(path, file)), { recursive: true })
+      writeFileSync(join(path, file), content)
+    },
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
+  }
+}
+
+/** Types a command that ends, and the admin password if it asks for it. @returns what it printed */
+export async function typeCommand(terminal: Terminal, command: string, password = ''): Promise<string> {
+  const isAsked = command.includes('--user admin')
+  if (isAsked) {
+    await terminal.type(command)
+    await terminal.until(/Password for admin:$/)
+  }
+  const { code, screen } = await terminal.run(isAsked ? password : command)
+  // The first line shows what was typed, which does not appear for a password.
+  const printed = isAsked ? screen : screen.replace(/^.*\n?/, '')
+  if (code !== 0) throw new Error(`"${command}" ended with ${code}:\n${printed}`)
+  return printed
+}
+
+/** @throws if a command did not print what the guide shows */
+export function checkPrinted({ command, expected }: Step, printed: string, isWhole = true): void {
+  if (expected === null || patternOf(expected, isWhole).test(`${printed}\n`)) return
+  throw new Error(`"${command}" did not print what the guide shows:\n${printed}\nThe guide shows:\n${expected}`)
+}

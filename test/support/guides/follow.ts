@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Block, ROOT, readBlocks } from './blocks.ts'
+import { escapePattern } from './commands.ts'
+
+/** A sentence of a guide that tells readers to do something, and a function that does it. */
+export type Instruction = readonly [sentence: string, follow: () => Promise<void>]
+
+/**
+ * Follows a guide from top to bottom: each block, and each of these sentences where it is in the text.
+ * @throws if the guide no longer contains a sentence, so that a change of the guide also changes what follows it
+ */
+export async function followGuide(
+  guide: string,
+  instructions: readonly Instruction[],
+  followBlock: (block: Block) => Promise<void>,
+): Promise<void> {
+  const text = readFileSync(join(ROOT, guide), 'utf8')
+  const steps = [
+    ...readBlocks(guide).map((block) => ({ line: block.line, follow: () => followBlock(block) })),
+    ...instructions.map(([sentence, follow]) => ({ line: lineOf(sentence, text, guide), follow })),
+  ]
+  for (const { line, follow } of steps.toSorted((one, other) => one.line - other.line)) {
+    await follow().catch((error: unknown) => {
+      throw new Error(`${guide}:${line}: ${error instanceof Error ? error.message : error}`, { cause: error })
+    })
+  }
+}
+
+/** The line on which the sentence begins. Line breaks within it don't matter. */
+function lineOf(sentence: string, text: string, guide: string): number {
+  const found = new RegExp(sentence.split(' ').map(escapePattern).join('\\s+')).exec(text)
+  if (found === null) throw new Error(`${guide} no longer says "${sentence}"`)
+  return text.slice(0, found.index).split('\n').length
+}
