@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { ask } from '../support/http.ts'
 import { sharedHost } from '../support/shared-host.ts'
+import { addAuthenticatorSolution, visit } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
 let host: Awaited<ReturnType<typeof sharedHost>>
@@ -67,4 +68,19 @@ test.each([
   expect([status, body?.code]).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(body?.detail).toContain(message)
   expect(await send('GET')).toEqual([200, OF_MANIFEST])
+})
+
+test('sign-in policy: a script requires a second factor for one of its users, even if the operator’s policy is off', async () => {
+  const script = `function onSolutionOpen(arg, { username }) {
+    if (username === 'bram') security.requireSecondFactor()
+    security.login(username, username, ['Users'])
+  }`
+  await addAuthenticatorSolution(host, 'payments', script, { permissions: ['Users'] })
+  expect((await send('PUT', { level: 'off' }, 'payments'))[0]).toBe(200)
+  const [anna, bram] = [await visit(host, 'payments'), await visit(host, 'payments')]
+  expect((await anna.signIn('anna')).headers.location).toBe('/solution/payments/index.html')
+  expect((await anna.session()).json()).toMatchObject({ username: 'anna' })
+  expect((await bram.signIn('bram')).headers.location).toBe('/solution/payments/set-up')
+  expect((await bram.session()).status).toBe(401)
+  expect((await bram.get('/solution/payments/set-up')).text).toContain('one-time-code')
 })
