@@ -1,4 +1,5 @@
 import { takeOverForms } from '../../../base/web/scripts/api-forms.ts'
+import { takeOverCheckedLists } from '../../../base/web/scripts/checked-lists.ts'
 import { takeOverCopying } from '../../../base/web/scripts/copy.ts'
 import { takeOverDownloads } from '../../../base/web/scripts/download.ts'
 import { followLiveLog } from '../../../base/web/scripts/live-log.ts'
@@ -12,6 +13,7 @@ import { takeOverUploads } from '../../../base/web/scripts/upload.ts'
 import { takeOverGrants } from './grants.ts'
 import { takeOverOAuthForm } from './oauth-form.ts'
 import { takeOverPermissions } from './permission-rows.ts'
+import { takeOverSignInPolicy } from './sign-in-policy.ts'
 import { takeOverTokenForm } from './token-form.ts'
 import { takeOverImport } from './users-import.ts'
 
@@ -27,6 +29,8 @@ takeOverPermissions()
 showResults()
 takeOverTokenForm()
 takeOverImport()
+takeOverCheckedLists()
+takeOverSignInPolicy()
 keepPageLive()
 takeOverUploads()
 takeOverGrants()
