@@ -11,6 +11,7 @@ import { type LoginPageApiParts, loginPageRoutes } from './login-pages/api.ts'
 import { type MaintenanceApiParts, maintenanceRoutes } from './maintenance/api.ts'
 import { type OAuthApiParts, oauthRoutes } from './oauth/api.ts'
 import { type SignInPolicyApiParts, signInPolicyRoutes } from './second-step/api.ts'
+import { type FactorApiParts, factorRoutes } from './second-step/factors-api.ts'
 import { type SecretApiParts, secretRoutes } from './secrets/api.ts'
 import { type SessionApiParts, sessionRoutes } from './sessions/api.ts'
 import { type SettingsApiParts, settingsRoutes } from './settings/api.ts'
@@ -30,6 +31,7 @@ export type AdminApiParts = SolutionApiParts &
   LoginTokenApiParts &
   OAuthApiParts &
   SignInPolicyApiParts &
+  FactorApiParts &
   TokenApiParts &
   SessionApiParts &
   MaintenanceApiParts &
@@ -67,6 +69,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
     ...loginTokenRoutes(parts),
     ...oauthRoutes(parts),
     ...signInPolicyRoutes(parts),
+    ...factorRoutes(parts),
     ...tokenRoutes(parts),
     ...sessionRoutes(parts),
     ...auditRoutes(parts),

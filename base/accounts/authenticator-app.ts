@@ -17,9 +17,16 @@ export interface AuthenticatorApps {
   addressOf(secret: string, label: { readonly issuer: string; readonly username: string }): string
   /**
    * Adds the app if the code shows that the app has the secret. The code can't be used again to sign in.
+   * @param replaces whether it replaces the account's app, for users with a new phone
    * @returns `taken`: the account already has an app
    */
-  add(account: FactorAccount, secret: string, code: string, name: string): Promise<'added' | 'wrong' | 'taken'>
+  add(
+    account: FactorAccount,
+    secret: string,
+    code: string,
+    name: string,
+    replaces?: boolean,
+  ): Promise<'added' | 'wrong' | 'taken'>
   /** Checks a code and marks its time step as used, so that of several hosts exactly one accepts it. */
   use(account: FactorAccount, code: string): Promise<boolean>
 }
@@ -48,7 +55,7 @@ export function createAuthenticatorApps(
   return {
     newSecret: () => new Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer }).base32,
     addressOf: (secret, { issuer, username }) => codesOf(secret, issuer, username).toString(),
-    async add(account, secret, code, name) {
+    async add(account, secret, code, name, replaces = false) {
       const step = stepOf(secret, digits(code))
       if (step === null) return 'wrong'
       const { id } = await factors.open(account)
@@ -65,7 +72,11 @@ export function createAuthenticatorApps(
         last_used_at: null,
         refused_at: null,
       }
-      return (await insertOnce(db, 'factors', factor)) ? 'added' : 'taken'
+      if (await insertOnce(db, 'factors', factor)) return 'added'
+      if (!replaces) return 'taken'
+      const { id: _id, lookup, ...values } = factor
+      await db.updateTable('factors').set(values).where('lookup', '=', lookup).execute()
+      return 'added'
     },
     async use(account, code) {
       const id = accountId(account)

@@ -33,6 +33,8 @@ export type FactorSet = {
 /** The accounts that have factors, and what all kinds of factors have in common. */
 export interface Factors {
   of(account: FactorAccount): Promise<FactorSet>
+  /** @returns the ids of those accounts that have a factor, with the number of their factors */
+  counts(accounts: readonly FactorAccount[]): Promise<ReadonlyMap<string, number>>
   /** Creates the account if it is new, and returns its id and the random id by which passkeys know it. */
   open(account: FactorAccount): Promise<{ readonly id: string; readonly userHandle: string }>
   /** Notes that the user was asked to set up a factor. @returns when they were first asked */
@@ -99,6 +101,16 @@ export function createFactors(db: Database, limits: Limits, now: () => number = 
         recoveryCodesLeft: Number(left.left),
         firstAskedAt: row.first_asked_at,
       }
+    },
+    async counts(accounts) {
+      if (accounts.length === 0) return new Map()
+      const rows = await db
+        .selectFrom('factors')
+        .select(({ fn }) => ['account', fn.countAll<number>().as('count')])
+        .where('account', 'in', accounts.map(accountId))
+        .groupBy('account')
+        .execute()
+      return new Map(rows.map(({ account, count }) => [account, Number(count)]))
     },
     open,
     async noteAsked(account) {

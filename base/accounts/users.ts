@@ -4,6 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
+import { accountId, factorAccount } from './factor-account.ts'
 import { createFailureCounts } from './failure-counts.ts'
 import { createPasswordCheck } from './password-check.ts'
 import type { PasswordFault } from './password-rules.ts'
@@ -146,6 +147,8 @@ export function createUsers(
     await last()
     await db.transaction().execute(async (transaction) => {
       await transaction.deleteFrom('permissions').where('uid', '=', uid).execute()
+      const factors = accountId(factorAccount('users', '', uid))
+      await transaction.deleteFrom('factor_accounts').where('id', '=', factors).execute()
       await transaction.deleteFrom('users').where('uid', '=', uid).execute()
     })
     failures.forget(uid)

@@ -16,6 +16,7 @@ export const AUDIT_ACTIONS = [
   'factor-add',
   'factor-remove',
   'factor-reset',
+  'factor-unlock',
   'sign-in-policy',
   'admin-sign-in',
   'solution-upload',

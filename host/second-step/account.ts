@@ -82,11 +82,10 @@ async function addApp(
   const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
   if (secret === null) return goTo(ctx, accountPath(solution.name))
   const name = platformText(locale, 'platform.factor.app')
-  const added = await parts.apps.add(account, secret, fields.get('code') ?? '', name)
+  const added = await parts.apps.add(account, secret, fields.get('code') ?? '', name, true)
   if (added === 'wrong') {
     return sendNewApp(arrival, found, secret, platformText(locale, 'platform.step.wrong'), 401, parts)
   }
-  if (added === 'taken') return goTo(ctx, accountPath(solution.name))
   auditFactor(arrival, session, 'factor-add', 'ok', parts)
   await parts.sessions.confirm(solution.name, found.cookie, [...new Set([...session.methods, 'totp' as const])])
   await endOthers(account, session, parts)

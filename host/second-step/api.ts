@@ -18,7 +18,7 @@ export type SignInPolicyApiParts = {
 }
 
 /** The longest grace period, in days. */
-const LONGEST_GRACE = 30
+export const LONGEST_GRACE = 30
 
 const SignInPolicyForm = z
   .strictObject({
@@ -121,7 +121,7 @@ function policyTarget({ level, requiredFor, graceDays }: SignInPolicy): string {
 }
 
 /** @param listed the permissions that the solution's manifests list; null: any can be granted */
-function warnOfPolicy({ requiredFor }: SignInPolicy, listed: readonly string[] | null) {
+export function warnOfPolicy({ requiredFor }: Pick<SignInPolicy, 'requiredFor'>, listed: readonly string[] | null) {
   if (listed === null) return []
   return (requiredFor ?? [])
     .filter((name) => !listed.includes(name))

@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream'
+import { accountId, type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
 import type { User as StoredUser, Users } from '../../base/accounts/users.ts'
 import { pageOf } from '../../base/api/open-api.ts'
 import { userTarget } from '../../base/api/targets.ts'
@@ -11,6 +13,7 @@ import type { UsersCsv } from './users-csv.ts'
 
 export type UserApiParts = {
   readonly users: Users
+  readonly factors: Factors
   readonly usersCsv: UsersCsv
   readonly audit: Audit
 }
@@ -52,6 +55,7 @@ const User = z
     enabled: z.boolean(),
     permissions: z.array(Permission).describe('a string applies to all solutions'),
     mustChangePassword: z.boolean(),
+    factors: z.int().min(0).describe('number of second factors'),
   })
   .meta({ id: 'User' })
 
@@ -66,7 +70,7 @@ const Imported = z
 const NO_CONTENT = { description: 'done' }
 
 /** Routes for the default users. Passwords can be set, but are never returned. */
-export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute[] {
+export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): AdminRoute[] {
   async function named({ params: { uid } }: { readonly params: { readonly uid: string } }) {
     const user = await users.get(uid)
     return { target: user === null ? `uid:${uid}` : userTarget(user) }
@@ -76,6 +80,20 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
     const user = await users.get(uid)
     if (user === null) throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
     return user
+  }
+
+  async function withFactors(list: readonly StoredUser[]) {
+    const accounts = list.map(({ uid }) => factorAccount('users', '', uid))
+    const counts = await factors.counts(accounts)
+    return list.map((user, index) => ({
+      ...user,
+      factors: counts.get(accountId(accounts[index] as FactorAccount)) ?? 0,
+    }))
+  }
+
+  async function shown(user: StoredUser) {
+    const [one] = await withFactors([user])
+    return one as NonNullable<typeof one>
   }
 
   return [
@@ -88,7 +106,10 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
         query: UserQuery,
         answers: { 200: pageOf(User) },
       },
-      ({ query }) => users.list(query),
+      async ({ query }) => {
+        const page = await users.list(query)
+        return { ...page, items: await withFactors(page.items) }
+      },
     ),
     route(
       'POST /users',
@@ -97,11 +118,11 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
         names.target = userTarget(body)
         const user = await users.create(body)
         ctx.set('Location', `/admin/api/users/${user.uid}`)
-        return user
+        return shown(user)
       },
     ),
-    route('GET /users/:uid', { summary: 'One user', right: 'users:read', answers: { 200: User } }, ({ params }) =>
-      need(params.uid),
+    route('GET /users/:uid', { summary: 'One user', right: 'users:read', answers: { 200: User } }, async ({ params }) =>
+      shown(await need(params.uid)),
     ),
     route(
       'PATCH /users/:uid',
@@ -114,7 +135,7 @@ export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute
         body: UserChange,
         answers: { 200: User },
       },
-      ({ params, body }) => users.change(params.uid, body),
+      async ({ params, body }) => shown(await users.change(params.uid, body)),
     ),
     route(
       'DELETE /users/:uid',

@@ -1,3 +1,5 @@
+import { factorAccount } from '../../base/accounts/factor-account.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -9,6 +11,7 @@ import { knownPermissions } from './known-permissions.ts'
 
 export type UserPageParts = {
   readonly users: Users
+  readonly factors: Factors
   readonly store: SolutionStore
   readonly catalog: Catalog
   readonly limits: Limits
@@ -19,7 +22,7 @@ const PAGE = 50
 const SHOWN_PERMISSIONS = 4
 
 /** Pages for the default users, who sign in to solutions that have the authenticator `DEFAULT`. */
-export function addUserPages(pages: PageRouter, { users, store, catalog, limits }: UserPageParts): void {
+export function addUserPages(pages: PageRouter, { users, factors, store, catalog, limits }: UserPageParts): void {
   const forForms = async () => ({ known: await knownPermissions(store, catalog), leastLength: limits.PASSWORD_LENGTH })
 
   pages.get('/users', async (ctx, text) => {
@@ -51,6 +54,7 @@ export function addUserPages(pages: PageRouter, { users, store, catalog, limits 
     const model = {
       ...(await forForms()),
       user: { ...user, permissions: user.permissions.map(permissionPair), stateKey: stateKey(user) },
+      secondStep: await factors.of(factorAccount('users', '', user.uid)),
       path: `/admin/api/users/${encodeURIComponent(user.uid)}`,
       sessionsHref: addressWith('/admin/sessions', { username: user.username }),
       auditHref: addressWith('/admin/audit', { actor: `user:${user.username}` }),

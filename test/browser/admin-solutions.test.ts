@@ -304,6 +304,43 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     expect(complaints).toEqual([])
   })
 
+  test('access: a sign-in policy can be set for some permissions, be made optional, and be deleted', async () => {
+    await upload('policy', { authenticator: 'DEFAULT', permissions: ['Accounting', 'Sales'] })
+    await using opened = await open('/admin/solutions/policy/access')
+    const { page, complaints } = opened
+    const policy = async () => {
+      const { warnings: _, ...inForce } = (await api('solutions/policy/sign-in-policy')) as Record<string, unknown>
+      return inForce
+    }
+    const save = async () => {
+      await Promise.all([page.waitForEvent('load'), page.click('text=Save policy')])
+      await page.locator('#admin-said:has-text("Policy saved.")').waitFor()
+    }
+    expect(await page.inputValue('#sign-in-level')).toBe('optional')
+    expect(await page.isVisible('#grace-days')).toBe(false)
+    await page.selectOption('#sign-in-level', 'required')
+    await page.check('text=Accounting')
+    await page.fill('#grace-days', '14')
+    await save()
+    const required = { level: 'required', requiredFor: ['Accounting'], graceDays: 14, source: 'operator' }
+    expect(await policy()).toEqual(required)
+    expect([await page.isChecked('text=Accounting'), await page.isChecked('text=Sales')]).toEqual([true, false])
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await page.setViewportSize({ width: 320, height: 640 })
+    expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(320)
+    await page.uncheck('text=Accounting')
+    await save()
+    expect(await policy()).toEqual({ ...required, requiredFor: null })
+    await page.selectOption('#sign-in-level', 'optional')
+    await save()
+    expect(await policy()).toEqual({ level: 'optional', requiredFor: null, graceDays: 0, source: 'operator' })
+    await page.click('text=Use the manifest’s policy')
+    await page.click('text=Yes, continue')
+    await page.locator('#admin-said:has-text("Policy deleted.")').waitFor()
+    expect(await policy()).toMatchObject({ level: 'optional', source: 'default' })
+    expect(complaints).toEqual([])
+  })
+
   test('access: an API error is shown at its form', async () => {
     await upload('refuses', ASKS, AUTH)
     await using opened = await open('/admin/solutions/refuses/access')

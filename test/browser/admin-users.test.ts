@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
+import { addApp, codeOf, wrongCode } from '../support/authenticator-app.ts'
 import { axeViolations, browserPath, closeContexts, sharedBrowser, untilTrue } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
@@ -13,7 +14,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
   let complaints: string[]
 
   beforeAll(async () => {
-    host = await startTestHost()
+    host = await startTestHost({ FACTOR_LOCK: '2' })
     await addDefaultSolution(host, 'crm', { title: 'Customers', permissions: ['Users', 'Sales'] })
     browser = await sharedBrowser()
   })
@@ -143,6 +144,36 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     await Promise.all([page.waitForEvent('load'), confirm()])
     await expect.poll(async () => (await visitor.session()).status).toBe(401)
     expect((await (await visit(host, 'crm')).signIn('hans')).status).toBe(303)
+  })
+
+  test('a second step is shown with its recovery codes, can be unlocked after too many wrong codes, and can be reset', async () => {
+    const uid = await addUser(host, 'fay')
+    const visitor = await visit(host, 'crm')
+    await visitor.signIn('fay')
+    const { secret } = await addApp(visitor, 'crm')
+    const other = await visit(host, 'crm')
+    await other.signIn('fay')
+    const enter = (code: string) => other.post('/solution/crm/second-step', { code })
+    for (let wrong = 0; wrong < 2; wrong++) await enter(wrongCode(secret))
+    expect((await enter(codeOf(secret, 0))).status).toBe(401)
+    await open(`/admin/users/${uid}`)
+    const card = page.locator('section[aria-labelledby=second-step]')
+    expect((await card.innerText()).replace(/\s+/g, ' ')).toContain('Recovery codes left 10')
+    await card.locator('text=The authenticator app is locked').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.setViewportSize({ width: 320, height: 640 })
+    expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(320)
+    await page.click('button:has-text("Unlock authenticator app")')
+    await Promise.all([page.waitForEvent('load'), confirm()])
+    expect(await said()).toBe('Authenticator app unlocked.')
+    expect(await card.innerText()).not.toContain('locked')
+    expect((await enter(codeOf(secret, 0))).status).toBe(303)
+    await page.click('button:has-text("Reset second step")')
+    await Promise.all([page.waitForEvent('load'), confirm()])
+    expect(await said()).toBe('Second step reset.')
+    await card.locator('text=This user signs in without a second step.').waitFor()
+    expect((await other.session()).status).toBe(401)
+    expect(complaints).toEqual([])
   })
 
   test.each([

@@ -1,5 +1,5 @@
-import { Secret, TOTP } from 'otpauth'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { addApp, codeOf, readNewApp, recoveryCodesIn, wrongCode } from '../support/authenticator-app.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
@@ -14,43 +14,6 @@ beforeAll(async () => {
 })
 
 type Visitor = Awaited<ReturnType<typeof visit>>
-
-/** The page's fields and secret, as a user's app reads them. */
-function readNewApp(html: string) {
-  const setup = /name="setup" value="([^"]+)"/.exec(html)?.[1] ?? ''
-  const secret = (/class="setup-key">([^<]+)</.exec(html)?.[1] ?? '').replaceAll(' ', '')
-  return { setup, secret }
-}
-
-/** A code; each test uses those of the previous, the current and the next step, in this order. */
-function codeOf(secret: string, step: -1 | 0 | 1): string {
-  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + step * 30_000 })
-}
-
-/** A code that is wrong in every accepted step. */
-function wrongCode(secret: string): string {
-  const right = ([-1, 0, 1] as const).map((step) => codeOf(secret, step))
-  return ['000000', '111111', '222222', '333333'].find((code) => !right.includes(code)) ?? ''
-}
-
-function recoveryCodesIn(html: string): string[] {
-  return [...html.matchAll(/<code>([0-9a-z]{5}-[0-9a-z]{5})<\/code>/g)].map(([, code]) => code ?? '')
-}
-
-/** Adds an app on the account page of a user who has just signed in. */
-async function addApp(browser: Visitor, solution: string) {
-  await browser.get(`/solution/${solution}/account`)
-  const page = await browser.post(`/solution/${solution}/account`, { act: 'new-app' })
-  expect(page.status).toBe(200)
-  const { setup, secret } = readNewApp(page.text)
-  const added = await browser.post(`/solution/${solution}/account`, {
-    act: 'add-app',
-    setup,
-    code: codeOf(secret, -1),
-  })
-  expect(added.status).toBe(200)
-  return { secret, recoveryCodes: recoveryCodesIn(added.text) }
-}
 
 async function userWithApp(name: string, more: Record<string, unknown> = {}) {
   await addUser(host, name, more)
@@ -161,8 +124,16 @@ describe('where the policy requires a second step', () => {
     expect((await browser.session()).json()).toMatchObject({ username: 'xena' })
     // Without it, the user could not sign in any more.
     const account = await browser.get('/solution/bank/account')
+    expect(account.text).toContain('Replace your authenticator app')
     const id = /name="id" value="([^"]+)"[^>]*><button[^>]*value="remove"/.exec(account.text)?.[1] ?? ''
     expect((await browser.post('/solution/bank/account', { act: 'remove', id })).status).toBe(409)
+    // With a new phone, the user replaces the app instead.
+    const replaced = await addApp(browser, 'bank')
+    expect(replaced.recoveryCodes).toHaveLength(10)
+    const next = await visit(host, 'bank')
+    await next.signIn('xena')
+    expect((await step(next, { code: codeOf(secret, 1) }, 'bank')).status).toBe(401)
+    expect((await step(next, { code: codeOf(replaced.secret, 0) }, 'bank')).status).toBe(303)
   })
 
   test('a secret from another account’s page cannot be set up', async () => {

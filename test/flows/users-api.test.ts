@@ -49,6 +49,7 @@ test('POST creates a user and returns 201 with Location and the user, without th
     enabled: true,
     permissions: ['Users', { name: 'Sales', solution: 'crm' }],
     mustChangePassword: true,
+    factors: 0,
   })
   const found = await api(`/users/${user.uid}`)
   expect(found.json()).toEqual(user)
@@ -211,6 +212,9 @@ test('OpenAPI describes every users route with its methods', async () => {
   }
   const users = Object.entries(document.paths).filter(([path]) => path.startsWith('/admin/api/users'))
   expect(users.map(([path, item]) => [path, Object.keys(item).filter((key) => key !== 'parameters')])).toEqual([
+    ['/admin/api/users/{uid}/factors', ['get', 'delete']],
+    ['/admin/api/users/{uid}/factors/{id}', ['delete']],
+    ['/admin/api/users/{uid}/factors/unlock', ['post']],
     ['/admin/api/users', ['get', 'post']],
     ['/admin/api/users/{uid}', ['get', 'patch', 'delete']],
     ['/admin/api/users/{uid}/sign-out', ['post']],

@@ -1,4 +1,5 @@
 import { takeOverForms } from '../../../base/web/scripts/api-forms.ts'
+import { takeOverCheckedLists } from '../../../base/web/scripts/checked-lists.ts'
 import { takeOverCopying } from '../../../base/web/scripts/copy.ts'
 import { takeOverDownloads } from '../../../base/web/scripts/download.ts'
 import { followLiveLog } from '../../../base/web/scripts/live-log.ts'
@@ -13,6 +14,7 @@ import { takeOverGrants } from './grants.ts'
 import { takeOverOAuthForm } from './oauth-form.ts'
 import { takeOverPermissions } from './permission-rows.ts'
 import { takeOverSettingsFilter } from './settings-filter.ts'
+import { takeOverSignInPolicy } from './sign-in-policy.ts'
 import { takeOverTokenForm } from './token-form.ts'
 import { takeOverImport } from './users-import.ts'
 
@@ -29,6 +31,8 @@ showResults()
 takeOverTokenForm()
 takeOverSettingsFilter()
 takeOverImport()
+takeOverCheckedLists()
+takeOverSignInPolicy()
 keepPageLive()
 takeOverUploads()
 takeOverGrants()

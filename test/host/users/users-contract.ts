@@ -1,5 +1,7 @@
 import { hash } from '@node-rs/argon2'
 import { beforeEach, expect, test } from 'vitest'
+import { factorAccount } from '../../../base/accounts/factor-account.ts'
+import { createFactors } from '../../../base/accounts/factors.ts'
 import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
 import { createUsers, type Users } from '../../../base/accounts/users.ts'
 import { createAudit } from '../../../host/access/audit.ts'
@@ -313,6 +315,16 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await db.selectFrom('permissions').selectAll().execute()).toEqual([])
     expect(await codeOf(users.delete(uid))).toBe('ERR_USER_NOT_FOUND')
     expect((await users.create({ username: 'anna' })).permissions).toEqual([])
+  })
+
+  test(`${kind}, delete: the user’s second factors are deleted, and those of a script’s account with the same uid are kept`, async () => {
+    const { uid } = await users.create({ username: 'anna' })
+    const factors = createFactors(db, createLimits(), () => TIME)
+    const [own, other] = [factorAccount('users', 'crm', uid), factorAccount('', 'crm', uid)]
+    for (const account of [own, other]) await factors.noteAsked(account)
+    await users.delete(uid)
+    expect((await factors.of(own)).firstAskedAt).toBeNull()
+    expect((await factors.of(other)).firstAskedAt).toBe(TIME)
   })
 
   test(`${kind}, delete: if the sessions cannot be ended, the user is disabled and can be deleted again`, async () => {

@@ -1,0 +1,217 @@
+import { accountId, type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
+import type { Remembered } from '../../base/accounts/remembered.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { User, Users } from '../../base/accounts/users.ts'
+import { DONE } from '../../base/api/route.ts'
+import { userTarget } from '../../base/api/targets.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { findSolution, type OfSolution } from '../solutions/find-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { endOthers } from './complete.ts'
+
+export type FactorApiParts = {
+  readonly store: SolutionStore
+  readonly users: Users
+  readonly factors: Factors
+  readonly sessions: Sessions
+  readonly remembered: Remembered
+}
+
+/** What the API calls the sources of accounts outside the users table. */
+const SOURCES = { script: '', provider: 'provider', 'control-center': 'cloud' } as const
+const SOURCE_NAMES = ['script', 'provider', 'control-center'] as const
+
+const EpochMs = z.int().min(0)
+
+const FactorSet = z
+  .object({
+    factors: z.array(
+      z.object({
+        id: z.string(),
+        kind: z.enum(['app', 'passkey']),
+        name: z.string(),
+        createdAt: EpochMs,
+        lastUsedAt: EpochMs.nullable(),
+      }),
+    ),
+    isAppLocked: z.boolean().describe('whether too many wrong codes in a row locked the authenticator app'),
+    recoveryCodesLeft: z.int().min(0),
+  })
+  .meta({ id: 'FactorSet' })
+
+const AccountQuery = z.strictObject({
+  uid: z.string().min(1).max(1000),
+  source: z
+    .enum(SOURCE_NAMES, { error: `must be one of ${SOURCE_NAMES.join(', ')}` })
+    .optional()
+    .describe('where the account comes from; default: the source whose account has factors'),
+})
+
+/** Routes that show and reset the second factors of users. Secrets of factors are never returned. */
+export function factorRoutes(parts: FactorApiParts): AdminRoute[] {
+  return [...ofUsersTable(parts), ...ofSolution(parts)]
+}
+
+/** The accounts of the users table, whose factors are the same in all solutions. */
+function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
+  const { users, factors } = parts
+  type OfUser = { readonly params: { readonly uid: string } }
+
+  async function named({ params: { uid } }: OfUser) {
+    const user = await users.get(uid)
+    return { target: user === null ? `uid:${uid}` : userTarget(user) }
+  }
+
+  async function find({ params: { uid } }: OfUser): Promise<User> {
+    const user = await users.get(uid)
+    if (user !== null) return user
+    throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
+  }
+
+  return [
+    route(
+      'GET /users/:uid/factors',
+      {
+        summary: 'The second factors of a user',
+        right: 'users:read',
+        before: find,
+        answers: { 200: FactorSet },
+      },
+      ({ params: { uid } }) => factors.of(accountOfUser(uid)),
+    ),
+    route(
+      'DELETE /users/:uid/factors',
+      {
+        summary: 'Remove all second factors and recovery codes of a user, and sign them out',
+        right: 'users:write',
+        act: 'factor-reset',
+        names: named,
+        before: find,
+        answers: DONE,
+      },
+      ({ params: { uid } }) => reset(accountOfUser(uid), parts),
+    ),
+    route(
+      'DELETE /users/:uid/factors/:id',
+      {
+        summary: 'Remove one second factor of a user, and sign them out. Recovery codes are removed with the last one',
+        right: 'users:write',
+        act: 'factor-reset',
+        names: named,
+        before: find,
+        answers: DONE,
+      },
+      async ({ params: { uid, id } }) => {
+        const account = accountOfUser(uid)
+        if (!(await factors.remove(account, id))) {
+          throw new PlatformError('ERR_NOT_FOUND', `This user has no second factor with the id "${id}".`)
+        }
+        await endOthers(account, null, parts)
+      },
+    ),
+    route(
+      'POST /users/:uid/factors/unlock',
+      {
+        summary: 'Unlock the authenticator app of a user who entered too many wrong codes',
+        right: 'users:write',
+        act: 'factor-unlock',
+        names: named,
+        before: find,
+        answers: DONE,
+      },
+      ({ params: { uid } }) => factors.unlock(accountOfUser(uid)),
+    ),
+  ]
+}
+
+/** The accounts of other sources, which each solution has separately. */
+function ofSolution(parts: FactorApiParts): AdminRoute[] {
+  const { store, factors } = parts
+  const find = ({ params }: OfSolution) => findSolution(store, params.name)
+
+  function named({ params: { name }, ctx }: OfSolution & { readonly ctx: { readonly query: { uid?: unknown } } }) {
+    const { uid } = ctx.query
+    return { solution: name, target: `uid:${typeof uid === 'string' ? uid.slice(0, 200) : ''}` }
+  }
+
+  return [
+    route(
+      'GET /solutions/:name/factors',
+      {
+        summary: 'The second factors of an account that is not in the users table, such as one of a script',
+        right: null,
+        before: find,
+        query: AccountQuery,
+        answers: { 200: FactorSet.extend({ source: z.enum(SOURCE_NAMES) }).meta({ id: 'AccountFactorSet' }) },
+      },
+      async ({ params: { name }, query }) => {
+        const account = await findAccount(name, query, factors)
+        return { ...(await factors.of(account)), source: sourceNameOf(account) }
+      },
+    ),
+    route(
+      'DELETE /solutions/:name/factors',
+      {
+        summary:
+          'Remove all second factors and recovery codes of an account that is not in the users table, and sign it out',
+        right: null,
+        act: 'factor-reset',
+        names: named,
+        before: find,
+        query: AccountQuery,
+        answers: DONE,
+      },
+      async ({ params: { name }, query }) => reset(await findAccount(name, query, factors), parts),
+    ),
+    route(
+      'POST /solutions/:name/factors/unlock',
+      {
+        summary: 'Unlock the authenticator app of an account that is not in the users table',
+        right: null,
+        act: 'factor-unlock',
+        names: named,
+        before: find,
+        query: AccountQuery,
+        answers: DONE,
+      },
+      async ({ params: { name }, query }) => factors.unlock(await findAccount(name, query, factors)),
+    ),
+  ]
+}
+
+function accountOfUser(uid: string): FactorAccount {
+  return factorAccount('users', '', uid)
+}
+
+async function reset(account: FactorAccount, parts: FactorApiParts): Promise<void> {
+  await parts.factors.reset(account)
+  await endOthers(account, null, parts)
+}
+
+/** @throws ERR_NOT_FOUND, ERR_REQUEST_INVALID if accounts of several sources have this uid */
+async function findAccount(
+  solution: string,
+  { uid, source }: z.output<typeof AccountQuery>,
+  factors: Factors,
+): Promise<FactorAccount> {
+  const asked = source === undefined ? SOURCE_NAMES : [source]
+  const accounts = asked.map((name) => factorAccount(SOURCES[name], solution, uid))
+  const counts = await factors.counts(accounts)
+  const [first, ...others] = accounts.filter((account) => counts.has(accountId(account)))
+  if (first === undefined) {
+    throw new PlatformError('ERR_NOT_FOUND', `No account of "${solution}" with this uid has a second factor.`)
+  }
+  if (others.length === 0) return first
+  const names = [first, ...others].map(sourceNameOf).join(', ')
+  throw new PlatformError(
+    'ERR_REQUEST_INVALID',
+    `Accounts of several sources have this uid. Add \`source\` to the query: ${names}.`,
+  )
+}
+
+function sourceNameOf({ source }: FactorAccount): (typeof SOURCE_NAMES)[number] {
+  return SOURCE_NAMES.find((name) => SOURCES[name] === source) ?? 'script'
+}

@@ -1,0 +1,40 @@
+import { Secret, TOTP } from 'otpauth'
+import type { visit } from './users.ts'
+
+type Visitor = Awaited<ReturnType<typeof visit>>
+
+/** The page's fields and secret, as a user's app reads them. */
+export function readNewApp(html: string) {
+  const setup = /name="setup" value="([^"]+)"/.exec(html)?.[1] ?? ''
+  const secret = (/class="setup-key">([^<]+)</.exec(html)?.[1] ?? '').replaceAll(' ', '')
+  return { setup, secret }
+}
+
+/** A code; each test uses those of the previous, the current and the next step, in this order. */
+export function codeOf(secret: string, step: -1 | 0 | 1): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + step * 30_000 })
+}
+
+/** A code that is wrong in every accepted step. */
+export function wrongCode(secret: string): string {
+  const right = ([-1, 0, 1] as const).map((step) => codeOf(secret, step))
+  return ['000000', '111111', '222222', '333333'].find((code) => !right.includes(code)) ?? ''
+}
+
+export function recoveryCodesIn(html: string): string[] {
+  return [...html.matchAll(/<code>([0-9a-z]{5}-[0-9a-z]{5})<\/code>/g)].map(([, code]) => code ?? '')
+}
+
+/** Adds an app on the account page of a user who has just signed in. */
+export async function addApp(browser: Visitor, solution: string) {
+  await browser.get(`/solution/${solution}/account`)
+  const page = await browser.post(`/solution/${solution}/account`, { act: 'new-app' })
+  const { setup, secret } = readNewApp(page.text)
+  const added = await browser.post(`/solution/${solution}/account`, {
+    act: 'add-app',
+    setup,
+    code: codeOf(secret, -1),
+  })
+  if (added.status !== 200) throw new Error(added.text)
+  return { secret, recoveryCodes: recoveryCodesIn(added.text) }
+}
