@@ -11,6 +11,8 @@ import { addOAuthPages, type OAuthPageParts } from './oauth/pages.ts'
 import { createPageRouter } from './pages/page.ts'
 import { addScriptRoute } from './pages/script.ts'
 import { addSignInRoutes, type SignInParts } from './pages/sign-in.ts'
+import type { SignInPolicies } from './second-step/policies.ts'
+import { policyCard } from './second-step/policy-card.ts'
 import { addSessionPages, type SessionPageParts } from './sessions/pages.ts'
 import { addSettingsPages, type SettingsPageParts } from './settings/pages.ts'
 import { addSolutionPages, type SolutionPageParts } from './solutions/pages.ts'
@@ -29,7 +31,7 @@ export type AdminPageParts = SignInParts &
   SettingsPageParts &
   SessionPageParts &
   TokenPageParts &
-  UserPageParts
+  UserPageParts & { readonly policies: SignInPolicies }
 
 /**
  * The pages under `/admin/`, only on the admin port. They only read; every change is an API request by the page's
@@ -42,7 +44,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addSignInRoutes(router, parts)
   const pages = createPageRouter(router)
   addSolutionPages(pages, parts)
-  addSolutionAccessPages(pages, parts)
+  addSolutionAccessPages(pages, parts, (name, active) => policyCard(name, active, parts.policies))
   addLoginPagePages(pages, parts)
   addLoginPreviewRoutes(router, parts)
   addOAuthPages(pages, parts)

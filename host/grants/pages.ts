@@ -1,10 +1,7 @@
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
 import { secretNameOf } from '../../base/oauth/secret-name.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { PageRouter } from '../pages/page.ts'
-import { LONGEST_GRACE, warnOfPolicy } from '../second-step/api.ts'
-import type { SignInPolicies } from '../second-step/policies.ts'
 import type { ListedSecret, Secrets } from '../secrets/secrets.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { type SolutionHeadParts, solutionOf } from '../solutions/page-head.ts'
@@ -15,13 +12,19 @@ export type SolutionAccessPageParts = SolutionHeadParts & {
   readonly catalog: Catalog
   readonly grants: GrantStore
   readonly secrets: Secrets
-  readonly policies: SignInPolicies
   readonly platformDatabase: PlatformPlace
 }
 
-/** The page that shows a solution's requests, grants, sign-in policy and secrets. */
-export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessPageParts): void {
-  const { catalog, grants, secrets, policies, platformDatabase } = parts
+/**
+ * The page that shows a solution's requests, grants, sign-in policy and secrets.
+ * @param signInCard what the card for the sign-in policy shows; null: no card
+ */
+export function addSolutionAccessPages(
+  pages: PageRouter,
+  parts: SolutionAccessPageParts,
+  signInCard: (name: string, active: ActiveSolution | null) => Promise<object | null>,
+): void {
+  const { catalog, grants, secrets, platformDatabase } = parts
 
   pages.get('/solutions/:name/access', async (ctx, text) => {
     const solution = await solutionOf(ctx, parts)
@@ -37,26 +40,12 @@ export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessP
       hosts: hostRows(asked, granted),
       users: granted.users,
       warnings: warnOfGrants(granted, asked, platformDatabase),
-      signIn: await signInOf(name, active, policies),
+      signIn: await signInCard(name, active),
       secrets: secretRows(active?.manifest.oauth ?? null, await secrets.list(name)),
     }
     const heading = `${text('admin.tab.access')} · ${title}`
     return { template: 'solution-access', heading, part: 'solutions', model }
   })
-}
-
-/** The sign-in policy; null if the solution has no sign-in. */
-async function signInOf(name: string, active: ActiveSolution | null, policies: SignInPolicies) {
-  const policy = await policies.policyFor({ name, manifest: active?.manifest ?? null })
-  if (active?.manifest.authenticator === 'NONE' && policy.source !== 'operator') return null
-  const listed = active && permissionsOf(active)
-  return {
-    policy,
-    // Permissions that the policy names stay in it, unless the operator removes them.
-    permissions: [...new Set([...(listed ?? []), ...(policy.requiredFor ?? [])])],
-    longestGrace: LONGEST_GRACE,
-    warnings: warnOfPolicy(policy, listed),
-  }
 }
 
 /**

@@ -113,7 +113,7 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
       },
     ),
     route(
-      'POST /users/:uid/factors/unlock',
+      'POST /users/:uid/unlock-factors',
       {
         summary: 'Unlock the authenticator app of a user who entered too many wrong codes',
         right: 'users:write',
@@ -167,7 +167,7 @@ function ofSolution(parts: FactorApiParts): AdminRoute[] {
       async ({ params: { name }, query }) => reset(await findAccount(name, query, factors), parts),
     ),
     route(
-      'POST /solutions/:name/factors/unlock',
+      'POST /solutions/:name/unlock-factors',
       {
         summary: 'Unlock the authenticator app of an account that is not in the users table',
         right: null,

@@ -83,7 +83,7 @@ test('factors of a user: all routes answer 404 for an unknown user', async () =>
   expect(await send('DELETE', 'users/no-such-uid/factors')).toMatchObject(unknown)
   expect(await lastReset()).toMatchObject({ outcome: 'ERR_USER_NOT_FOUND', target: 'uid:no-such-uid' })
   expect(await send('DELETE', 'users/no-such-uid/factors/id')).toMatchObject(unknown)
-  expect(await send('POST', 'users/no-such-uid/factors/unlock')).toMatchObject(unknown)
+  expect(await send('POST', 'users/no-such-uid/unlock-factors')).toMatchObject(unknown)
 })
 
 test('factors of a solution’s own account: a reset leaves the account of another solution with the same uid alone', async () => {
@@ -97,7 +97,7 @@ test('factors of a solution’s own account: a reset leaves the account of anoth
   expect(await send('GET', `${path}&source=users`)).toMatchObject([422, { code: 'ERR_REQUEST_INVALID' }])
   expect(await send('GET', 'solutions/scripted/factors')).toMatchObject([422, { code: 'ERR_REQUEST_INVALID' }])
   expect(await send('GET', 'solutions/none/factors?uid=u-1')).toMatchObject([404, { code: 'ERR_SOLUTION_NOT_FOUND' }])
-  expect(await send('POST', 'solutions/scripted/factors/unlock?uid=u-1')).toEqual([204, null])
+  expect(await send('POST', 'solutions/scripted/unlock-factors?uid=u-1')).toEqual([204, null])
 
   expect(await send('DELETE', path)).toEqual([204, null])
   expect(await lastReset()).toMatchObject({ outcome: 'ok', target: 'uid:u-1', solution: 'scripted' })

@@ -214,7 +214,7 @@ test('OpenAPI describes every users route with its methods', async () => {
   expect(users.map(([path, item]) => [path, Object.keys(item).filter((key) => key !== 'parameters')])).toEqual([
     ['/admin/api/users/{uid}/factors', ['get', 'delete']],
     ['/admin/api/users/{uid}/factors/{id}', ['delete']],
-    ['/admin/api/users/{uid}/factors/unlock', ['post']],
+    ['/admin/api/users/{uid}/unlock-factors', ['post']],
     ['/admin/api/users', ['get', 'post']],
     ['/admin/api/users/{uid}', ['get', 'patch', 'delete']],
     ['/admin/api/users/{uid}/sign-out', ['post']],

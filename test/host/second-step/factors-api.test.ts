@@ -54,9 +54,9 @@ test('factors: unlocking resets the wrong codes of that account only', async () 
   }
   const locked = async () => Promise.all(accounts.map(async (account) => (await factors.of(account)).isAppLocked))
   expect(await locked()).toEqual([true, true, true])
-  await call('POST /users/:uid/factors/unlock', { uid: 'u-1' })
+  await call('POST /users/:uid/unlock-factors', { uid: 'u-1' })
   expect(await locked()).toEqual([false, true, true])
-  await call('POST /solutions/:name/factors/unlock', { name: 'crm' }, { uid: 'u-1' })
+  await call('POST /solutions/:name/unlock-factors', { name: 'crm' }, { uid: 'u-1' })
   expect(await locked()).toEqual([false, false, true])
 })
 
