@@ -10,7 +10,7 @@ const TIMEOUT = 4000
 const PORTS = { host: 8080, controlCenter: 8090 }
 
 /**
- * The health URL for these environment properties.
+ * The health URL for these environment variables.
  * @param {Record<string, string | undefined>} environment
  * @param {keyof typeof PORTS} [who]
  */

@@ -70,7 +70,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   restore: async (words) => (await backups()).runRestore(words, terminal),
 }
 
-const USAGE = `Without arguments, the control center starts. The commands read the same environment properties:
+const USAGE = `Without arguments, the control center starts. The commands read the same environment variables:
 
   new-password <email address>   set a new password for an account
   backup <file> [--without-key] [--without-telemetry]

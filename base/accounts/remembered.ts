@@ -111,7 +111,12 @@ export function createRemembered(
   ): Promise<void> {
     let query = db.updateTable('remembered').set({ ended_at: now() }).where('ended_at', 'is', null)
     if (except !== null) query = query.where('selector', '!=', except)
-    for (const [column, value] of Object.entries(which)) query = query.where(column as 'selector', '=', value)
+    const { factors_of, ...columns } = which
+    if (factors_of !== undefined) {
+      // In rows of older versions, the column is empty.
+      query = query.where(({ fn, ref }) => fn.coalesce(ref('factors_of'), ref('source')), '=', factors_of)
+    }
+    for (const [column, value] of Object.entries(columns)) query = query.where(column as 'selector', '=', value)
     await query.execute()
   }
 

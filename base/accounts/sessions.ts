@@ -172,7 +172,12 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   async function endWhere(which: Partial<Record<SearchedColumn, string>>, except: string | null = null) {
     let query = db.updateTable('sessions').set({ ended_at: now() }).where('ended_at', 'is', null)
     if (except !== null) query = query.where('public_id', '!=', except)
-    for (const [column, value] of Object.entries(which)) query = query.where(column as 'solution', '=', value)
+    const { factors_of, ...columns } = which
+    if (factors_of !== undefined) {
+      // In rows of older versions, the column is empty.
+      query = query.where(({ fn, ref }) => fn.coalesce(ref('factors_of'), ref('source')), '=', factors_of)
+    }
+    for (const [column, value] of Object.entries(columns)) query = query.where(column as 'solution', '=', value)
     const { numUpdatedRows } = await query.executeTakeFirst()
     if (which.id_hash === undefined) kept.clear()
     else kept.delete(which.id_hash)

@@ -113,7 +113,7 @@ function checkTables({ tables, saved, file, archive }: Restoring): void {
   const missing = names.find((name) => !Object.hasOwn(parts, name))
   if (missing !== undefined) throw invalid(file, `the part ${missing} is missing`)
   const more = Object.keys(parts).find((name) => kindOfPart(name, saved) === 'table' && !names.includes(name))
-  if (more !== undefined) throw invalid(file, `the part ${more} does not belong to its schema`)
+  if (more !== undefined) throw invalid(file, `its schema does not have the part ${more}`)
 }
 
 /** @returns whether the key from the backup must be written */

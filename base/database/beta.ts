@@ -29,7 +29,7 @@ export const beta: ServerKind = {
     id: 'bigint',
     counts: (column) => column.identity(),
   }),
-  // Violation of a key constraint; of a unique index.
+  // 2627: a key constraint is violated. 2601: a unique index is violated.
   isUniqueViolation: (error) => has(error, 2627, 2601),
   // 9002: the transaction log is full.
   isFull: (error) => has(error, 1101, 1105, 9002),

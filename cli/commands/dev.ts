@@ -34,7 +34,7 @@ export const devCommand = command({
     () => `This runs a separate host that only this machine can reach. It stores users, grants, secrets and data in a folder of
 your account, and prints the path.
 It checks each save like an upload. If there are errors, it shows them and keeps the previous version running.
-Open pages keep what their users entered; reload login pages yourself. Environment properties work as for "start",
+Open pages keep what their users entered; reload login pages yourself. Environment variables work as for "start",
 except those for the host's address, identity and storage.
 `,
   run: ({ arguments: { folder }, options }, terminal) => dev(readSolutionFolder(folder), options, terminal),

@@ -27,7 +27,7 @@ export const doctorCommand = command({
   arguments: {},
   options: { json: { type: 'boolean', what: 'print one JSON object instead of text' } },
   notes:
-    () => `This reads the same environment properties as "solhost start". It doesn't start the host or change anything.
+    () => `This reads the same environment variables as "solhost start". It doesn't start the host or change anything.
 `,
   async run({ options: { json = false } }, terminal) {
     const findings: Finding[] = []
@@ -59,7 +59,7 @@ export const doctorCommand = command({
   },
 })
 
-const SETTINGS_ADVICE = 'Correct the environment property. docs/reference/settings.md lists all of them.'
+const SETTINGS_ADVICE = 'Correct the environment variable. docs/reference/settings.md lists all of them.'
 
 const CHECKS: Readonly<Record<string, Check>> = {
   'sandbox process': checkSandbox,

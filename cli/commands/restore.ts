@@ -15,9 +15,9 @@ export const restoreCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `This reads the same environment properties as "solhost start", and restores into the PLATFORM_HOME and the database that
-they name. The backup can come from another kind of database. It is checked completely before anything is changed. With
---replace, existing files are moved to a folder "replaced-..." next to them; existing rows of a database on a server are
+    () => `This reads the same environment variables as "solhost start", and restores into PLATFORM_HOME and the database that they
+specify. The backup can be of another kind of database. It is checked completely before anything is changed. With
+--replace, existing files are moved to a folder "replaced-..." next to them. On a database server, existing rows are
 deleted.
 `,
   async run({ arguments: { file }, options: { replace = false, force = false, json = false } }, terminal) {

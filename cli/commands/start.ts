@@ -7,10 +7,10 @@ import { printable, type Terminal } from '../../base/terminal/terminal.ts'
 import { readSettings } from '../../host/config/settings.ts'
 
 export const startCommand = command({
-  summary: 'start a host, configured with environment properties',
+  summary: 'start a host, configured with environment variables',
   arguments: {},
   options: {},
-  notes: () => `Environment properties, with their defaults (docs/reference/settings.md describes them all):
+  notes: () => `Environment variables, with their defaults (docs/reference/settings.md describes them all):
 ${Object.entries(PROPERTIES as Record<string, Property>)
   .map(([name, { default: text, what }]) => `  ${name.padEnd(24)} ${what}${text === '' ? '' : ` (${text})`}`)
   .join('\n')}

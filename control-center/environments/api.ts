@@ -112,7 +112,7 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
     route(
       'PUT /organisations/:organisation/environments/:environment/solutions/:solution',
       {
-        summary: 'Allow its tokens to sign users in to a solution',
+        summary: 'Allow an environment’s tokens to sign users in to a solution',
         right: 'environments',
         act: 'environment-solution-add',
         async before({ who, params }) {
@@ -137,7 +137,7 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/environments/:environment/solutions/:solution',
       {
-        summary: 'Stop its tokens from signing users in to a solution',
+        summary: 'Stop an environment’s tokens from signing users in to a solution',
         right: 'environments',
         act: 'environment-solution-remove',
         before: ({ who, params }) => environments.need(who.organisation.id, params.environment),

@@ -23,7 +23,7 @@ export function settingsRoutes({ settings }: SettingsApiParts): AdminRoute[] {
     route(
       'GET /settings',
       {
-        summary: 'All environment properties and limits of this host, without secrets',
+        summary: 'All environment variables and limits of this host, without secrets',
         right: null,
         answers: { 200: z.object({ items: z.array(Setting) }) },
       },

@@ -366,7 +366,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   )
 })
 
-/** Severities of csp_evaluator findings that fail the test: dangerous, or dangerous in some circumstances. */
+/** The csp_evaluator findings that fail the test: those of severity HIGH, SYNTAX or MEDIUM. */
 function seriousFindings(policy: string): string[] {
   return new CspEvaluator(new CspParser(policy).csp)
     .evaluate()

@@ -430,9 +430,9 @@ test('doctor: if a host can start, every line is ok; otherwise doctor says what 
     1,
     [
       'error  settings                 PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
-      '       → Correct the environment property. docs/reference/settings.md lists all of them.',
+      '       → Correct the environment variable. docs/reference/settings.md lists all of them.',
       'error  settings                 CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
-      '       → Correct the environment property. docs/reference/settings.md lists all of them.',
+      '       → Correct the environment variable. docs/reference/settings.md lists all of them.',
       '',
       '2 problems found. Next: follow the advice after "→", then run solhost doctor',
       '',

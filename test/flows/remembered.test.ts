@@ -223,7 +223,7 @@ async function lastAsked(solution: string) {
   return JSON.parse(line?.message.slice('asked '.length) ?? 'null')
 }
 
-test('at a remembered return the authenticator gets the custom fields, tenant and locale from the sign-in', async () => {
+test('when a remembered user returns, the authenticator gets the custom fields, tenant and locale from the sign-in', async () => {
   const browser = await visit(host, 'tenants')
   const fields = { remember: 'on', custom_tenant: 'acme', custom_empty: '' }
   expect(
@@ -253,7 +253,7 @@ test('at a remembered return the authenticator gets the custom fields, tenant an
   ])
 })
 
-test('a remembered return keeps the tenant and locale from the sign-in if the script sets none, also the next time', async () => {
+test('a remembered user who returns keeps the tenant and locale from the sign-in if the script sets none, also the next time', async () => {
   const browser = await visit(host, 'tenants')
   await browser.signIn('bea', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   for (const _ of [1, 2]) {
@@ -263,7 +263,7 @@ test('a remembered return keeps the tenant and locale from the sign-in if the sc
   }
 })
 
-test('a tenant that the script sets at a remembered return applies from then on; a different uid does not inherit it', async () => {
+test('a tenant that the script sets when a remembered user returns applies from then on; a different uid does not inherit it', async () => {
   const browser = await visit(host, 'tenants')
   await browser.signIn('moves', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   browser.close()

@@ -94,7 +94,7 @@ test('an empty PLATFORM_HOME gets the examples; startup prints addresses, test u
   const first = await start()
   const { child, output, code, url } = first
   expect(output()).toContain(`${url}/solution/hello/`)
-  expect(output()).toContain('Sign in at tenant acme as anna, password anna-tries-acme')
+  expect(output()).toContain('Sign in to tenant acme as anna, password anna-tries-acme')
   expect(output()).toContain('Sign in as vera (permission Orders)')
   const usersFile = join(home, 'example-users')
   expect(output()).toContain(`Their passwords are in ${usersFile}`)

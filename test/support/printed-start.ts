@@ -14,7 +14,7 @@ export function readPrinted(screen: string) {
     const [, solution] = /^ {2}http:\S+\/solution\/([a-z-]+)\/$/.exec(line.trimEnd()) ?? []
     if (solution !== undefined) solutions.push(solution)
     const [, tenant, username, password, names] =
-      /^ {6}Sign in (?:at tenant (\S+) )?as (\S+), password (\S+) \(permissions? ([^;)]+)/.exec(line) ?? []
+      /^ {6}Sign in (?:to tenant (\S+) )?as (\S+), password (\S+) \(permissions? ([^;)]+)/.exec(line) ?? []
     if (username === undefined || password === undefined) continue
     const permissions = (names ?? '').split(', ').sort()
     users.push({ solution: solutions.at(-1) ?? '', tenant, username, password, permissions })

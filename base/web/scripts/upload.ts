@@ -10,7 +10,7 @@ type UploadForm = {
   readonly bar: HTMLProgressElement
   /** For screen readers, in steps. */
   readonly state: HTMLElement
-  /** The page's limit for a file, in bytes. */
+  /** Shows the number of bytes sent so far, then that the host is checking the bundle. */
   readonly sent: HTMLElement
   readonly result: HTMLElement
 }

@@ -157,6 +157,22 @@ export function testStores(place: TestPlace): void {
     expect(await createSessions(place.db, limits).find('many', one)).toMatchObject({ tenant: null, locale: 'fr' })
   })
 
+  test(`${kind}, sessions: those of an account end except one, including those that an older version stored`, async () => {
+    const sessions = createSessions(place.db, limits)
+    const anna = { ...ANNA, uid: 'a-2' }
+    const [own, other, old] = [await sessions.start(anna), await sessions.start(anna), await sessions.start(anna)]
+    const ofScript = await sessions.start({ ...anna, source: '', factorsOf: '' })
+    const ofOlder = place.db.updateTable('sessions').set({ factors_of: null })
+    await ofOlder.where('public_id', '=', old.publicId).execute()
+    await sessions.endOfAccount({ factorsOf: 'users', uid: 'a-2' }, null, own.publicId)
+    const asked = [own, other, old, ofScript].map(({ cookie }) => ({ realm: 'crm', cookie }))
+    expect(await sessions.living(asked)).toEqual(new Set([own.cookie, ofScript.cookie]))
+    await sessions.endOfAccount({ factorsOf: '', uid: 'a-2' }, 'other', null)
+    expect(await sessions.living(asked)).toEqual(new Set([own.cookie, ofScript.cookie]))
+    await sessions.endOfAccount({ factorsOf: '', uid: 'a-2' }, 'crm', null)
+    expect(await sessions.living(asked)).toEqual(new Set([own.cookie]))
+  })
+
   test(`${kind}, sessions: a user’s sessions can be listed in pages and ended, without affecting others`, async () => {
     const sessions = createSessions(place.db, limits)
     const anna = { ...ANNA, realm: 'listed' }

@@ -61,7 +61,7 @@ export async function followReadme(album: Album): Promise<void> {
   }
 
   const open =
-    'Open `http://127.0.0.1:8080/`, choose *Orders*, and sign in as `vera`, `edith` or `marco`: each sees something else.'
+    'Open `http://127.0.0.1:8080/`, choose *Orders*, and sign in as `vera`, `edith` or `marco`.'
   await followGuide(
     'README.md',
     [
