@@ -116,7 +116,7 @@ function rowsOf(
   beside: readonly Login[],
   ends: Ends,
 ): Row[] {
-  const against = 'the same alone'
+  const against = 'the same solution without malicious solutions'
   const time = (logins: readonly Login[], percent: number) =>
     percentile(
       logins.map(({ milliseconds }) => milliseconds),

@@ -98,7 +98,9 @@ function checkHeader(name: string, value: string): void {
     throw invalid('a header’s name has invalid characters')
   }
   if (OWN_HEADERS.has(name) || name.startsWith('proxy-')) {
-    throw invalid(`the header "${name}" is set by the platform or belongs to the connection: remove it`)
+    throw invalid(
+      `the header "${name}" cannot be set, because it is a hop-by-hop header or the platform sets it: remove it`,
+    )
   }
   try {
     validateHeaderValue(name, value)

@@ -175,7 +175,7 @@ test('types: keys of texts, permissions, databases, forms and events are known, 
   }
 })
 
-test('types: in an unfinished solution, unreadable files do not affect the types for the others', () => {
+test('types: in an unfinished solution, invalid files do not affect the types generated from other files', () => {
   const broken = {
     'forms/customer.json': '{ "layout": [',
     'globals.js': 'function (',

@@ -302,7 +302,7 @@ test('restore: it is rejected if a control center is running there, if data exis
   expect(existsSync(at('none'))).toBe(false)
 })
 
-test('restore: after an interrupted restore, neither a start nor another restore runs, and both say what to do', async () => {
+test('restore: after an interrupted restore, starting and restoring again both fail, and the start says what to do', async () => {
   const home = at('cut-off')
   mkdirSync(home)
   writeFileSync(join(home, 'restore-unfinished'), '')

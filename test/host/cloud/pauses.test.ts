@@ -10,7 +10,7 @@ test('pauses: each is twice as long as the previous one, up to a minute, until a
   expect(pauses.next()).toBe(1000)
 })
 
-test('pauses: up to half of each is random, so that Satellites spread out', () => {
+test('backoff: up to half of each delay is jitter, so that Satellites don’t all retry together', () => {
   const pauses = createPauses(() => 0)
   expect([pauses.next(), pauses.next()]).toEqual([500, 1000])
 })

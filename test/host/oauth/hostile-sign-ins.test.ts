@@ -85,7 +85,7 @@ test.each(ALL_WAYS)(
   },
 )
 
-test.each(ALL_WAYS)('20 sign-ins with unknown kids cause at most 3 requests for keys: %s', async (way) => {
+test.each(ALL_WAYS)('20 sign-ins with unknown key IDs ("kid") cause at most 3 JWKS requests: %s', async (way) => {
   const stage = played.provider.play({ header: (header) => ({ ...header, kid: randomUUID() }) })
   for (let count = 0; count < 20; count++) expect((await played.signIn(way, stage)).answer.status).toBe(403)
   const requests = stage.requests.filter(({ path }) => path === '/jwks').length
