@@ -17,6 +17,8 @@ export const User = z.object({
   enabled: z.boolean(),
   mustChangePassword: z.boolean(),
   permissions: z.array(z.union([z.string(), z.object({ name: z.string(), solution: z.string() })])),
+  /** The number of second factors. Older hosts don't report it. */
+  factors: z.int().min(0).default(0),
 })
 export type User = z.infer<typeof User>
 

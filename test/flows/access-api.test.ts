@@ -350,6 +350,7 @@ test('sessions: the list is paged and can be filtered by solution and uid, and a
     createdAt: expect.any(Number),
     lastSeenAt: expect.any(Number),
     address: '127.0.0.1',
+    agent: null,
   })
   const uid = items[0]?.uid as string
   expect((await list(`uid=${uid}`)).items).toEqual(items)
