@@ -155,7 +155,7 @@ function logoFault(text: string): string | null {
   const [, type = '', data = ''] = /^data:image\/(png|jpeg|webp);base64,([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
   const bytes = Buffer.from(data, 'base64')
   const isImage = STARTS[type]?.(bytes) === true
-  if (!isImage) return 'must be a base64 data: URL of a PNG, JPEG or WebP image (SVG can contain scripts)'
+  if (!isImage) return 'must be a PNG, JPEG or WebP as a data: URL in base64 (SVG can contain scripts)'
   if (bytes.length <= LARGEST_LOGO) return null
   return `has ${bytes.length} bytes; at most ${LARGEST_LOGO} are allowed`
 }

@@ -46,8 +46,8 @@ export function createFollowers(): Followers {
     const full = environments.find((id) => (counts.get(id) ?? 0) >= MOST_OF_ENVIRONMENT)
     if (full === undefined) return
     throw refusal(
-      `The log of "${nameOf(full)}" already has ${MOST_OF_ENVIRONMENT} followers, the maximum. Try again later, ` +
-        'read it without following, or follow another environment’s log.',
+      `The log of "${nameOf(full)}" is already followed ${MOST_OF_ENVIRONMENT} times. Follow the log of another ` +
+        'environment, or read this one without following it, and try again later.',
     )
   }
 

@@ -147,7 +147,7 @@ describe('analysis', () => {
     const enter = (who: string, ...environments: string[]) =>
       followers.enter({ who, environments, nameOf: (id) => `name of ${id}`, end: () => {} })
     const leave = Array.from({ length: 50 }, (_, number) => enter(`user:${number % 25}`, 'east', `own-${number}`))
-    expect(() => enter('user:new', 'west', 'east')).toThrow(/^The log of "name of east" already has 50 followers/)
+    expect(() => enter('user:new', 'west', 'east')).toThrow(/^The log of "name of east" is already followed 50 times/)
     enter('user:new', 'west')
     leave[0]?.()
     leave[0]?.()
