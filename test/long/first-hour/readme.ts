@@ -60,8 +60,7 @@ export async function followReadme(album: Album): Promise<void> {
     await album.add(admin, 'admin-with-shop')
   }
 
-  const open =
-    'Open `http://127.0.0.1:8080/`, choose *Orders*, and sign in as `vera`, `edith` or `marco`.'
+  const open = 'Open `http://127.0.0.1:8080/`, choose *Orders*, and sign in as `vera`, `edith` or `marco`.'
   await followGuide(
     'README.md',
     [
