@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
@@ -90,6 +90,9 @@ const VALIDATOR = 32
 /** The selector's characters in the cookie; the rest is the validator. */
 const SELECTOR_TEXT = 22
 
+/** In rows of older versions, the column is empty. */
+const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
+
 /** @param now the clock, in epoch milliseconds */
 export function createRemembered(
   db: Database,
@@ -111,12 +114,9 @@ export function createRemembered(
   ): Promise<void> {
     let query = db.updateTable('remembered').set({ ended_at: now() }).where('ended_at', 'is', null)
     if (except !== null) query = query.where('selector', '!=', except)
-    const { factors_of, ...columns } = which
-    if (factors_of !== undefined) {
-      // In rows of older versions, the column is empty.
-      query = query.where(({ fn, ref }) => fn.coalesce(ref('factors_of'), ref('source')), '=', factors_of)
+    for (const [column, value] of Object.entries(which)) {
+      query = query.where(column === 'factors_of' ? FACTORS_OF : (column as 'selector'), '=', value)
     }
-    for (const [column, value] of Object.entries(columns)) query = query.where(column as 'selector', '=', value)
     await query.execute()
   }
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
@@ -134,6 +134,9 @@ type SearchedColumn =
 type Times = { readonly created_at: number; readonly last_seen_at: number; readonly ended_at: number | null }
 type Kept = { readonly session: Session; readonly times: Times; readonly readAt: number }
 
+/** In rows of older versions, the column is empty. */
+const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
+
 /** @param now the clock, in epoch milliseconds */
 export function createSessions(db: Database, limits: Limits, now: () => number = Date.now): Sessions {
   /** The cache, keyed by the hash of the cookie's value, in the order in which the sessions were read. */
@@ -172,12 +175,9 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   async function endWhere(which: Partial<Record<SearchedColumn, string>>, except: string | null = null) {
     let query = db.updateTable('sessions').set({ ended_at: now() }).where('ended_at', 'is', null)
     if (except !== null) query = query.where('public_id', '!=', except)
-    const { factors_of, ...columns } = which
-    if (factors_of !== undefined) {
-      // In rows of older versions, the column is empty.
-      query = query.where(({ fn, ref }) => fn.coalesce(ref('factors_of'), ref('source')), '=', factors_of)
+    for (const [column, value] of Object.entries(which)) {
+      query = query.where(column === 'factors_of' ? FACTORS_OF : (column as 'solution'), '=', value)
     }
-    for (const [column, value] of Object.entries(columns)) query = query.where(column as 'solution', '=', value)
     const { numUpdatedRows } = await query.executeTakeFirst()
     if (which.id_hash === undefined) kept.clear()
     else kept.delete(which.id_hash)
@@ -189,10 +189,8 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       const cookie = randomBytes(32).toString('base64url')
       const publicId = randomUUID()
       const loggedInAt = now()
-      await db
-        .insertInto('sessions')
-        .values(newRow(session, cookie, publicId, loggedInAt))
-        .execute()
+      const row = newRow(session, cookie, publicId, loggedInAt)
+      await db.insertInto('sessions').values(row).execute()
       return { cookie, publicId, loggedInAt }
     },
     async find(realm, cookie) {
