@@ -4,10 +4,7 @@ import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
-import { allowPage } from '../../base/http/content-security.ts'
-import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
-import { readForm } from '../../base/http/read-body.ts'
-import { cookieScope, createNonce, sendHtml, stateOf } from '../../base/http/request.ts'
+import { cookieScope, stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { platformText } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -15,6 +12,9 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../access/audit.ts'
 import { changePasswordPage } from '../web/pages.ts'
 import type { FormTokens } from './form-token.ts'
+import { readPlatformForm } from './own-page.ts'
+import { refuseOwnPassword } from './own-password.ts'
+import { sendPage } from './send-page.ts'
 
 /**
  * Where users in the users table change their own password. Chosen here: `/solution/{name}/password`, for users who are
@@ -55,7 +55,7 @@ export function createChangePasswordPages(
   parts: ChangePasswordParts,
   now: () => number = Date.now,
 ): ChangePasswordPages {
-  const { limits, sites, formTokens, key, users, throttle, audit } = parts
+  const { limits, sites, formTokens, key, users, audit } = parts
 
   /**
    * Binds a ticket to the solution, the user and their current password. Changing the password invalidates the ticket.
@@ -85,22 +85,16 @@ export function createChangePasswordPages(
     status: number,
     refusal: string | null,
   ): void {
-    const nonce = createNonce()
-    allowPage(ctx, nonce)
-    ctx.vary('Accept-Language')
-    const html = changePasswordPage(
-      { locale, nonce },
-      {
-        username: user.username,
-        mustChange: ticket !== null,
-        ticket,
-        formToken: formTokens.issue(ctx, cookieScope(ctx, sites, solution.name)),
-        action: passwordPath(solution.name),
-        leastLength: limits.PASSWORD_LENGTH,
-        refusal,
-      },
-    )
-    sendHtml(ctx, status, html)
+    const model = {
+      username: user.username,
+      mustChange: ticket !== null,
+      ticket,
+      formToken: formTokens.issue(ctx, cookieScope(ctx, sites, solution.name)),
+      action: passwordPath(solution.name),
+      leastLength: limits.PASSWORD_LENGTH,
+      refusal,
+    }
+    sendPage({ ctx, locale }, status, (frame) => changePasswordPage(frame, model))
   }
 
   async function personOf(solution: string, ticket: string, session: Session | null): Promise<Person | null> {
@@ -121,16 +115,8 @@ export function createChangePasswordPages(
   ): Promise<Refusal | null> {
     const wanted = fields.get('new') ?? ''
     if (ticket === null) {
-      const attempt = { source: 'users', username: user.username, address: stateOf(ctx).client.address }
-      const wait = await throttle.count(attempt, false)
-      if (wait !== null) {
-        ctx.set('Retry-After', String(wait))
-        return { status: 429, text: platformText(locale, 'platform.login.throttled') }
-      }
-      if (!(await users.checkPassword(user.uid, fields.get('current') ?? ''))) {
-        return { status: 422, text: platformText(locale, 'platform.password.wrong') }
-      }
-      await throttle.succeeded(attempt, false)
+      const refusal = await refuseOwnPassword(ctx, locale, user, fields.get('current') ?? '', parts)
+      if (refusal !== null) return { status: refusal.isThrottled ? 429 : 422, text: refusal.text }
     }
     if (wanted !== fields.get('repeat')) return { status: 422, text: platformText(locale, 'platform.password.differ') }
     const fault = await users.setPassword(user.uid, wanted)
@@ -147,15 +133,9 @@ export function createChangePasswordPages(
       send(ctx, solution, session.locale, person, 200, null)
     },
     async submit(ctx, solution, locale, session) {
-      const fields = await readForm(ctx, limits)
       const scope = cookieScope(ctx, sites, solution.name)
-      const isForeign = sourceOfPost(ctx, sites.originOf(solution.name, stateOf(ctx).client)) === 'foreign'
-      if (isForeign || !formTokens.check(ctx, scope, fields.get('csrf_token'))) {
-        throw new PlatformError(
-          'ERR_FOREIGN_ORIGIN',
-          'This form has expired or came from another site. Open the page again.',
-        )
-      }
+      const serverUrl = sites.originOf(solution.name, stateOf(ctx).client)
+      const fields = await readPlatformForm({ ctx, scope, serverUrl }, parts)
       const person = await personOf(solution.name, fields.get('ticket') ?? '', session)
       if (person === null) return goToLogin(ctx, solution.name, '')
       const refusal = await change(ctx, locale, person, fields)

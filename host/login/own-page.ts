@@ -1,13 +1,26 @@
 import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
+import { readForm } from '../../base/http/read-body.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
 import type { Arrival } from './arrival.ts'
 import type { FormTokens } from './form-token.ts'
 
 /** The CSRF token is always required. If the browser also sends the form's origin, it must be this one. */
 export function cameFromOwnPage(
-  { ctx, scope, serverUrl }: Arrival,
+  { ctx, scope, serverUrl }: Pick<Arrival, 'ctx' | 'scope' | 'serverUrl'>,
   fields: ReadonlyMap<string, string>,
   formTokens: FormTokens,
 ): boolean {
   if (sourceOfPost(ctx, serverUrl) === 'foreign') return false
   return formTokens.check(ctx, scope, fields.get('csrf_token'))
+}
+
+/** Reads a form of one of the platform's pages. @throws ERR_FOREIGN_ORIGIN if it came from elsewhere, or is too old */
+export async function readPlatformForm(
+  from: Pick<Arrival, 'ctx' | 'scope' | 'serverUrl'>,
+  { formTokens, limits }: { readonly formTokens: FormTokens; readonly limits: Limits },
+): Promise<ReadonlyMap<string, string>> {
+  const fields = await readForm(from.ctx, limits)
+  if (cameFromOwnPage(from, fields, formTokens)) return fields
+  throw new PlatformError('ERR_FOREIGN_ORIGIN', 'This form has expired or came from another site. Open the page again.')
 }

@@ -1,49 +1,40 @@
-import type { Context } from 'koa'
 import type { FoundSession } from '../../base/accounts/find-session.ts'
-import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import { readForm } from '../../base/http/read-body.ts'
 import { platformText } from '../../base/web/texts.ts'
-import { type Arrival, readArrival } from '../login/arrival.ts'
+import { canRequire } from '../../runtime/bundle/manifest-schema.ts'
+import type { Arrival } from '../login/arrival.ts'
 import { passwordPath } from '../login/change-password.ts'
-import { cameFromOwnPage } from '../login/own-page.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
+import { sendPage } from '../login/send-page.ts'
 import { accountPage, newAppPage, recoveryCodesPage } from '../web/pages.ts'
 import { browserName } from './browser-name.ts'
 import { auditFactor, endOthers } from './complete.ts'
-import { accountOf, accountPath, foreignForm, goToConfirm, needsConfirmation } from './confirmation.ts'
+import { accountOf, confirmationOf, goToConfirm } from './confirmation.ts'
+import { accountPath } from './paths.ts'
 import { levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
-import { sendPage } from './send-pages.ts'
+import { formModel } from './send-pages.ts'
 import { newAppOf, readSetUpSecret } from './set-up.ts'
 
 /** Sessions and audit entries to show. */
 const MOST_SHOWN = 20
 
 /** The page on which users manage how they sign in. */
-export async function showAccount(
-  ctx: Context,
-  solution: ActiveSolution,
-  found: FoundSession,
-  parts: SecondStepParts,
-): Promise<void> {
-  const arrival = readArrival(ctx, solution, found.session.locale, parts.sites)
-  await send(arrival, found, null, 200, parts)
+export function showAccount(arrival: Arrival, found: FoundSession, parts: SecondStepParts): Promise<void> {
+  return send(arrival, found, null, 200, parts)
 }
 
 export async function submitAccount(
-  ctx: Context,
-  solution: ActiveSolution,
+  arrival: Arrival,
   found: FoundSession,
+  fields: ReadonlyMap<string, string>,
   parts: SecondStepParts,
 ): Promise<void> {
-  const arrival = readArrival(ctx, solution, found.session.locale, parts.sites)
-  const fields = await readForm(ctx, parts.limits)
-  if (!cameFromOwnPage(arrival, fields, parts.formTokens)) throw foreignForm()
-  const act = ACTS[fields.get('act') ?? '']
+  const { ctx, solution } = arrival
+  const act = ACTS.get(fields.get('act') ?? '')
   if (act === undefined) return goTo(ctx, accountPath(solution.name))
   // Ending a session only takes access away, so that it needs no confirmation.
-  if (act.needsConfirmation && (await needsConfirmation(found, parts)))
-    return goToConfirm(ctx, solution.name, 'account')
+  const isMissing = act.needsConfirmation && (await confirmationOf(found, parts)).isNeeded
+  if (isMissing) return goToConfirm(ctx, solution.name, 'account')
   await act.run(arrival, found, fields, parts)
 }
 
@@ -54,17 +45,15 @@ type Act = (
   parts: SecondStepParts,
 ) => Promise<void>
 
-/** What the page's forms do, by their field `act`. */
-const ACTS: Readonly<Record<string, { readonly needsConfirmation: boolean; readonly run: Act }>> = {
-  'new-app': { needsConfirmation: true, run: showNewApp },
-  'add-app': { needsConfirmation: true, run: addApp },
-  remove: { needsConfirmation: true, run: removeFactor },
-  'new-codes': { needsConfirmation: true, run: renewCodes },
-  end: { needsConfirmation: false, run: endSession },
-  // The button below new recovery codes.
-  saved: { needsConfirmation: false, run: async ({ ctx, solution }) => goTo(ctx, accountPath(solution.name)) },
-  'end-others': { needsConfirmation: false, run: endAllOthers },
-}
+/** What the page's forms do, by their field `act`. The button below new recovery codes only leads back to the page. */
+const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run: Act }>([
+  ['new-app', { needsConfirmation: true, run: showNewApp }],
+  ['add-app', { needsConfirmation: true, run: addApp }],
+  ['remove', { needsConfirmation: true, run: removeFactor }],
+  ['new-codes', { needsConfirmation: true, run: renewCodes }],
+  ['end', { needsConfirmation: false, run: endSession }],
+  ['end-others', { needsConfirmation: false, run: endAllOthers }],
+])
 
 async function showNewApp(arrival: Arrival, found: FoundSession, _fields: unknown, parts: SecondStepParts) {
   sendNewApp(arrival, found, parts.apps.newSecret(), null, 200, parts)
@@ -104,7 +93,7 @@ async function removeFactor(
   const { factors } = await parts.factors.of(account)
   const policy = await parts.policies.policyFor(solution)
   const level = levelFor(policy, { permissions: session.permissions, isRaised: false })
-  if (factors.length === 1 && (level === 'required' || level === 'passkey')) {
+  if (factors.length === 1 && canRequire(level)) {
     auditFactor(arrival, session, 'factor-remove', 'refused', parts)
     return send(arrival, found, platformText(locale, 'platform.account.lastfactor'), 409, parts)
   }
@@ -151,10 +140,8 @@ async function sessionsOf({ uid, realm }: FoundSession['session'], { sessions }:
 }
 
 async function sendNewCodes(arrival: Arrival, { session }: FoundSession, parts: SecondStepParts): Promise<void> {
-  const { ctx, solution, scope } = arrival
   const codes = await parts.recoveryCodes.renew(accountOf(session))
-  const action = accountPath(solution.name)
-  const model = { solution: titleOf(solution), codes, formToken: parts.formTokens.issue(ctx, scope), action }
+  const model = { ...formModel(arrival, accountPath(arrival.solution.name), parts), codes }
   sendPage(arrival, 200, (frame) => recoveryCodesPage(frame, model))
 }
 
@@ -166,15 +153,10 @@ function sendNewApp(
   status: number,
   parts: SecondStepParts,
 ): void {
-  const { ctx, solution, scope } = arrival
-  const model = {
-    solution: titleOf(solution),
-    app: newAppOf(solution, { account: accountOf(session), login: session }, secret, parts),
-    refusal,
-    formToken: parts.formTokens.issue(ctx, scope),
-    action: accountPath(solution.name),
-    cancelHref: accountPath(solution.name),
-  }
+  const { solution } = arrival
+  const path = accountPath(solution.name)
+  const app = newAppOf(solution, { account: accountOf(session), login: session }, secret, parts)
+  const model = { ...formModel(arrival, path, parts), app, refusal, cancelHref: path }
   sendPage(arrival, status, (frame) => newAppPage(frame, model))
 }
 
@@ -185,12 +167,14 @@ async function send(
   status: number,
   parts: SecondStepParts,
 ): Promise<void> {
-  const { ctx, solution, scope } = arrival
+  const { solution } = arrival
+  const form = formModel(arrival, accountPath(solution.name), parts)
   const { firstAskedAt: _, ...set } = await parts.factors.of(accountOf(session))
   const activity = { limit: MOST_SHOWN, actor: `user:${session.username}`, solution: solution.name }
   const { items: entries } = await parts.audit.read(activity)
   const model = {
-    solution: { ...titleOf(solution), href: `/solution/${solution.name}/index.html` },
+    ...form,
+    solution: { ...form.solution, href: `/solution/${solution.name}/index.html` },
     username: session.username,
     passwordHref: session.factorsOf === 'users' && session.source === 'users' ? passwordPath(solution.name) : null,
     ...set,
@@ -201,12 +185,6 @@ async function send(
     })),
     entries,
     refusal,
-    formToken: parts.formTokens.issue(ctx, scope),
-    action: accountPath(solution.name),
   }
   sendPage(arrival, status, (frame) => accountPage(frame, model))
-}
-
-function titleOf({ manifest: { title } }: ActiveSolution) {
-  return { title }
 }

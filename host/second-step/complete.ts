@@ -1,15 +1,16 @@
 import type { FactorAccount } from '../../base/accounts/factor-account.ts'
-import { Refusal } from '../../base/accounts/sign-in-steps.ts'
+import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import type { AuditAction } from '../access/audit.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { cameFromOwnPage } from '../login/own-page.ts'
-import { goTo, type SignedIn } from '../login/redirect-signed-in.ts'
+import { goTo, redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
 import { signInModeOf } from '../login/sign-in-mode.ts'
-import { acceptSignIn, type SessionBasis } from '../login/start-session.ts'
-import { nextStepOf, stepPath } from './gate.ts'
+import { acceptSignIn, auditSignIn, type SessionBasis } from '../login/start-session.ts'
+import { nextStepOf } from './gate.ts'
 import type { FoundSignIn } from './open-sign-ins.ts'
+import { stepPath } from './paths.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { sendStepOver } from './send-pages.ts'
 
@@ -18,11 +19,26 @@ export type StepForm = Arrival & { readonly fields: ReadonlyMap<string, string> 
 /** The same, with the sign-in that this browser began. */
 export type StepAttempt = StepForm & { readonly found: FoundSignIn }
 
+/** A way to sign in from one of the step pages. */
+export type StepWay = WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts>
+
+/** The steps that are the same for all of them. */
+export const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'audit' | 'redirect'> = {
+  ownPage: checkPage,
+  accept: (_attempt, done, parts) => complete(done, parts),
+  audit: auditSignIn,
+  redirect: redirectSignedIn,
+}
+
+/** @returns the open sign-in of this browser, or null */
+export function findOpen({ ctx, solution, scope }: Arrival, { openSignIns }: SecondStepParts) {
+  return openSignIns.find(solution.name, readCookies(ctx, 'step', scope))
+}
+
 /** @returns the open sign-in of this browser, if the form came from our own page; otherwise the page that says so */
-export async function findOpen(form: StepForm, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
-  const { ctx, solution, scope, fields } = form
-  const found = await parts.openSignIns.find(solution.name, readCookies(ctx, 'step', scope))
-  const isOwn = cameFromOwnPage(form, fields, parts.formTokens)
+async function checkPage(form: StepForm, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
+  const found = await findOpen(form, parts)
+  const isOwn = cameFromOwnPage(form, form.fields, parts.formTokens)
   return found !== null && isOwn ? { ...form, found } : new Refusal(null, () => sendStepOver(form))
 }
 
@@ -49,7 +65,7 @@ export async function advance(attempt: StepAttempt, parts: SecondStepParts): Pro
 }
 
 /** Starts the session of a sign-in whose steps are all done. Of several parallel requests, exactly one succeeds. */
-export async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
+async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
   const { ctx, solution, scope, found } = attempt
   const { account, login, tenant, locale, showUrl, page, source, providerLogin, methods, remember, knownAs } =
     found.open

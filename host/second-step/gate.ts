@@ -5,10 +5,11 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { setCookie } from '../../base/http/cookies.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
-import type { FirstStep, SecondStepGate } from '../login/second-step-gate.ts'
-import type { OpenSignIns } from './open-sign-ins.ts'
+import type { SecondStepGate } from '../login/second-step-gate.ts'
+import type { OpenSignIn, OpenSignIns } from './open-sign-ins.ts'
+import { stepPath } from './paths.ts'
 import type { SignInPolicies } from './policies.ts'
-import { type NextStep, NO_FACTORS, nextStep, stillMeets, type UsableFactors } from './policy.ts'
+import { type NextStep, nextStep, type UsableFactors } from './policy.ts'
 
 export type GateParts = {
   readonly factors: Factors
@@ -21,7 +22,7 @@ export type GateParts = {
 
 /** The gate that every sign-in passes before its session. */
 export function createSecondStepGate(parts: GateParts): SecondStepGate {
-  const { openSignIns, limits, now } = parts
+  const { openSignIns, limits } = parts
   return {
     async check(arrival, first) {
       const { ctx, solution, scope } = arrival
@@ -36,25 +37,21 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
       })
     },
     async allowsAgain(solution, { factorsOf, methods }, { login, effects }) {
-      const policy = await parts.policies.policyFor(solution)
-      const isRaised = effects.needsSecondFactor === true
-      if (policy.level === 'off' && !isRaised) return true
       const account = factorAccount(factorsOf, solution.name, login.uid)
-      const { factors, firstAskedAt } = await standingOf(account, parts)
-      const state = { permissions: login.permissions, methods, factors, isRaised, firstAskedAt, isPostponed: true }
-      return stillMeets(policy, state, now())
+      const isRaised = effects.needsSecondFactor === true
+      // During the grace period, users without a factor can be remembered.
+      const next = await nextStepOf(solution, { account, login, methods, isRaised, isPostponed: true }, parts)
+      return next.step === 'done'
     },
   }
 }
 
-export function stepPath(solution: string, step: Exclude<NextStep['step'], 'done'>): string {
-  return `/solution/${solution}/${step}`
-}
+type Progress = Pick<OpenSignIn, 'account' | 'login' | 'methods' | 'isRaised' | 'isPostponed'>
 
 /** What the sign-in still needs under the policy that is in force now. */
 export async function nextStepOf(
   solution: ActiveSolution,
-  { account, login, methods, isRaised, isPostponed }: FirstStep & { readonly isPostponed: boolean },
+  { account, login, methods, isRaised, isPostponed }: Progress,
   parts: Pick<GateParts, 'factors' | 'policies' | 'now'>,
 ): Promise<NextStep> {
   const policy = await parts.policies.policyFor(solution)
@@ -70,5 +67,5 @@ async function standingOf(
 ): Promise<{ readonly factors: UsableFactors; readonly firstAskedAt: number | null }> {
   const set = await factors.of(account)
   const hasApp = set.factors.some(({ kind }) => kind === 'app')
-  return { factors: { ...NO_FACTORS, app: hasApp }, firstAskedAt: set.firstAskedAt }
+  return { factors: { passkey: false, app: hasApp }, firstAskedAt: set.firstAskedAt }
 }

@@ -10,7 +10,7 @@ import type { FirstStep } from '../login/second-step-gate.ts'
 export type OpenSignIn = FirstStep & { readonly isPostponed: boolean }
 
 /** An open sign-in, as found by its cookie. */
-export type FoundSignIn = { readonly idHash: string; readonly open: OpenSignIn }
+export type FoundSignIn = { readonly idHash: string; readonly solution: string; readonly open: OpenSignIn }
 
 /**
  * Sign-ins between their first step and their session. They are rows of the database and not sessions: a browser that
@@ -46,7 +46,7 @@ export function createOpenSignIns(
     const isOver = row === undefined || row.ended_at !== null || row.expires_at <= now()
     if (isOver || row.solution !== solution || row.wrong_tries >= limits.SECOND_STEP_TRIES) return null
     const content = key.decrypt(purposeOf(solution, idHash), row.content)
-    return content === null ? null : { idHash, open: JSON.parse(content) as OpenSignIn }
+    return content === null ? null : { idHash, solution, open: JSON.parse(content) as OpenSignIn }
   }
 
   return {
@@ -74,16 +74,11 @@ export function createOpenSignIns(
       }
       return null
     },
-    async change({ idHash }, open) {
-      const row = await db
-        .selectFrom('open_sign_ins')
-        .select('solution')
-        .where('id_hash', '=', idHash)
-        .executeTakeFirst()
-      const content = key.encrypt(purposeOf(row?.solution ?? '', idHash), JSON.stringify(open))
+    async change({ idHash, solution }, open) {
+      const content = key.encrypt(purposeOf(solution, idHash), JSON.stringify(open))
       const update = db.updateTable('open_sign_ins').set({ content }).where('id_hash', '=', idHash)
       await update.where('ended_at', 'is', null).execute()
-      return { idHash, open }
+      return { idHash, solution, open }
     },
     async noteWrong({ idHash }) {
       await db

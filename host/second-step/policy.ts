@@ -19,8 +19,6 @@ export type SignInPolicy = {
 /** The factors of an account that can be used at the address of the page. */
 export type UsableFactors = { readonly passkey: boolean; readonly app: boolean }
 
-export const NO_FACTORS: UsableFactors = { passkey: false, app: false }
-
 /** The state of a sign-in after its first step. Times are epoch ms. */
 export type SignInState = {
   readonly permissions: readonly string[]
@@ -75,14 +73,6 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
   const isReplacing = level === 'passkey' && factors.passkey
   const canPostpone = !isReplacing && now < (state.firstAskedAt ?? now) + policy.graceDays * DAY
   return state.isPostponed && canPostpone ? DONE : { step: 'set-up', canPostpone }
-}
-
-/**
- * Whether a remembered login may be used: its sign-in met the policy that is now in force for the user. During the
- * grace period, users without a factor can be remembered.
- */
-export function stillMeets(policy: SignInPolicy, state: SignInState, now: number): boolean {
-  return nextStep(policy, { ...state, isPostponed: true }, now).step === 'done'
 }
 
 /** Whether these methods include a second step of any kind. */

@@ -1,15 +1,22 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { FoundSession } from '../../base/accounts/find-session.ts'
+import { walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { readForm } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { type Arrival, readArrival } from '../login/arrival.ts'
+import { readPlatformForm } from '../login/own-page.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import { showAccount, submitAccount } from './account.ts'
-import { accountOf, goToConfirm, needsConfirmation, showConfirm, submitConfirm } from './confirmation.ts'
-import { showSecondStep, submitSecondStep } from './second-step.ts'
+import { findOpen, type StepWay } from './complete.ts'
+import { confirmationOf, goToConfirm, showConfirm, submitConfirm } from './confirmation.ts'
+import type { FoundSignIn } from './open-sign-ins.ts'
+import { BY_SECOND_STEP, showSecondStep } from './second-step.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
-import { showSetUp, submitSetUp } from './set-up.ts'
+import { sendStepOver } from './send-pages.ts'
+import { BY_SET_UP, showSetUp } from './set-up.ts'
 
 export type StepRouteParts = SecondStepParts & { readonly maintenance: Maintenance }
 
@@ -20,8 +27,14 @@ export type OfRequest = {
   readonly findSession: (ctx: Context, solution: ActiveSolution) => Promise<FoundSession | null>
 }
 
-type StepPage = (ctx: Context, solution: ActiveSolution, locale: string, parts: SecondStepParts) => Promise<void>
-type OwnPage = (ctx: Context, solution: ActiveSolution, found: FoundSession, parts: SecondStepParts) => Promise<void>
+type StepPage = (arrival: Arrival, found: FoundSignIn, parts: SecondStepParts) => Promise<void>
+type OwnPage = (arrival: Arrival, found: FoundSession, parts: SecondStepParts) => Promise<void>
+type OwnForm = (
+  arrival: Arrival,
+  found: FoundSession,
+  fields: ReadonlyMap<string, string>,
+  parts: SecondStepParts,
+) => Promise<void>
 
 /** The platform's pages for factors, below a solution's path. Authors' pages and scripts never see a factor. */
 export function addSecondStepRoutes(
@@ -30,23 +43,28 @@ export function addSecondStepRoutes(
   parts: StepRouteParts,
 ): void {
   /** For browsers with an open sign-in. */
-  function step(path: string, show: StepPage, submit: StepPage): void {
-    router.get(path, async (ctx) => {
+  function step(path: string, show: StepPage, way: StepWay): void {
+    const arrive = async (ctx: Context) => {
       requireNavigation(ctx)
       const solution = await needSolution(ctx)
-      await show(ctx, solution, localeOf(ctx, solution), parts)
+      return readArrival(ctx, solution, localeOf(ctx, solution), parts.sites)
+    }
+    router.get(path, async (ctx) => {
+      const arrival = await arrive(ctx)
+      const found = await findOpen(arrival, parts)
+      if (found === null) sendStepOver(arrival)
+      else await show(arrival, found, parts)
     })
     router.post(path, async (ctx) => {
-      requireNavigation(ctx)
-      const solution = await needSolution(ctx)
+      const arrival = await arrive(ctx)
       await parts.maintenance.refuseNewWork()
-      await submit(ctx, solution, localeOf(ctx, solution), parts)
+      await walkSignIn(way, { ...arrival, fields: await readForm(ctx, parts.limits) }, parts)
     })
   }
 
   /** For users who are signed in. */
-  function own(path: string, show: OwnPage, submit: OwnPage): void {
-    const by = (page: OwnPage) => async (ctx: Context) => {
+  function own(path: string, show: OwnPage, submit: OwnForm): void {
+    const arrive = async (ctx: Context) => {
       requireNavigation(ctx)
       const solution = await needSolution(ctx)
       const found = await findSession(ctx, solution)
@@ -54,17 +72,23 @@ export function addSecondStepRoutes(
       if (found === null || found.session.methods.includes('token')) {
         throw new PlatformError('ERR_NOT_FOUND', 'Sign in to see your account.')
       }
-      await page(ctx, solution, found, parts)
+      return { arrival: readArrival(ctx, solution, found.session.locale, parts.sites), found }
     }
-    router.get(path, by(show))
-    router.post(path, by(submit))
+    router.get(path, async (ctx) => {
+      const { arrival, found } = await arrive(ctx)
+      await show(arrival, found, parts)
+    })
+    router.post(path, async (ctx) => {
+      const { arrival, found } = await arrive(ctx)
+      await submit(arrival, found, await readPlatformForm(arrival, parts), parts)
+    })
   }
 
   /** The form asks for the current password. An account with a factor needs the factor too. */
   async function needsFactor(found: FoundSession | null): Promise<boolean> {
     if (found === null) return false
-    const { factors } = await parts.factors.of(accountOf(found.session))
-    return factors.length > 0 && (await needsConfirmation(found, parts))
+    const { hasFactor, isNeeded } = await confirmationOf(found, parts)
+    return hasFactor && isNeeded
   }
 
   router.get('/password', async (ctx) => {
@@ -84,8 +108,8 @@ export function addSecondStepRoutes(
     await parts.changePassword.submit(ctx, solution, session?.locale ?? localeOf(ctx, solution), session)
   })
 
-  step('/second-step', showSecondStep, submitSecondStep)
-  step('/set-up', showSetUp, submitSetUp)
+  step('/second-step', showSecondStep, BY_SECOND_STEP)
+  step('/set-up', showSetUp, BY_SET_UP)
   own('/confirm', showConfirm, submitConfirm)
   own('/account', showAccount, submitAccount)
 }

@@ -1,51 +1,27 @@
-import type { Context } from 'koa'
-import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
-import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import { readCookies } from '../../base/http/cookies.ts'
-import { readForm, readQuery } from '../../base/http/read-body.ts'
+import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
 import { platformText } from '../../base/web/texts.ts'
-import { type Arrival, readArrival } from '../login/arrival.ts'
-import { redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
-import { auditSignIn } from '../login/start-session.ts'
+import type { Arrival } from '../login/arrival.ts'
+import type { SignedIn } from '../login/redirect-signed-in.ts'
+import { sendPage } from '../login/send-page.ts'
 import { secondStepPage } from '../web/pages.ts'
 import { checkFactor, type FactorAnswer } from './check-factor.ts'
-import { advance, auditFactor, complete, findOpen, type StepAttempt, type StepForm } from './complete.ts'
-import { stepPath } from './gate.ts'
+import { advance, auditFactor, STEP_WAY, type StepAttempt, type StepForm } from './complete.ts'
+import type { FoundSignIn } from './open-sign-ins.ts'
+import { stepPath } from './paths.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
-import { sendPage, sendStepOver } from './send-pages.ts'
+import { formModel, sendStepOver } from './send-pages.ts'
 
 /** Completes a sign-in with a code of an authenticator app, or with a recovery code. */
 export const BY_SECOND_STEP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
-  ownPage: findOpen,
+  ...STEP_WAY,
   throttle: { none: '`checkFactor` counts each try, together with those of confirmations.' },
   source: checkCode,
   secondStep: { none: 'This is the second step.' },
-  accept: (_attempt, done, parts) => complete(done, parts),
-  audit: auditSignIn,
-  redirect: redirectSignedIn,
 }
 
 /** The page that asks for the second step. */
-export async function showSecondStep(
-  ctx: Context,
-  solution: ActiveSolution,
-  locale: string,
-  parts: SecondStepParts,
-): Promise<void> {
-  const arrival = readArrival(ctx, solution, locale, parts.sites)
-  const found = await parts.openSignIns.find(solution.name, readCookies(ctx, 'step', arrival.scope))
-  if (found === null) return sendStepOver(arrival)
-  send(arrival, found.open.login.username, readQuery(ctx).has('recovery'), null, 200, parts)
-}
-
-export async function submitSecondStep(
-  ctx: Context,
-  solution: ActiveSolution,
-  locale: string,
-  parts: SecondStepParts,
-): Promise<void> {
-  const fields = await readForm(ctx, parts.limits)
-  await walkSignIn(BY_SECOND_STEP, { ...readArrival(ctx, solution, locale, parts.sites), fields }, parts)
+export async function showSecondStep(arrival: Arrival, { open }: FoundSignIn, parts: SecondStepParts): Promise<void> {
+  send(arrival, open.login.username, arrival.url.has('recovery'), null, 200, parts)
 }
 
 async function checkCode(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
@@ -88,13 +64,10 @@ function send(
   isRecovery: boolean,
   refusal: string | null,
   status: number,
-  { formTokens }: SecondStepParts,
+  parts: SecondStepParts,
 ): void {
-  const { ctx, solution, scope } = arrival
-  const action = stepPath(solution.name, 'second-step')
-  const formToken = formTokens.issue(ctx, scope)
-  const cancelHref = `/solution/${solution.name}/index.html`
-  const { title } = solution.manifest
-  const model = { solution: { title }, username, isRecovery, action, formToken, cancelHref, refusal }
+  const { name } = arrival.solution
+  const form = formModel(arrival, stepPath(name, 'second-step'), parts)
+  const model = { ...form, username, isRecovery, cancelHref: `/solution/${name}/index.html`, refusal }
   sendPage(arrival, status, (frame) => secondStepPage(frame, model))
 }

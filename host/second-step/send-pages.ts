@@ -1,18 +1,16 @@
-import { allowPage } from '../../base/http/content-security.ts'
-import { createNonce, sendHtml } from '../../base/http/request.ts'
 import type { Arrival } from '../login/arrival.ts'
+import { sendPage } from '../login/send-page.ts'
 import { stepOverPage } from '../web/pages.ts'
+import type { SecondStepParts } from './second-step-parts.ts'
 
-/** Sends one of the platform's pages in a solution. */
-export function sendPage(
-  { ctx, locale }: Pick<Arrival, 'ctx' | 'locale'>,
-  status: number,
-  render: (frame: { readonly locale: string; readonly nonce: string }) => string,
-): void {
-  const nonce = createNonce()
-  allowPage(ctx, nonce)
-  ctx.vary('Accept-Language')
-  sendHtml(ctx, status, render({ locale, nonce }))
+/** What the models of all pages with a form have in common. @param action the path to which the form is sent */
+export function formModel(
+  { ctx, scope, solution }: Arrival,
+  action: string,
+  { formTokens }: Pick<SecondStepParts, 'formTokens'>,
+) {
+  const { title } = solution.manifest
+  return { solution: { title }, action, formToken: formTokens.issue(ctx, scope) }
 }
 
 /** The sign-in has expired or was completed, or the form came from another page. */

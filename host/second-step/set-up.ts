@@ -1,58 +1,35 @@
-import type { Context } from 'koa'
 import { renderSVG } from 'uqr'
 import { accountId } from '../../base/accounts/factor-account.ts'
-import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
+import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import { readCookies } from '../../base/http/cookies.ts'
-import { readForm } from '../../base/http/read-body.ts'
 import { platformText } from '../../base/web/texts.ts'
-import { type Arrival, readArrival } from '../login/arrival.ts'
-import { goTo, redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
-import { auditSignIn } from '../login/start-session.ts'
+import type { Arrival } from '../login/arrival.ts'
+import { goTo, type SignedIn } from '../login/redirect-signed-in.ts'
+import { sendPage } from '../login/send-page.ts'
 import { type NewApp, recoveryCodesPage, setUpPage } from '../web/pages.ts'
-import { advance, auditFactor, complete, endOthers, findOpen, type StepAttempt, type StepForm } from './complete.ts'
-import { nextStepOf, stepPath } from './gate.ts'
+import { advance, auditFactor, endOthers, STEP_WAY, type StepAttempt, type StepForm } from './complete.ts'
+import { nextStepOf } from './gate.ts'
 import type { FoundSignIn, OpenSignIn } from './open-sign-ins.ts'
+import { stepPath } from './paths.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
-import { sendPage, sendStepOver } from './send-pages.ts'
+import { formModel } from './send-pages.ts'
 
 /** Completes a sign-in for which the user set up a factor, or postponed that. */
 export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
-  ownPage: findOpen,
+  ...STEP_WAY,
   throttle: { none: 'The user has passed the first step, and knows the secret that the code belongs to.' },
   source: setUp,
   secondStep: { none: 'It has been done, or the user has no factor yet.' },
-  accept: (_attempt, done, parts) => complete(done, parts),
-  audit: auditSignIn,
-  redirect: redirectSignedIn,
 }
 
 /** The page on which users set up a factor, because the solution requires one. */
-export async function showSetUp(
-  ctx: Context,
-  solution: ActiveSolution,
-  locale: string,
-  parts: SecondStepParts,
-): Promise<void> {
-  const arrival = readArrival(ctx, solution, locale, parts.sites)
-  const found = await parts.openSignIns.find(solution.name, readCookies(ctx, 'step', arrival.scope))
-  if (found === null) return sendStepOver(arrival)
-  const next = await nextStepOf(solution, found.open, parts)
+export async function showSetUp(arrival: Arrival, { open }: FoundSignIn, parts: SecondStepParts): Promise<void> {
+  const { ctx, solution } = arrival
+  const next = await nextStepOf(solution, open, parts)
   // With a factor that was set up in another tab, the user continues there or signs in again.
   if (next.step !== 'set-up') return goTo(ctx, stepPath(solution.name, 'second-step'))
-  await parts.factors.noteAsked(found.open.account)
-  const secret = parts.apps.newSecret()
-  send(arrival, found.open, { secret, canPostpone: next.canPostpone, refusal: null }, 200, parts)
-}
-
-export async function submitSetUp(
-  ctx: Context,
-  solution: ActiveSolution,
-  locale: string,
-  parts: SecondStepParts,
-): Promise<void> {
-  const fields = await readForm(ctx, parts.limits)
-  await walkSignIn(BY_SET_UP, { ...readArrival(ctx, solution, locale, parts.sites), fields }, parts)
+  await parts.factors.noteAsked(open.account)
+  send(arrival, open, { secret: parts.apps.newSecret(), canPostpone: next.canPostpone, refusal: null }, 200, parts)
 }
 
 function setUp(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
@@ -67,7 +44,7 @@ async function postpone(attempt: StepAttempt, parts: SecondStepParts): Promise<S
 }
 
 async function addApp(attempt: StepAttempt, parts: SecondStepParts): Promise<Refusal> {
-  const { ctx, solution, locale, scope, fields, found } = attempt
+  const { ctx, solution, locale, fields, found } = attempt
   const { account, login, methods } = found.open
   const next = await nextStepOf(solution, found.open, parts)
   const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
@@ -88,8 +65,7 @@ async function addApp(attempt: StepAttempt, parts: SecondStepParts): Promise<Ref
   await parts.openSignIns.change(found, { ...found.open, methods: [...methods, 'totp'] })
   const codes = await parts.recoveryCodes.renew(account)
   return new Refusal(null, () => {
-    const formToken = parts.formTokens.issue(ctx, scope)
-    const model = { solution: titleOf(solution), codes, formToken, action: stepPath(solution.name, 'set-up') }
+    const model = { ...formModel(attempt, stepPath(solution.name, 'set-up'), parts), codes }
     sendPage(attempt, 200, (frame) => recoveryCodesPage(frame, model))
   })
 }
@@ -101,7 +77,7 @@ const SET_UP_TIME = 30 * 60_000
  * The secret of a new app, as a hidden field of its page. Only the account for which it was made can use it, so that a
  * stranger can't have a user enrol the stranger's secret.
  */
-export function writeSetUpSecret(
+function writeSetUpSecret(
   account: OpenSignIn['account'],
   secret: string,
   { key, now }: Pick<SecondStepParts, 'key' | 'now'>,
@@ -145,19 +121,9 @@ function send(
   status: number,
   parts: SecondStepParts,
 ): void {
-  const { ctx, solution, scope } = arrival
+  const { solution } = arrival
   const { secret, canPostpone, refusal } = shown
-  const model = {
-    solution: titleOf(solution),
-    app: newAppOf(solution, open, secret, parts),
-    canPostpone,
-    refusal,
-    formToken: parts.formTokens.issue(ctx, scope),
-    action: stepPath(solution.name, 'set-up'),
-  }
+  const form = formModel(arrival, stepPath(solution.name, 'set-up'), parts)
+  const model = { ...form, app: newAppOf(solution, open, secret, parts), canPostpone, refusal }
   sendPage(arrival, status, (frame) => setUpPage(frame, model))
-}
-
-function titleOf({ manifest: { title } }: ActiveSolution) {
-  return { title }
 }

@@ -189,6 +189,17 @@ test('changing a factor or the password needs a confirmation that is recent, and
   expect(recoveryCodesIn((await browser.post('/solution/shop/account', { act: 'new-codes' })).text)).toHaveLength(10)
 })
 
+test('the account page ignores a form that it does not have', async () => {
+  await addUser(host, 'kim')
+  const browser = await visit(host, 'shop')
+  await browser.signIn('kim')
+  await browser.get('/solution/shop/account')
+  for (const act of ['', 'saved', 'constructor', '__proto__', 'toString']) {
+    const answer = await browser.post('/solution/shop/account', { act })
+    expect([act, answer.status, answer.headers.location]).toEqual([act, 303, '/solution/shop/account'])
+  }
+})
+
 test('the pages of the steps need an open sign-in and their own form', async () => {
   const browser = await visit(host, 'shop')
   for (const page of ['second-step', 'set-up']) {

@@ -1,0 +1,29 @@
+import type { Context } from 'koa'
+import type { Throttle } from '../../base/accounts/throttle.ts'
+import type { User, Users } from '../../base/accounts/users.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { platformText } from '../../base/web/texts.ts'
+
+/**
+ * Checks the current password of a user who is signed in. The attempt counts like one on the login page.
+ * @returns null if the password is right; otherwise the reason, in the user's language
+ */
+export async function refuseOwnPassword(
+  ctx: Context,
+  locale: string,
+  { uid, username }: Pick<User, 'uid' | 'username'>,
+  password: string,
+  { users, throttle }: { readonly users: Users; readonly throttle: Throttle },
+): Promise<{ readonly isThrottled: boolean; readonly text: string } | null> {
+  const attempt = { source: 'users', username, address: stateOf(ctx).client.address }
+  const wait = await throttle.count(attempt, false)
+  if (wait !== null) {
+    ctx.set('Retry-After', String(wait))
+    return { isThrottled: true, text: platformText(locale, 'platform.login.throttled') }
+  }
+  if (!(await users.checkPassword(uid, password))) {
+    return { isThrottled: false, text: platformText(locale, 'platform.password.wrong') }
+  }
+  await throttle.succeeded(attempt, false)
+  return null
+}

@@ -1,0 +1,14 @@
+import type { NextStep } from './policy.ts'
+
+/** The page of an open sign-in's next step. */
+export function stepPath(solution: string, step: Exclude<NextStep['step'], 'done'>): string {
+  return `/solution/${solution}/${step}`
+}
+
+export function accountPath(solution: string): string {
+  return `/solution/${solution}/account`
+}
+
+export function confirmPath(solution: string): string {
+  return `/solution/${solution}/confirm`
+}
