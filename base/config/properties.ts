@@ -104,7 +104,7 @@ export const PROPERTIES = {
     default: '',
     read: (text) => (text.length <= 300 && !UNFIT.test(text) ? text.trim() : undefined),
     form: 'at most 300 visible characters',
-    what: 'what the default login page says to users who forgot their password, such as whom to call; empty: nothing',
+    what: 'text on the default login page for users who forgot their password, such as a help desk’s number; if empty, there is none',
   },
   SOLUTIONS_FOLDER: {
     default: '',

@@ -10,7 +10,7 @@ export type ProviderSetting = {
   readonly description: string
   /** `issuer`: required unless an issuer is given. */
   readonly required: 'yes' | 'no' | 'issuer'
-  /** The default. null if there is none, or if it comes from the discovery document. */
+  /** The default; null if there is none, or if the discovery document provides it. */
   readonly default: string | null
   /** The allowed values; null for any text that is valid for the setting. */
   readonly values: readonly string[] | null
