@@ -24,7 +24,7 @@ export async function measureActiveMemory(): Promise<Row[]> {
   lab.stop()
   return [
     {
-      work: 'own memory (PSS) per active solution',
+      work: 'memory (PSS) of the sandbox process of an active solution',
       against: '-',
       reach: { atMost: 32 },
       unit: 'MB',

@@ -25,7 +25,7 @@ export async function measureIdleMemory(): Promise<Row[]> {
     const after = await sizeOf(host)
     return [
       {
-        work: `own memory (PSS) per uploaded idle solution, of ${UPLOADS}`,
+        work: `host memory (PSS) per idle solution, with ${UPLOADS} uploaded`,
         against: '-',
         reach: { atMost: 50 },
         unit: 'KB',

@@ -50,7 +50,7 @@ export async function measureManyUsers(): Promise<Row[]> {
         details: `${figure(many)} ms : ${figure(few)} ms`,
       },
       {
-        work: `search of the users for a text that none of ${figure(MANY)} has`,
+        work: `search for text that none of ${figure(MANY)} users have`,
         against: '-',
         reach: { atMost: 1000 },
         unit: 'ms',

@@ -29,8 +29,8 @@ export async function measureRefusals(): Promise<Row[]> {
     socket.destroy()
     return [
       {
-        work: `${COUNT} refused logins of known users`,
-        against: 'as many of unknown users',
+        work: `${COUNT} rejected logins of known users`,
+        against: 'the same number for unknown users',
         reach: { atLeast: 0.95, atMost: 1.05 },
         unit: 'ratio',
         measured: median(times.member) / median(times.strange),
@@ -44,5 +44,6 @@ export async function measureRefusals(): Promise<Row[]> {
 
 async function refusal(socket: Socket, target: FormTarget, username: string): Promise<void> {
   const answer = await exchange(socket, formRequest(target, { username, password: `not ${PASSWORD}` }))
-  if (!answer.startsWith('HTTP/1.1 401 ')) throw new Error(`a refused login did not get 401: ${answer.slice(0, 300)}`)
+  if (!answer.startsWith('HTTP/1.1 401 '))
+    throw new Error(`a rejected login did not return 401: ${answer.slice(0, 300)}`)
 }

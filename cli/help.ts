@@ -11,7 +11,7 @@ export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
 Create, test and deploy solutions, and run the host that serves them.
 
 Commands:
-${lines.join('')}${row('help [command]', 'show this help, or the help of a command')}${row('version', 'show the version')}
+${lines.join('')}${row('help [command]', 'show this help, or help for a command')}${row('version', 'show the version')}
 Get started:
   ${SOLHOST} init shop          # create a solution in the folder shop
   ${SOLHOST} dev shop           # run it on this machine; open pages update on each save
@@ -28,7 +28,7 @@ export function helpOfGroup(group: string, commands: Readonly<Record<string, Com
   const lines = Object.entries(commands).flatMap(([name, { summary }]) =>
     name.startsWith(`${group} `) ? [row(name, summary)] : [],
   )
-  return `solhost ${group} <command>\n\nCommands:\n${lines.join('')}\nRun "${SOLHOST} help ${group} <command>" for the help of a command.\n`
+  return `solhost ${group} <command>\n\nCommands:\n${lines.join('')}\nRun "${SOLHOST} help ${group} <command>" for help with a command.\n`
 }
 
 export function helpOf(name: string, command: Command): string {

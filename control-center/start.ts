@@ -50,7 +50,7 @@ async function newPassword(words: readonly string[]): Promise<Exit | null> {
     const { makeNewPassword } = await import('./new-password.ts')
     const password = await makeNewPassword(readCenterSettings(process.env), username)
     process.stdout.write(
-      `The new password of ${printable(username)} is ${password}\nIt must be changed at the next sign-in.\n`,
+      `The new password for ${printable(username)} is ${password}\nIt must be changed at the next sign-in.\n`,
     )
     return 'done'
   } catch (error) {
@@ -75,7 +75,7 @@ const USAGE = `Without arguments, the control center starts. The commands read t
   new-password <email address>   set a new password for an account
   backup <file> [--without-key] [--without-telemetry]
                                   write everything to a new file; the control center can keep running
-  restore <file>                  restore it from such a file into an empty folder and an empty database
+  restore <file>                  restore such a file into an empty folder and an empty database
 `
 
 function usage(): Exit {

@@ -85,7 +85,7 @@ Every path starts with \`/admin/api/\`. The admin account uses Basic authenticat
 [problem details](codes.md) (RFC 9457). [openapi.json](openapi.json) describes all requests and responses; each host serves its own copy at
 \`/admin/api/openapi.json\`.
 
-| request | what it does | scope of a token |
+| request | what it does | required access |
 |---|---|---|
 ${rows.join('\n')}
 `
@@ -107,7 +107,7 @@ ${propertyRows(PROPERTIES)}
 
 Limits are environment variables too. Times have a unit \`ms|s|m|h|d\`, sizes a unit \`k|m|g\` (1024).
 
-| variable | default | what it limits |
+| variable | default | description |
 |---|---|---|
 ${limits.join('\n')}
 `
@@ -132,8 +132,8 @@ ${table(FAILURES, (code) => AFTER_FAILURES[code])}
 
 ## Sign-ins at a provider
 
-These appear in the solution's log, in the audit, and as \`error\` in the address of \`login_failed_url\`. There are two exceptions: \`oauth_script\` is only in the
-audit, because the log has the script's own error, and \`oauth_expired\` never redirects. The status is that of the page ([oauth.md](../oauth.md)).
+These appear in the solution's log, in the audit log, and as \`error\` in the address of \`login_failed_url\`. There are two exceptions: \`oauth_script\` is only in the
+audit log, because the solution's log contains the script's own error, and \`oauth_expired\` never redirects. The status is that of the page ([oauth.md](../oauth.md)).
 
 | code | status | what it means | what to do next |
 |---|---|---|---|

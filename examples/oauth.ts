@@ -59,8 +59,8 @@ const TENANTS: readonly Tenant[] = [
 
 /** Notes on the accounts that are refused on purpose. */
 const REMARKS: Readonly<Record<string, string>> = {
-  nils: 'unknown to the solution, so it is refused',
-  eve: 'has the email address of anna in north, so it is refused',
+  nils: 'unknown to the solution, so the sign-in is denied',
+  eve: 'has the same email address as anna in north, so the sign-in is denied',
 }
 
 export type OAuthExample = {
@@ -132,7 +132,7 @@ export async function startOAuthExample(environment: Record<string, string | und
 function readPort(environment: Record<string, string | undefined>, name: string, otherwise: number): number {
   const port = environment[name] ?? String(otherwise)
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-    throw new Error(`${name} must be a port from 0 to 65535 (0: any free one), but is "${port}".`)
+    throw new Error(`${name} must be a port from 0 to 65535 (0 for any free port), but is "${port}".`)
   }
   return Number(port)
 }
@@ -193,7 +193,7 @@ function messageOf({ tenants, logCommand }: OAuthExample): string {
     }),
     '',
   ])
-  const why = ['If a sign-in is denied, the log of the solution has the reason:', '', `  ${logCommand}`, '']
+  const why = ['If a sign-in is denied, the solution’s log shows the reason:', '', `  ${logCommand}`, '']
   return ['The example "many-providers" is running. Open:', '', ...lines, ...why, 'Ctrl+C stops it.', ''].join('\n')
 }
 

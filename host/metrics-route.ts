@@ -47,7 +47,7 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
   })
 }
 
-const NOT_A_NAME = 'Use an address or a name of this network, or add this name to ALLOWED_HOSTS.\n'
+const NOT_A_NAME = 'Use an IP address or a private host name, or add this name to ALLOWED_HOSTS.\n'
 /** Names that public DNS does not resolve: single labels, and the suffixes that are reserved for private networks. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:internal|local|svc)$/
 

@@ -50,7 +50,7 @@ function nextLines(host: Host, { adminName }: Settings): string[] {
     'Next:',
     `  ${SOLHOST} init <name>                          (creates a solution)`,
     `  ${SOLHOST} deploy <folder> ${host.url.startsWith('https:') ? host.publicUrl : host.url} --user ${adminName}`,
-    '  or drop its zip on the admin pages',
+    '  or upload its ZIP file on the admin pages',
     '',
   ]
 }
@@ -131,7 +131,7 @@ function databaseLines(shown: Settings['shown']): string[] {
   if (ofServer === undefined) return []
   const kind = ofServer[1]?.toLowerCase()
   return [
-    `Note: ${ofServer.input} is set, but PLATFORM_DATABASE is not, so the platform keeps its data in PLATFORM_HOME. Set`,
-    `      PLATFORM_DATABASE=${kind} to keep it on that server, or PLATFORM_DATABASE=embedded if only solutions use it.`,
+    `Note: ${ofServer.input} is set, but PLATFORM_DATABASE is not, so the platform stores its data in PLATFORM_HOME. Set`,
+    `      PLATFORM_DATABASE=${kind} to store it on that server, or PLATFORM_DATABASE=embedded if only solutions use it.`,
   ]
 }

@@ -6,7 +6,7 @@ export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
 /** `Retry-After` in seconds: by then, running calls have ended. */
 const RETRY_AFTER = 5
 
-const WHY = 'The memory of this host is used up, and there are no idle processes left to end.'
+const WHY = 'This host has used all its memory, and there are no idle processes left to stop.'
 
 /**
  * Why new work is refused, for the caller. An upload remains valid: the caller can retry it, and no error is reported

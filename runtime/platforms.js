@@ -18,10 +18,10 @@ import { existsSync } from 'node:fs'
  */
 
 const MEMORY = 'The memory of sandbox processes is not limited (PROCESS_MEMORY); only their JavaScript heap is.'
-const TOTAL = 'RUNTIME_XMX and limits of containers have no effect.'
+const TOTAL = 'RUNTIME_XMX and container limits have no effect.'
 const PRIORITY = 'Long calls keep their priority, so an endless loop slows down other solutions.'
 const BOUNDS = 'The system does not limit the CPU time and file size of embedded databases.'
-const MODES = 'Other accounts may be able to read PLATFORM_HOME: file modes do not exist.'
+const MODES = 'Other accounts may be able to read PLATFORM_HOME, because the system has no file modes.'
 
 /**
  * @param {string} system as in `process.platform`

@@ -87,7 +87,7 @@ function permissionFaults(permissions: readonly Permission[], limits: Limits): U
       return [{ field, message: `permission ${at + 1} must be ${visible(longest)} (PERMISSION_LENGTH)` }]
     }
     if (typeof permission === 'string' || SOLUTION_NAME.test(solution)) return []
-    return [{ field, message: `the solution of permission ${at + 1} must be the name of a solution` }]
+    return [{ field, message: `the solution in permission ${at + 1} must be a valid solution name` }]
   })
 }
 

@@ -298,7 +298,7 @@ async function writeTables(db: Database, restoring: Restoring): Promise<void> {
       throw error instanceof TypeError ? invalid(file, `in ${part} ${error.message}`, error) : error
     })
     if (count !== archive.manifest.parts[part]?.rows)
-      throw invalid(file, `the number of rows in ${part} is not the one in its manifest`)
+      throw invalid(file, `the number of rows in ${part} does not match its manifest`)
   }
   for (const { name, derived } of tables) {
     if (derived?.make === undefined) continue

@@ -74,7 +74,7 @@ async function refuseForeignTables(db: Database, saved: SavedTables, what: strin
   if (foreign.length === 0) return
   throw new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what} has tables with the names of Solhost’s own, which Solhost did not create or did not finish creating ` +
+    `${what} has tables with the same names as Solhost’s tables, but Solhost did not create them, or did not finish creating them ` +
       `(${foreign.join(', ')}). Nothing was changed. Set PLATFORM_DATABASE_NAME to an empty database.`,
   )
 }

@@ -88,7 +88,8 @@ function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string
     found.get(unit)?.includes('getOAuthConfig'),
   )
   if (mode === 'OAUTH_AUTHENTICATOR' && !hasConfiguration) {
-    const message = 'OAUTH_AUTHENTICATOR needs the function getOAuthConfig(queryParams) in the authenticator or in main'
+    const message =
+      'OAUTH_AUTHENTICATOR requires the function getOAuthConfig(queryParams) in the authenticator or in the solution’s globals.js'
     faults.push({ code: 'entry_missing', file: 'globals.js', message })
   }
   return faults

@@ -26,9 +26,14 @@ const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 
  * many of these properties. It also checks for typos in all of them, since both services can share an environment.
  */
 export const PROPERTIES = {
-  PORT: { default: '8080', read: readPort, form: 'a port, 0 to 65535 (0: any free one)', what: 'port for pages' },
+  PORT: {
+    default: '8080',
+    read: readPort,
+    form: 'a port from 0 to 65535 (0 for any free port)',
+    what: 'port for pages',
+  },
   HOST: { default: '127.0.0.1', read: readWord, form: 'an IP address or host name', what: 'address to listen on' },
-  ADMIN_PORT: { default: '8081', read: readPort, form: 'a port, 0 to 65535', what: 'port for the admin pages' },
+  ADMIN_PORT: { default: '8081', read: readPort, form: 'a port from 0 to 65535', what: 'port for the admin pages' },
   ADMIN_HOST: {
     default: '127.0.0.1',
     read: readWord,
@@ -78,7 +83,7 @@ export const PROPERTIES = {
   PLATFORM_KEY: {
     default: '',
     read: (text) => (text === '' || text.length >= 32 ? text : undefined),
-    form: 'at least 32 characters; empty: generated once and stored in PLATFORM_HOME',
+    form: 'at least 32 characters; if empty, a key is generated once and stored in PLATFORM_HOME',
     what: 'key that signs tokens and encrypts secrets',
     secret: true,
   },
@@ -104,13 +109,13 @@ export const PROPERTIES = {
     default: '',
     read: (text) => (text.length <= 300 && !UNFIT.test(text) ? text.trim() : undefined),
     form: 'at most 300 visible characters',
-    what: 'text on the default login page for users who forgot their password, such as a help desk’s number; if empty, there is none',
+    what: 'text on the default login page for users who forgot their password, such as a help desk’s number; if empty, no text is shown',
   },
   SOLUTIONS_FOLDER: {
     default: '',
     read: (text) => (text === '' ? '' : readWord(text)),
-    form: 'a folder with bundles named {name}.zip; if it is not set, there are none',
-    what: 'solutions included in an image: at startup, the host uploads each one unless the solution already has exactly that version. The host then creates no example solutions',
+    form: 'a folder with bundles named {name}.zip; if empty, there are none',
+    what: 'solutions included in an image: at startup, the host uploads each one unless the solution already has exactly that version. With this setting, the host doesn’t create example solutions',
   },
   TRUSTED_PROXIES: {
     default: '',
@@ -134,7 +139,7 @@ export const PROPERTIES = {
     default: '',
     read: (text) => (text.length <= 1000 ? text : undefined),
     form: 'at most 1000 characters',
-    what: 'password of that file',
+    what: 'password of the certificate file',
     secret: true,
   },
   CERTIFICATE_FOLDER: {
@@ -146,13 +151,13 @@ export const PROPERTIES = {
   HTTP_REDIRECT_PORT: {
     default: '',
     read: (text) => (text === '' ? null : readPort(text)),
-    form: 'a port, 0 to 65535 (0: any free one); empty: none',
+    form: 'a port from 0 to 65535 (0 for any free port); if empty, none',
     what: 'a port without TLS that only redirects browsers to https',
   },
   HSTS_MAX_AGE: {
     default: '365d',
     read: (text) => (text === '0' ? 0 : (parseQuantity('time', text) ?? undefined)),
-    form: 'a time such as 365d; 0: browsers forget it',
+    form: 'a time such as 365d, or 0 to make browsers forget it',
     what: 'how long browsers use only https after a response over https',
   },
   HTTP_ALLOWED_HOSTS: {
@@ -191,7 +196,7 @@ export const PROPERTIES = {
   SERVLET_PASSWORD: {
     default: '',
     read: (text) => (text.length <= 1000 ? text : undefined),
-    form: 'at most 1000 characters; empty: the first start generates one',
+    form: 'at most 1000 characters; if empty, the first start generates one',
     what: 'password of the admin account',
     secret: true,
   },
@@ -236,32 +241,32 @@ function serverProperties(host: string, title: string, username: string, port: s
       default: host,
       read: readHost,
       form: 'a host name or an address',
-      what: `the database server ${title}`,
+      what: `host of the database server ${title}`,
     },
     PORT: {
       default: port,
       read: (text: string) => (text === '0' ? undefined : readPort(text)),
-      form: 'a port, 1 to 65535',
-      what: 'its port',
+      form: 'a port from 1 to 65535',
+      what: 'port of that server',
     },
     USERNAME: {
       default: username,
       read: (text: string) => (text.length <= 128 ? readWord(text) : undefined),
       form: '1 to 128 characters',
-      what: 'the account to sign in with on that server',
+      what: 'account to sign in with on that server',
     },
     PASSWORD: {
       default: '',
       read: (text: string) => (text.length <= 1000 ? text : undefined),
       form: 'at most 1000 characters',
-      what: 'its password',
+      what: 'password of that account',
       secret: true,
     },
     TLS: {
       default: 'off',
       read: oneOf(['off', 'on', 'verify']),
       form: 'off, on (encrypted) or verify (encrypted, and the certificate must be valid for the host name)',
-      what: 'whether the connection is encrypted',
+      what: 'whether the connection to that server is encrypted',
     },
   } as const
 }

@@ -40,7 +40,7 @@ export const TELEMETRY_PROPERTIES = {
   METRICS_PORT: {
     default: '',
     read: (text) => (text === '' ? null : readPort(text)),
-    form: 'a port, 0 to 65535 (0: any free one); empty: none',
+    form: 'a port from 0 to 65535 (0 for any free port); if empty, none',
     what: 'port that serves /metrics without authentication; on the admin port, /metrics requires a token',
   },
   METRICS_HOST: {

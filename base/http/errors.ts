@@ -327,7 +327,7 @@ export const ERRORS = {
     fixedBy: 'operator',
     page: 'maintenance',
     isExpected: true,
-    advice: 'Wait, or end maintenance: PUT `/admin/api/maintenance` with `{"on": false}`.',
+    advice: 'Wait until maintenance ends, or end it: PUT `/admin/api/maintenance` with `{"on": false}`.',
   },
   ERR_STOPPING: {
     status: 503,

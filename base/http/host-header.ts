@@ -10,5 +10,5 @@ export function requireOneHost({ req }: Context): void {
 }
 
 export function unknownHost(host: string): PlatformError {
-  return new PlatformError('ERR_HOST_UNKNOWN', `Nothing is served at the host name "${host.slice(0, 260)}".`)
+  return new PlatformError('ERR_HOST_UNKNOWN', `This server does not serve the host name "${host.slice(0, 260)}".`)
 }

@@ -19,7 +19,7 @@ export async function readFormPairs(ctx: Context, limits: Limits): Promise<[name
   if (fields.size > limits.FORM_FIELDS) {
     throw new PlatformError(
       'ERR_TOO_MANY_FIELDS',
-      `The form has ${fields.size} fields; ${limits.FORM_FIELDS} are allowed.`,
+      `The form has ${fields.size} fields; at most ${limits.FORM_FIELDS} are allowed.`,
     )
   }
   return [...fields]

@@ -176,7 +176,7 @@ function toBeCorrected({ from }: Target, status: number): string {
 
 function barredText(target: Target, status: number): string {
   const what = isAboutHeaders(status)
-    ? 'the telemetry collector rejects the credentials of this host'
+    ? 'the telemetry collector rejects this host’s credentials'
     : 'no telemetry collector responds at that URL'
   return `${what}: fix ${toBeCorrected(target, status)} and restart. Sign-ins keep working, and telemetry is queued in PLATFORM_HOME`
 }

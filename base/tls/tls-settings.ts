@@ -22,7 +22,7 @@ export function tlsFaults(values: ReadValues, certificate: CertificateSource | n
     return [
       values.CERTIFICATE_PASS ? 'CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both or neither' : '',
       typeof values.HTTP_REDIRECT_PORT === 'number'
-        ? 'HTTP_REDIRECT_PORT needs CERTIFICATE_NAME: without it, this host does not serve https to redirect to'
+        ? 'HTTP_REDIRECT_PORT requires CERTIFICATE_NAME: without a certificate, the host cannot redirect to https'
         : '',
     ].filter((fault) => fault !== '')
   }

@@ -77,7 +77,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
       const wasRefused = refused !== null
       refused = null
       if (next.digest === certificate.digest) {
-        if (wasRefused) log.info('the certificate file is the one in use again')
+        if (wasRefused) log.info('the certificate file again contains the certificate in use')
         return
       }
       for (const take of takers) take(next)

@@ -16,7 +16,7 @@ export const backupCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `Run this on the machine of the host, with the environment variables of "solhost start". The file contains the tables of
+    () => `Run this on the host’s machine, with the environment variables of "solhost start". The file contains the tables of
 the platform's database and, from PLATFORM_HOME, the embedded databases of solutions, the operator's plugins, and the
 platform's key if it is stored there. The file contains secrets. Only its owner can read it (mode 0600).
 `,

@@ -28,7 +28,7 @@ export const deployCommand = command({
     ...HOST_OPTIONS,
     'no-check': {
       type: 'boolean',
-      what: 'skip the local check, for a host with other plugins or limits; the host always checks',
+      what: 'skip the local check, for a host with other plugins or limits; the host still checks the bundle',
     },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },

@@ -122,7 +122,7 @@ function line({ ok, what, found, advice }: Finding, terminal: Terminal): string 
 
 function unexpected(error: unknown): Omit<Finding, 'what'> {
   const found = error instanceof Error ? error.message : String(error)
-  return { ok: false, found, advice: 'Fix what the message describes. Other checks may show the cause.' }
+  return { ok: false, found, advice: 'Fix the problem in the message. Other checks may show the cause.' }
 }
 
 function checkNode(): Omit<Finding, 'what'> {

@@ -94,7 +94,7 @@ export function createAccess(parts: AccessParts): Access {
     if (source !== 'foreign' && (hasToken || (isReading && source === 'same-origin'))) return
     throw new PlatformError(
       'ERR_FOREIGN_ORIGIN',
-      'The request did not come from a page of the control center, or you have signed in again since. Reload the page.',
+      'The request did not come from a control center page, or you have signed in again since you opened it. Reload the page.',
     )
   }
 
@@ -125,7 +125,7 @@ export function createAccess(parts: AccessParts): Access {
           'ERR_UNAUTHENTICATED',
           ctx.get('Authorization') === ''
             ? 'Send an API token (Bearer) in the Authorization header, or sign in.'
-            : 'The API token is unknown, deleted or expired. Create a new one on the page API tokens.',
+            : 'The API token is unknown, deleted or expired. Create a new one on the "API tokens" page.',
         )
       }
       if (caller.kind === 'person') requireOwnPage(ctx, caller.session)

@@ -15,7 +15,7 @@ const NewApiToken = z
   .strictObject({
     name: z.string().trim().min(1).max(200),
     role: RoleName.exclude(['owner']).describe('what the token can do; only people can be owners'),
-    expiresAt: z.int().min(0).nullable().default(null).describe('epoch ms; null: never expires'),
+    expiresAt: z.int().min(0).nullable().default(null).describe('epoch ms; null if the token never expires'),
   })
   .meta({ id: 'NewApiToken' })
 
@@ -61,7 +61,7 @@ export function accessRoutes({ apiTokens, audit }: AccessApiParts): MemberRoute[
     route(
       'GET /organisations/:organisation/access-tokens',
       {
-        summary: 'List API tokens, which tools use for this API',
+        summary: 'List the API tokens that tools use to call this API',
         right: 'api-tokens',
         answers: { 200: z.object({ items: z.array(ApiToken) }) },
       },

@@ -11,7 +11,7 @@ export function requireOwnForm(ctx: Context): void {
   if (sourceOfPost(ctx, originOf(ctx)) === 'same-origin') return
   throw new PlatformError(
     'ERR_FOREIGN_ORIGIN',
-    'The form was not sent by a page of the control center. Send it from there.',
+    'The form was not sent from a control center page. Open the page and send the form from there.',
   )
 }
 

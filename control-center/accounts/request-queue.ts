@@ -25,7 +25,7 @@ export function createRequestQueue<Request>(
   return {
     take(request) {
       if (waiting >= MOST_WAITING) {
-        log.warn({ waiting }, 'a request for a new password was dropped because too many are waiting')
+        log.warn({ waiting }, 'a password reset request was dropped because too many are waiting')
         return
       }
       waiting++
@@ -33,7 +33,7 @@ export function createRequestQueue<Request>(
       running = running
         .then(() => setImmediate())
         .then(() => work(request))
-        .catch((error: Error) => log.warn({ stack: error.stack }, 'a request for a new password failed'))
+        .catch((error: Error) => log.warn({ stack: error.stack }, 'a password reset request failed'))
         .finally(() => waiting--)
     },
     settle: async () => void (await running),

@@ -49,7 +49,7 @@ export const CENTER_PROPERTIES = {
   PLATFORM_DATABASE_NAME: {
     ...PROPERTIES.PLATFORM_DATABASE_NAME,
     default: 'control_center',
-    what: 'name of its database on that server',
+    what: 'name of the control center’s database on that server',
   },
   DB_ALPHA_SERVER,
   DB_ALPHA_PORT,

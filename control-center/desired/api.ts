@@ -32,18 +32,20 @@ const NewDesired = z
     solutions: z
       .record(SolutionName, z.strictObject({ sha256: Sha256 }))
       .optional()
-      .describe('versions of packages; absent: unchanged'),
-    settings: DesiredSettings.optional().describe('absent: unchanged'),
+      .describe('versions of packages; unchanged if absent'),
+    settings: DesiredSettings.optional().describe('unchanged if absent'),
   })
   .meta({ id: 'NewDesired' })
 
 const DesiredAnswer = z
   .object({
-    number: z.int().describe('0: no state has been requested yet'),
+    number: z.int().describe('0 if no state has been requested yet'),
     issuedAt: z.int().nullable().describe('epoch ms'),
     solutions: z.record(SolutionName, z.object({ sha256: Sha256, version: z.string() })),
     settings: DesiredSettings,
-    nodes: z.array(Report.extend({ seenAt: z.int() })).describe('what its Satellites reported in the last 90 s'),
+    nodes: z
+      .array(Report.extend({ seenAt: z.int() }))
+      .describe('reports that the environment’s Satellites sent in the last 90 s'),
   })
   .meta({ id: 'Desired' })
 

@@ -32,12 +32,12 @@ const Environment = z
     name: z.string(),
     type: z.enum(ENVIRONMENT_TYPES),
     createdAt: z.int(),
-    state: State.nullable().describe('null: never connected'),
+    state: State.nullable().describe('null if no Satellite has ever connected'),
   })
   .meta({ id: 'Environment' })
 
 const EnvironmentDetails = Environment.extend({
-  solutions: z.array(z.string()).describe('solutions that its tokens can read and sign users in to'),
+  solutions: z.array(z.string()).describe('solutions that the environment’s tokens can read and sign users in to'),
 }).meta({ id: 'EnvironmentDetails' })
 
 const ConfirmQuery = z.object({

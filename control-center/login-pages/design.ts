@@ -87,10 +87,10 @@ const Logo = z
 /** The appearance and texts of a login page. It contains no markup or CSS: see template.ts. */
 export const Design = z
   .strictObject({
-    logo: Logo.nullable().default(null).describe('a PNG, JPEG or WebP as a data: URL'),
+    logo: Logo.nullable().default(null).describe('a PNG, JPEG or WebP image as a data: URL'),
     colours: z.strictObject({
       light: Palette,
-      dark: Palette.nullable().describe('null: always use the light colours'),
+      dark: Palette.nullable().describe('null to always use the light colours'),
     }),
     texts: z
       .strictObject(
@@ -155,7 +155,7 @@ function logoFault(text: string): string | null {
   const [, type = '', data = ''] = /^data:image\/(png|jpeg|webp);base64,([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
   const bytes = Buffer.from(data, 'base64')
   const isImage = STARTS[type]?.(bytes) === true
-  if (!isImage) return 'must be a PNG, JPEG or WebP as a data: URL in base64 (SVG can contain scripts)'
+  if (!isImage) return 'must be a base64 data: URL of a PNG, JPEG or WebP image (SVG can contain scripts)'
   if (bytes.length <= LARGEST_LOGO) return null
   return `has ${bytes.length} bytes; at most ${LARGEST_LOGO} are allowed`
 }

@@ -73,7 +73,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     if (callerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
         'ERR_NOT_A_NAVIGATION',
-        'The preview is shown only in its frame on the page "Login page".',
+        'The preview can be opened only in its frame on the "Login page" page.',
       )
     }
     const { member, place } = await ofSolution(ctx, access, 'login-pages')

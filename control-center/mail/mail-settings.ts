@@ -30,7 +30,7 @@ export const MAIL_PROPERTIES = {
   SMTP_URL: {
     default: '',
     read: (text: string) => (text === '' ? null : readServer(text)),
-    form: 'smtp://user:password@host:port or smtps://… (empty: no mail)',
+    form: 'a URL such as smtp://user:password@host:port or smtps://…; if empty, no mails are sent',
     what: 'mail server for invitations and password reset links; TLS is required except on loopback',
     secret: true,
   },
@@ -56,7 +56,7 @@ export function mailSettingsOf(values: Values): MailSettings | null {
 
 export function mailFaults(values: Partial<Values>): readonly string[] {
   const isWanting = values.SMTP_URL !== null && values.MAIL_FROM === null
-  return isWanting ? [`MAIL_FROM must be ${MAIL_PROPERTIES.MAIL_FROM.form}, because SMTP_URL is set, but is empty`] : []
+  return isWanting ? [`MAIL_FROM must be ${MAIL_PROPERTIES.MAIL_FROM.form} if SMTP_URL is set, but it is empty`] : []
 }
 
 function readServer(text: string): Server | undefined {

@@ -46,7 +46,7 @@ export function createMailShares(
     if (Number(waiting) < MOST_WAITING) return
     throw new PlatformError(
       'ERR_THROTTLED',
-      `${MOST_WAITING} mails of the organisation are waiting to be sent. Try again later. If the problem persists, ask the ` +
+      `The organisation already has ${MOST_WAITING} mails waiting to be sent. Try again later. If the problem persists, ask the ` +
         'operator of the control center: its log says why the mail server does not accept mails.',
       { retryAfter: AGAIN },
     )
@@ -65,7 +65,7 @@ export function createMailShares(
     const left = hour + HOUR - now()
     return new PlatformError(
       'ERR_THROTTLED',
-      `The organisation has sent ${hourly} mails in this hour, which is the maximum. Try again in ${Math.ceil(left / 60_000)} ` +
+      `The organisation has sent ${hourly} mails this hour, which is the maximum. Try again in ${Math.ceil(left / 60_000)} ` +
         'minutes, or ask the operator of the control center to raise MAILS_HOURLY.',
       { retryAfter: Math.ceil(left / 1000) },
     )

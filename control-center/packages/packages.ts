@@ -85,7 +85,7 @@ export function createPackages(
         for (const holder of holders) {
           const use = await holder(transaction, organisation, name, sha256)
           if (use === null) continue
-          throw new PlatformError('ERR_VERSION_IN_USE', `${sha256} of "${name}" cannot be deleted: ${use}.`)
+          throw new PlatformError('ERR_VERSION_IN_USE', `Version ${sha256} of "${name}" cannot be deleted: ${use}.`)
         }
       })
       if (!isRemoved) throw versionNotFound(name, sha256)

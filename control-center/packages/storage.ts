@@ -31,7 +31,7 @@ export function createStorage(db: CenterDatabase, bound: number): Storage {
       if (used + bytes <= bound) return
       throw new PlatformError(
         'ERR_STORAGE_FULL',
-        `Packages and artifacts of the organisation use ${used} of ${bound} bytes, so ${bytes} more bytes do not fit. ` +
+        `The organisation’s packages and artifacts use ${used} of ${bound} bytes, so there is no space for ${bytes} more bytes. ` +
           'Delete artifacts or versions, or ask the operator of the control center to raise ORGANISATION_STORAGE.',
       )
     },

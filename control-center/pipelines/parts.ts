@@ -40,9 +40,7 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   const artifacts = createArtifacts(db, storage)
   const fence = settings.builder === null ? null : await findBuilderFence(settings.builder)
   if (settings.builder !== null && fence === null) {
-    log.warn(
-      'the builder runs in the network of the control center, so registries can redirect it to loopback addresses',
-    )
+    log.warn('the builder runs in the control center’s network, so registries can redirect it to loopback addresses')
   }
   const work = createStepWork({
     packages,

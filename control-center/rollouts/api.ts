@@ -40,7 +40,7 @@ const NewRollout = z
       .max(200)
       .refine((names) => new Set(names).size === names.length, 'must not contain an environment twice')
       .describe('names of the environments, in the order of the rollout'),
-    pace: z.enum(PACES).default('one-by-one').describe('all: all environments at the same time'),
+    pace: z.enum(PACES).default('one-by-one').describe('"all" changes all environments at the same time'),
     patience: z.coerce
       .number()
       .int()

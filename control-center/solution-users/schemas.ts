@@ -93,7 +93,7 @@ export const SolutionUser = z
     uid: z.string(),
     ...z.object(UserFields).omit({ password: true }).shape,
     emailVerifiedAt: z.int().nullable(),
-    passwordChangedAt: z.int().nullable().describe('null: no password chosen yet'),
+    passwordChangedAt: z.int().nullable().describe('null if the user has not chosen a password yet'),
     lastLoginAt: z.int().nullable(),
     createdAt: z.int(),
     mailedTo: LinkAnswer.shape.mailedTo,
@@ -110,6 +110,6 @@ export const Solution = z
   .object({
     name: z.string(),
     users: z.int().optional().describe('only with the permission "solution-users"'),
-    loginPage: z.int().nullable().describe('version number of the published login page; null: the default page'),
+    loginPage: z.int().nullable().describe('version number of the published login page; null for the default page'),
   })
   .meta({ id: 'Solution' })

@@ -96,7 +96,7 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
     ),
     route(
       'GET /organisations/:organisation/logs/:id',
-      { summary: 'Get a line', right: 'read', answers: { 200: LogLine } },
+      { summary: 'Get a log line', right: 'read', answers: { 200: LogLine } },
       async ({ who, params }) => {
         const asked = await environmentsAsked(environments, who.organisation.id, undefined)
         const id = Number(params.id)
@@ -104,7 +104,7 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
         if (line === null)
           throw new PlatformError(
             'ERR_NOT_FOUND',
-            'There is no such line. It may have been deleted because of its age.',
+            'There is no such log line. It may have been deleted because of its age.',
           )
         return shownLine(line, asked)
       },
@@ -117,7 +117,7 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
     route(
       'GET /organisations/:organisation/traces',
       {
-        summary: 'List the traced requests',
+        summary: 'List the traces',
         right: 'read',
         query: TraceQuery,
         answers: { 200: z.object({ items: z.array(TracedRequest) }) },
@@ -131,7 +131,7 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
     ),
     route(
       'GET /organisations/:organisation/traces/:trace',
-      { summary: 'Get a request with its spans', right: 'read', answers: { 200: Trace } },
+      { summary: 'Get a trace with its spans', right: 'read', answers: { 200: Trace } },
       async ({ who, params: { trace } }) => {
         const asked = await environmentsAsked(environments, who.organisation.id, undefined)
         const found = /^[0-9a-f]{32}$/.test(trace) ? await traces.find(asked.ids, trace) : null
@@ -143,5 +143,5 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
 }
 
 export function noTrace(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'There is no such request. It may have been deleted because of its age.')
+  return new PlatformError('ERR_NOT_FOUND', 'There is no such trace. It may have been deleted because of its age.')
 }

@@ -38,7 +38,7 @@ export function createFollowers(): Followers {
     const all = [...followers]
     if (all.filter((one) => one.who === who).length >= MOST_OF_ONE) {
       throw refusal(
-        `You already follow ${MOST_OF_ONE} logs. Close a page or a program that follows one, then try again.`,
+        `You are already following ${MOST_OF_ONE} logs, which is the maximum. Close a page or stop a program that follows one, then try again.`,
       )
     }
     const counts = new Map<string, number>()
@@ -46,8 +46,8 @@ export function createFollowers(): Followers {
     const full = environments.find((id) => (counts.get(id) ?? 0) >= MOST_OF_ENVIRONMENT)
     if (full === undefined) return
     throw refusal(
-      `The log of "${nameOf(full)}" is already followed ${MOST_OF_ENVIRONMENT} times. Follow the log of another ` +
-        'environment, or read this one without following it, and try again later.',
+      `${MOST_OF_ENVIRONMENT} clients are already following the log of "${nameOf(full)}", which is the maximum. ` +
+        'Try again later, read the log without following it, or follow the log of another environment.',
     )
   }
 

@@ -13,13 +13,13 @@ const Time = z.coerce.number().int().min(0)
 
 export const FiguresQuery = z.strictObject({
   range: RangeName.default('24h'),
-  environment: optional(EnvironmentName).describe('its name; default: all'),
-  solution: optional(SolutionLabel).describe('its name; default: all'),
+  environment: optional(EnvironmentName).describe('name of an environment; default: all'),
+  solution: optional(SolutionLabel).describe('name of a solution; default: all'),
 })
 
 export const LogQuery = z.strictObject({
-  environment: optional(EnvironmentName).describe('its name; default: all'),
-  solution: optional(SolutionLabel).describe('its name; default: all'),
+  environment: optional(EnvironmentName).describe('name of an environment; default: all'),
+  solution: optional(SolutionLabel).describe('name of a solution; default: all'),
   level: optional(LevelName).describe('the lowest level'),
   words: optional(z.string().max(500)).describe(
     'all words must be in the line; a word that ends with * matches the start of a word',
@@ -34,8 +34,8 @@ export type LogQuery = z.infer<typeof LogQuery>
 
 export const TraceQuery = z.strictObject({
   range: RangeName.default('24h'),
-  environment: optional(EnvironmentName).describe('its name; default: all'),
-  solution: optional(SolutionLabel).describe('its name; default: all'),
+  environment: optional(EnvironmentName).describe('name of an environment; default: all'),
+  solution: optional(SolutionLabel).describe('name of a solution; default: all'),
   only: optional(z.enum(['slow', 'failed'])),
   limit: z.coerce.number().int().min(1).max(500).default(100),
 })
@@ -55,7 +55,7 @@ export const Figures = z
             last: z.number().nullable().describe('the last reported value of a gauge'),
           }),
         ),
-        isOfSolution: z.boolean().describe('false: it covers all solutions together'),
+        isOfSolution: z.boolean().describe('false if it covers all solutions together'),
       }),
     ),
     entries: z.array(

@@ -26,7 +26,7 @@ export function isAuthenticated(ctx: Context): boolean {
 
 export function actorOf(ctx: Context): Actor {
   const { actor } = ctx.state as { actor?: Actor }
-  if (actor === undefined) throw new TypeError('nobody was authenticated')
+  if (actor === undefined) throw new TypeError('the request was not authenticated')
   return actor
 }
 

@@ -23,7 +23,7 @@ const AuditQuery = z.strictObject({
     .max(250)
     .optional()
     .describe('the complete target, such as user:{name}, version:{first 12 digits of its SHA-256} or secret:{name}'),
-  outcome: z.string().max(200).optional().describe('ok, refused, throttled or a code'),
+  outcome: z.string().max(200).optional().describe('ok, refused, throttled or an error code'),
   correlationId: z.string().max(100).optional(),
   from: Time,
   to: Time,
@@ -52,7 +52,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
       'GET /audit',
       {
         summary:
-          'The audit entries, newest first. If filtered by action or outcome only, a page can be short or empty and still have a `next`',
+          'List the audit entries, newest first. If filtered by action or outcome only, a page can be short or empty and still have a `next`',
         right: 'audit:read',
         query: AuditQuery,
         answers: { 200: pageOf(AuditEntry) },
@@ -62,7 +62,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
     route(
       'GET /audit.csv',
       {
-        summary: 'The same entries as CSV',
+        summary: 'Export the audit entries as CSV',
         right: 'audit:read',
         query: AuditExportQuery,
         answers: { 200: { description: 'RFC 4180', type: 'text/csv' } },

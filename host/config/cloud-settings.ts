@@ -9,7 +9,7 @@ export type CloudSettings = {
   /** `REMOTE_ENVIRONMENT_TOKEN` */
   readonly token: string
   /**
-   * `CLOUD_PUBLIC_KEY`, an Ed25519 key as 32 bytes in base64url. If empty, the key received at the first contact is
+   * `CLOUD_PUBLIC_KEY`, an Ed25519 key as 32 bytes in base64url. If empty, the key received on the first connection is
    * trusted.
    */
   readonly publicKey: string

@@ -52,7 +52,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   faults.push(...tlsFaults(values, certificate).filter((fault) => !faults.includes(fault)))
   if (values.PLATFORM_TESTING_MODE === true && values.ENVIRONMENT === 'onprem') {
     const isLocal = isLoopback(String(values.HOST))
-    if (!isLocal) faults.push('PLATFORM_TESTING_MODE must not be true with ENVIRONMENT=onprem, unless HOST is loopback')
+    if (!isLocal)
+      faults.push('PLATFORM_TESTING_MODE must not be true with ENVIRONMENT=onprem, unless HOST is a loopback address')
   }
   const unconnected = telemetryFault(values)
   if (unconnected !== null) faults.push(unconnected)

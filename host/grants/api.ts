@@ -27,7 +27,9 @@ const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[
 const BindingName = z
   .string()
   .regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/, { error: 'must be a name of 1 to 64 letters, digits, "_" and "$"' })
-  .refine((name) => !(name in Object.prototype), { error: 'must not be a name that every JavaScript object has' })
+  .refine((name) => !(name in Object.prototype), {
+    error: 'must not be the name of a property that every JavaScript object has',
+  })
 
 const DatabaseForm = z
   .strictObject({
@@ -89,7 +91,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/grants',
       {
-        summary: 'The grants of a solution, without passwords',
+        summary: 'Get the grants of a solution, without passwords',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: Grants },
@@ -100,7 +102,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
       'PUT /solutions/:name/grants',
       {
         summary:
-          'Replace the grants of a solution. If a password is left out, the stored one is kept if server and username are unchanged',
+          'Replace the grants of a solution. A database without a password keeps the stored one if its server and username are unchanged',
         // Tokens can't do this, whatever their scopes: a tool that uploads a solution for its author must not be able
         // to grant it anything.
         right: null,

@@ -12,7 +12,7 @@ const HealthQuery = z.strictObject({
   range: z
     .enum(['recent', 'day'])
     .default('recent')
-    .describe('recent: 2 hours in steps of 10 s; day: a day in steps of 1 minute'),
+    .describe('recent: 2 hours at a resolution of 10 s; day: a day at a resolution of 1 minute'),
   hours: z.coerce.number().int().min(1).max(MOST_HOURS).default(1).describe('the period of `entries`'),
 })
 
@@ -20,7 +20,7 @@ const EpochMs = z.int().min(0)
 const Calls = {
   count: z.int(),
   failed: z.int(),
-  p50: z.number().nullable().describe('in ms, with an error of at most 9 %; null: no calls'),
+  p50: z.number().nullable().describe('in ms, with an error of at most 9 %; null if there were no calls'),
   p95: z.number().nullable(),
   largest: z.number(),
 }
@@ -35,7 +35,7 @@ const Health = z
     database: z.object({
       kind: z.enum(KIND_NAMES),
       ok: z.boolean(),
-      latency: z.number().nullable().describe('ms; null: no response'),
+      latency: z.number().nullable().describe('in ms; null if there was no response'),
     }),
     certificate: z
       .object({
@@ -46,14 +46,14 @@ const Health = z
         refused: z.string().nullable().describe('why the newest file was rejected'),
       })
       .nullable()
-      .describe('null: the host does not serve TLS'),
+      .describe('null if the host does not serve TLS'),
     memory: z
       .object({
         host: z.int(),
         processes: z.int(),
         maximum: z.number().describe('the effective limit: RUNTIME_XMX or what the cgroup leaves, whichever is lower'),
         configured: z.number().describe('RUNTIME_XMX'),
-        groupLimit: z.number().nullable().describe('cgroup limit, for example the container’s; null: no limit'),
+        groupLimit: z.number().nullable().describe('cgroup limit, for example the container’s; null if there is none'),
         used: z.number().describe('fraction of `maximum` that the host and its processes use'),
       })
       .describe('bytes'),
@@ -61,14 +61,16 @@ const Health = z
       .array(
         z.object({
           signal: z.enum(SIGNALS),
-          state: z.enum(['ok', 'away', 'barred']).describe('away: unreachable; barred: the URL or token is rejected'),
+          state: z
+            .enum(['ok', 'away', 'barred'])
+            .describe('away if it is unreachable; barred if it rejects the URL or token'),
           correct: z.string().nullable().describe('if barred, the property to fix; else null'),
           waiting: z.int().describe('bytes'),
           dropped: z.int().describe('data points, log records or spans dropped since the host started'),
-          droppedAt: EpochMs.nullable().describe('when one was last dropped; null: never'),
+          droppedAt: EpochMs.nullable().describe('when one was last dropped; null if never'),
         }),
       )
-      .describe('the signals that are sent to a collector; empty: none'),
+      .describe('the signals that are sent to a collector; an empty list if none are'),
     clients: z.int().describe('open on this host'),
     processes: z.array(
       z.object({
@@ -83,21 +85,21 @@ const Health = z
     cloudLogins: z
       .array(z.object({ solution: z.string(), problem: z.enum(CLOUD_LOGIN_PROBLEMS) }))
       .describe(
-        'PLATFORM_CLOUD solutions whose users cannot sign in, or whose login page was rejected, when this host last asked the control center',
+        'PLATFORM_CLOUD solutions whose users cannot sign in, or whose login page was rejected, at this host’s last request to the control center',
       ),
     cloud: z
       .object({
         state: z
           .enum(['connecting', 'connected', 'away', 'barred'])
-          .describe('away: unreachable; barred: the URL or token is rejected'),
+          .describe('away if it is unreachable; barred if it rejects the URL or token'),
         since: EpochMs,
         number: z.int().nullable().describe('the number of the last desired state that the host tried to apply'),
         triedAt: EpochMs.nullable(),
         failed: z.array(z.object({ name: z.string(), message: z.string() })).describe('rejected versions'),
-        refused: z.string().nullable().describe('why the last statement was rejected; null: it was accepted'),
+        refused: z.string().nullable().describe('why the last statement was rejected; null if it was accepted'),
       })
       .nullable()
-      .describe('the control center; null: none is set'),
+      .describe('the control center; null if none is set'),
     series: z.object({
       range: z.enum(['recent', 'day']),
       step: z.int().describe('ms'),
@@ -116,7 +118,7 @@ const Health = z
     signIns: z
       .array(z.object({ at: EpochMs, outcome: z.string(), count: z.int() }))
       .nullable()
-      .describe('on all hosts; null: the database did not respond'),
+      .describe('on all hosts; null if the database did not respond'),
     entries: z
       .array(z.object({ solution: z.string(), entry: z.string(), ...Calls }))
       .describe('entry functions and handlers, by total time, longest first'),
@@ -128,7 +130,7 @@ export function healthRoutes({ health }: HealthApiParts): AdminRoute[] {
     route(
       'GET /health',
       {
-        summary: 'The state and recent activity of this host; also works while the database is unreachable',
+        summary: 'Get the state and recent activity of this host; also works while the database is unreachable',
         right: 'health:read',
         query: HealthQuery,
         answers: { 200: Health },

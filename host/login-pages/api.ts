@@ -28,7 +28,9 @@ const GenerateForm = z
 const LoginPage = z
   .object({
     hasTemplate: z.boolean().describe('whether the active version has a media/login.html'),
-    isUsed: z.boolean().describe('false: the default page is shown because there is no template or it lacks the form'),
+    isUsed: z
+      .boolean()
+      .describe('false if the default page is shown, because there is no template or it lacks the form'),
     warnings: z.array(
       z.object({
         file: z.string(),
@@ -51,7 +53,8 @@ export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageAp
     route(
       'GET /solutions/:name/login-page',
       {
-        summary: 'The login page of the active version: its template, warnings, and the states that a preview can show',
+        summary:
+          'Get the login page of the active version: its template, warnings, and the states that a preview can show',
         right: 'solutions:{name}:read',
         answers: { 200: LoginPage },
       },
@@ -82,7 +85,7 @@ export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageAp
     route(
       'GET /solutions/:name/login-page/template',
       {
-        summary: 'The default login page with its placeholders, as `generate` adds it',
+        summary: 'Get the default login page with its placeholders, as `generate` adds it',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         answers: { 200: { description: 'the page', type: 'text/html' } },

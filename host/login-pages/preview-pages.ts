@@ -46,7 +46,7 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
     if (pageSessionOf(ctx) === null || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
         'ERR_NOT_A_NAVIGATION',
-        'The preview is only shown in its frame on the page "Login page".',
+        'The preview can be opened only in its frame on the "Login page" page.',
       )
     }
     requireTicket(name, ticket)

@@ -10,7 +10,7 @@ export function maintenanceRoutes({ maintenance }: MaintenanceApiParts): AdminRo
   return [
     route(
       'GET /maintenance',
-      { summary: 'Whether maintenance is on', right: 'maintenance:read', answers: { 200: Maintenance } },
+      { summary: 'Get whether maintenance is on', right: 'maintenance:read', answers: { 200: Maintenance } },
       async () => ({ on: await maintenance.isOn() }),
     ),
     route(

@@ -105,7 +105,8 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/oauth',
       {
-        summary: 'The OAuth settings that were set here, and warnings about them together with those in the manifest',
+        summary:
+          'Get the OAuth settings that were set here, with warnings about these and the manifest’s settings combined',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: OAuthSettings },
@@ -148,7 +149,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/oauth/redirect-address',
       {
-        summary: 'The redirect URI to register with the provider',
+        summary: 'Get the redirect URI to register with the provider',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: RedirectAddress },
@@ -159,7 +160,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'POST /solutions/:name/oauth/test',
       {
         summary:
-          'Test OAuth settings as far as possible without a sign-in: those in the body, applied over the manifest as by PUT; without a body, the current ones',
+          'Test OAuth settings as far as possible without a sign-in: those in the body, combined with the manifest as PUT would do; without a body, the current ones',
         right: 'solutions:{name}:write',
         before: find,
         body: OAuthSettingsForm.nullable(),
@@ -177,7 +178,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'GET /oauth-providers',
       {
-        summary: 'The providers and the settings that each accepts',
+        summary: 'List the providers and the settings that each accepts',
         right: 'any',
         answers: { 200: z.object({ items: z.array(OAuthProvider) }) },
       },

@@ -54,7 +54,11 @@ export function checkAuthorizationResponse(
   }
   if (idToken !== null) throw new OAuthProblem('oauth_token', 'the response has an id_token, which was not requested')
   if (code === null || code === '') throw new OAuthProblem('oauth_token', 'the response has no code')
-  if (code.length > LONGEST_CODE) throw new OAuthProblem('oauth_token', `the code has ${code.length} characters`)
+  if (code.length > LONGEST_CODE)
+    throw new OAuthProblem(
+      'oauth_token',
+      `the code has ${code.length} characters, but at most ${LONGEST_CODE} are allowed`,
+    )
   return { code, idToken: null }
 }
 

@@ -39,7 +39,7 @@ export function createConfigurationChooser({
     const ofOperator = await settings.get(solution.name)
     const merged = mergeSettings(solution.manifest.oauth, ofOperator)
     if (merged !== null) return checkConfiguration(merged, placeOf(solution.manifest.oauth, ofOperator), refusalOf)
-    const message = 'there are no OAuth settings, neither "oauth" in solution.json nor settings of the operator'
+    const message = 'there are no OAuth settings: solution.json has no "oauth", and the operator has not set any'
     throw new OAuthProblem('oauth_configuration', message)
   }
 

@@ -91,6 +91,6 @@ async function readKey(text: string): Promise<CryptoKey> {
     return await importPKCS8(text, 'ES256')
   } catch {
     const wanted = 'a P-256 private key in PKCS#8 format, as in Apple’s .p8 file'
-    throw new OAuthProblem('oauth_configuration', `with "teamId" and "keyId" the "apiSecret" must be ${wanted}`)
+    throw new OAuthProblem('oauth_configuration', `if "teamId" and "keyId" are set, "apiSecret" must be ${wanted}`)
   }
 }

@@ -185,7 +185,7 @@ function needSingleEndpoints(settings: Settings, refuse: Refuse): void {
   const missing = needed
     .filter((name) => name !== 'accessTokenEndpoint' || settings.response_type !== 'id_token')
     .filter((name) => settings[name] === undefined)
-  if (missing.length > 0) refuse(`${settings.api} needs "issuer" or, without it, also "${missing.join('", "')}"`)
+  if (missing.length > 0) refuse(`${settings.api} requires "issuer"; without it, also "${missing.join('", "')}"`)
 }
 
 function responseTypeOf(

@@ -57,7 +57,7 @@ export async function checkIdToken(token: string, expected: ExpectedIdToken): Pr
   checkHash('at_hash', claims.at_hash, expected.accessToken, algorithm.hash)
   checkHash('c_hash', claims.c_hash, expected.code, algorithm.hash)
   if (expected.maxAge !== undefined) checkAge(claims, expected.maxAge, expected)
-  checkTimes(WHAT, claims, { earliest: startedAt, earliestIs: 'this sign-in began', now, skew })
+  checkTimes(WHAT, claims, { earliest: startedAt, earliestIs: 'when this sign-in began', now, skew })
   return claims as Claims
 }
 
@@ -69,7 +69,7 @@ function checkEarlier(iss: string, sub: string, { issuer, subject }: ExpectedIdT
 function checkNonce(nonce: unknown, { nonce: asked, earlierNonce }: ExpectedIdToken): void {
   const wanted = asked ?? (nonce === undefined ? null : (earlierNonce ?? null))
   if (wanted !== null && !(typeof nonce === 'string' && isSameSecret(nonce, wanted)))
-    throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" other than that of this sign-in'}`)
+    throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" that is not the one of this sign-in'}`)
 }
 
 /** The left half of the hash of the access token or code (OIDC Core sections 3.1.3.6 and 3.3.2.11). */

@@ -67,7 +67,7 @@ export async function readKeySet(value: unknown, from: string): Promise<readonly
   if (keys.length > 0) return keys
   throw new OAuthProblem(
     'oauth_provider',
-    `${from} has no usable key: none of its ${set.data.keys.length} is public, valid, strong enough and for ` +
+    `${from} has no usable key: none of its ${set.data.keys.length} keys is public, valid, strong enough and for ` +
       Object.keys(ALGORITHMS).join(', '),
   )
 }

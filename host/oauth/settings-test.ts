@@ -101,13 +101,13 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
 
     async function trySecret(configuration: OAuthConfiguration, { tokenEndpoint }: Provider): Promise<void> {
       if (configuration.apiSecret === null || tokenEndpoint === null || configuration.responseType !== 'code') {
-        return skip('secret', 'These settings send no secret.')
+        return skip('secret', 'With these settings, the host does not send a secret.')
       }
       await step(
         'secret',
         async () => void (await parts.clientSecrets.secretFor(solution, configuration, tokenEndpoint)),
         () =>
-          `It is set and can be sent to ${new URL(tokenEndpoint).host}. The first sign-in will show whether it is correct.`,
+          `The secret is set and can be sent to ${new URL(tokenEndpoint).host}. The first sign-in will show whether it is correct.`,
       )
     }
 
@@ -155,11 +155,11 @@ function clockStep(clock: Clock | null, leeway: number): TestStep {
   const seconds = Math.round(Math.abs(clock.ahead) / 1000)
   const apart = `The clock of ${clock.host} is ${seconds} s ${clock.ahead < 0 ? 'behind' : 'ahead of'} this host’s`
   return Math.abs(clock.ahead) <= leeway
-    ? { step: 'clock', result: 'ok', message: `${apart}; ${leeway / 1000} s are allowed.` }
+    ? { step: 'clock', result: 'ok', message: `${apart}; the maximum is ${leeway / 1000} s.` }
     : {
         step: 'clock',
         result: 'failed',
-        message: `${apart}, but ${leeway / 1000} s are allowed: set this host’s clock with NTP, or raise OAUTH_CLOCK_SKEW.`,
+        message: `${apart}, but the maximum is ${leeway / 1000} s: set this host’s clock with NTP, or raise OAUTH_CLOCK_SKEW.`,
       }
 }
 
@@ -168,7 +168,7 @@ function notReached(step: TestStepName): TestStep {
 }
 
 function describeSettings({ api, responseType, pkce }: OAuthConfiguration): string {
-  return `They are complete, for ${api}: response type ${responseType}, ${pkce === null ? 'no PKCE' : `PKCE ${pkce}`}.`
+  return `The settings are complete for ${api}: response type ${responseType}, ${pkce === null ? 'no PKCE' : `PKCE ${pkce}`}.`
 }
 
 function describeIssuer({ issuer }: Provider): string {

@@ -37,7 +37,10 @@ export function warnOfOAuthSettings(judged: SettingsToJudge): OAuthWarning[] {
 }
 
 function notUsed(mode: string): OAuthWarning {
-  const why = mode === 'OAUTH_AUTHENTICATOR' ? 'only its getOAuthConfig decides which settings apply' : 'it needs none'
+  const why =
+    mode === 'OAUTH_AUTHENTICATOR'
+      ? 'only its getOAuthConfig decides which settings apply'
+      : 'it does not use OAuth settings'
   return { code: 'not_used', message: `The active version has the authenticator ${mode}: ${why}.` }
 }
 

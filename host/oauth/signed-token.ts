@@ -61,7 +61,7 @@ export async function readSignedToken(token: string, rules: TokenRules): Promise
   const isSigned =
     (await isSignedWith(await rules.key(named, false), token, alg)) ||
     (await isSignedWith(await rules.key(named, true), token, alg))
-  if (!isSigned) throw refuse('has a signature that was not made with the provider’s key')
+  if (!isSigned) throw refuse('has a signature that does not match the provider’s key')
   return { algorithm: algorithmOf(alg) as SignatureAlgorithm, claims }
 }
 
@@ -87,7 +87,7 @@ export function readUncheckedClaims(token: string): Readonly<Record<string, unkn
 
 /** @returns the parts, or a text that describes the error */
 function splitToken(token: string): { readonly header: string; readonly payload: string } | string {
-  if (typeof token !== 'string') return 'is not text'
+  if (typeof token !== 'string') return 'is not a string'
   if (token.length > LONGEST_TOKEN) return `has ${token.length} characters, but at most ${LONGEST_TOKEN} are allowed`
   const parts = token.split('.', 6)
   if (parts.length === 5) return 'is encrypted; only signed tokens are supported'

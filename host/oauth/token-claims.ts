@@ -26,7 +26,7 @@ export function checkIssuer(what: string, claims: RawClaims, provider: Provider)
   const { iss } = claims
   if (typeof iss === 'string' && isIssuer(iss, claims.tid, provider)) return iss
   const { issuer, issuerOrigins } = provider
-  const wanted = issuer === null ? `an address at ${issuerOrigins.join(' or ')}` : quote(issuer)
+  const wanted = issuer === null ? `a URL at ${issuerOrigins.join(' or ')}` : quote(issuer)
   throw refused(what, `must have the "iss" ${wanted}, but has ${quote(iss)}`)
 }
 
@@ -95,12 +95,12 @@ export function checkTimes(what: string, claims: RawClaims, { earliest, earliest
       by: earliest - skew - iat,
       // `iat` is truncated to whole seconds, so a token issued within the same second is not too old.
       isOver: iat + 1000 <= earliest - skew,
-      is: `was issued at ${shown(iat)}, before ${earliestIs} at ${shown(earliest)}`,
+      is: `was issued at ${shown(iat)}, before ${shown(earliest)} (${earliestIs})`,
     },
   ].filter(({ isOver }) => isOver)
   const [first] = over
   if (first === undefined) return iat
-  const clocks = `the provider's clock said ${shown(iat)}, this host's clock says ${shown(now)}, and they may differ by ${skew} ms`
+  const clocks = `the provider's clock showed ${shown(iat)} and this host's clock shows ${shown(now)}; they may differ by at most ${skew} ms`
   const isByClock = over.every(({ by }) => by <= CLOCK_FAULT)
   throw new OAuthProblem(isByClock ? 'oauth_clock' : 'oauth_token', `${what} ${first.is}: ${clocks}`)
 }

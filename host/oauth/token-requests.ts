@@ -130,7 +130,9 @@ function faultOf({ token_type: type, access_token: token, refresh_token: refresh
   // openid-client also accepts DPoP (RFC 9449), but providers reject DPoP tokens that are sent as bearer tokens.
   if (type.toLowerCase() !== 'bearer') return `the tokens have the type ${quote(type)}, not Bearer`
   if (NOT_IN_HEADERS.test(token)) return 'the access token has characters that are not allowed in a header'
-  return refresh.length > LONGEST_REFRESH_TOKEN ? `the refresh token has ${refresh.length} characters` : null
+  return refresh.length > LONGEST_REFRESH_TOKEN
+    ? `the refresh token has ${refresh.length} characters, but at most ${LONGEST_REFRESH_TOKEN} are allowed`
+    : null
 }
 
 /** Characters that are not allowed in a header (RFC 9110 section 5.5). */

@@ -95,8 +95,8 @@ function requireOwnForm(ctx: Context): void {
   if (source === 'same-origin') return
   const message =
     source === 'foreign'
-      ? 'The form was not sent by an admin page.'
-      : 'This form is for browsers, which send their origin. Tools use /admin/api with the Authorization header.'
+      ? 'The form was not sent from an admin page. Open the page and send the form from there.'
+      : 'The request has no Origin header, which browsers always send. From other programs, use /admin/api with an Authorization header.'
   throw new PlatformError('ERR_FOREIGN_ORIGIN', message)
 }
 

@@ -145,8 +145,8 @@ export function readHash(hash: string): HashCheck {
     }
   }
   throw new ScriptError(
-    'security.checkPasswordHash: the format of this hash is not supported. Use a format of argon2, bcrypt, scrypt or PBKDF2 that ' +
-      'docs/authenticators.md lists; MD5, SHA and plain passwords are not supported.',
+    'security.checkPasswordHash: the format of this hash is not supported. Use an argon2, bcrypt, scrypt or PBKDF2 format that is ' +
+      'listed in docs/authenticators.md; MD5, SHA and plain passwords are not supported.',
   )
 }
 

@@ -35,18 +35,18 @@ const SignInPolicyForm = z
   })
   .refine(({ level, requiredFor }) => requiredFor === undefined || canRequire(level), {
     path: ['requiredFor'],
-    error: 'needs the level "required"',
+    error: 'requires the level "required"',
   })
   .refine(({ level, graceDays }) => graceDays === 0 || canRequire(level), {
     path: ['graceDays'],
-    error: 'needs the level "required"',
+    error: 'requires the level "required"',
   })
   .meta({ id: 'SignInPolicyForm' })
 
 const SignInPolicyInForce = z
   .object({
     level: z.enum(LEVELS),
-    requiredFor: z.array(z.string()).nullable().describe('null: all users'),
+    requiredFor: z.array(z.string()).nullable().describe('null for all users'),
     graceDays: z.int(),
     source: z.enum(['operator', 'manifest', 'default']).describe('who set the policy'),
   })
@@ -67,7 +67,7 @@ export function signInPolicyRoutes({ store, catalog, policies }: SignInPolicyApi
     route(
       'GET /solutions/:name/sign-in-policy',
       {
-        summary: 'The policy in force: which users need a second factor, and who set it',
+        summary: 'Get the policy in force: which users need a second factor, and who set it',
         right: null,
         before: find,
         answers: { 200: SignInPolicyInForce },
@@ -77,7 +77,7 @@ export function signInPolicyRoutes({ store, catalog, policies }: SignInPolicyApi
     route(
       'PUT /solutions/:name/sign-in-policy',
       {
-        summary: 'Set which users need a second factor, instead of the manifest; applies from the next sign-in',
+        summary: 'Set which users need a second factor; overrides the manifest and applies from the next sign-in',
         // Not available to API tokens: someone with the token of a pipeline could otherwise turn second factors off.
         right: null,
         act: 'sign-in-policy',
@@ -96,7 +96,7 @@ export function signInPolicyRoutes({ store, catalog, policies }: SignInPolicyApi
     route(
       'DELETE /solutions/:name/sign-in-policy',
       {
-        summary: 'Delete the policy that was set here; the one in the manifest, or else the default, applies again',
+        summary: 'Delete the policy that was set here; the manifest’s policy or the default applies again',
         right: null,
         act: 'sign-in-policy',
         names: namedSolution,

@@ -75,7 +75,7 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
     route(
       'GET /users/:uid/factors',
       {
-        summary: 'The second factors of a user',
+        summary: 'List the second factors of a user',
         right: 'users:read',
         before: find,
         answers: { 200: FactorSet },
@@ -141,7 +141,8 @@ function ofSolution(parts: FactorApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/factors',
       {
-        summary: 'The second factors of an account that is not in the users table, such as one of a script',
+        summary:
+          'List the second factors of an account that is not in the users table, such as one that a script signs in',
         right: null,
         before: find,
         query: AccountQuery,

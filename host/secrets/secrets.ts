@@ -7,7 +7,7 @@ import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
 export const SecretName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, {
-  error: 'must be 1 to 64 capital letters, digits and "_", with a letter first',
+  error: 'must be 1 to 64 capital letters, digits and "_", and start with a letter',
 })
 
 export type ListedSecret = { readonly name: string; readonly hosts: readonly string[] }

@@ -40,7 +40,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
     route(
       'GET /sessions',
       {
-        summary: 'The current sessions',
+        summary: 'List the current sessions',
         right: 'sessions:read',
         query: SessionQuery,
         answers: { 200: pageOf(Session) },

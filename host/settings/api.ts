@@ -8,7 +8,7 @@ const Setting = z
   .object({
     name: z.string(),
     kind: z.enum(['property', 'limit']),
-    value: z.string().nullable().describe('as text; null: a secret, or not set'),
+    value: z.string().nullable().describe('as text; null if it is a secret or not set'),
     isSet: z.boolean(),
     isSecret: z.boolean(),
     source: z.enum(['environment', 'file', 'default']),
@@ -23,7 +23,7 @@ export function settingsRoutes({ settings }: SettingsApiParts): AdminRoute[] {
     route(
       'GET /settings',
       {
-        summary: 'All environment variables and limits of this host, without secrets',
+        summary: 'List all environment variables and limits of this host, without secrets',
         right: null,
         answers: { 200: z.object({ items: z.array(Setting) }) },
       },

@@ -83,7 +83,7 @@ export function createAuthorizer(): Authorizer {
       }
       if (action === constants.SQLITE_CREATE_VTABLE || action === constants.SQLITE_DROP_VTABLE) {
         const isAllowed = two !== null && VIRTUAL_TABLES.has(two.toLowerCase())
-        return isAllowed ? constants.SQLITE_OK : refuse(`virtual tables of the kind ${two} are`)
+        return isAllowed ? constants.SQLITE_OK : refuse(`virtual tables of type ${two} are`)
       }
       return ACTIONS.has(action) ? constants.SQLITE_OK : refuse(NAMES[action] ?? 'this statement is')
     },

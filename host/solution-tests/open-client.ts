@@ -91,7 +91,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     browser.needOpen()
     const asked = browser.frames.filter(({ kind }) => kind === 'leaving').length
     const form = client.screen.shown
-    if (asked === answered || form === null) throw new ScriptError('no page asks "Leave without saving?" now')
+    if (asked === answered || form === null) throw new ScriptError('no page is asking "Leave without saving?"')
     answered = asked
     seq += 1
     client.receive(connection, { kind: 'leave', seq, form })

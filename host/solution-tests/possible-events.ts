@@ -27,6 +27,6 @@ export function needPossible(frame: BrowserEvent, screen: Screen): void {
   const names = Object.keys(formState(screen).elements)
   const there = names.includes(frame.element)
     ? `"${frame.element}" does not accept ${frame.type} with the value ${JSON.stringify(frame.value)}`
-    : `there is no "${frame.element}" for this user; there are ${names.join(', ') || 'none'}`
+    : `there is no "${frame.element}" for this user; the available elements are: ${names.join(', ') || 'none'}`
   throw new ScriptError(`form "${frame.form}": ${there}`)
 }

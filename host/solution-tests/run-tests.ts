@@ -181,7 +181,7 @@ function createFileRun(parts: FileRunParts): (source: TestFiles[number]) => Prom
     if (listed.code !== 'returned') return { file, failure: failureOf(listed, file, null), tests: [] }
     const names = readNames(listed.result)
     if (names.length === 0 || names.length > MOST_TESTS) {
-      const message = names.length === 0 ? 'the file has no test(name, run)' : `more than ${MOST_TESTS} tests`
+      const message = names.length === 0 ? 'the file does not call test(name, run)' : `more than ${MOST_TESTS} tests`
       return { file, failure: { code: 'script_load', message, file }, tests: [] }
     }
     const tests: TestResult[] = []
@@ -210,7 +210,7 @@ type Ended = Pick<Failed, 'message' | 'position'> & { readonly code: string }
 
 /** @param failed the error of the test's last failed request, which contains a position in the solution */
 function failureOf({ code, message, position }: Ended, file: string, failed: unknown): TestFailure {
-  const text = code === 'script_timeout' ? `${message}: the test was ended` : message
+  const text = code === 'script_timeout' ? `${message}, so the test was stopped` : message
   const place = position ?? { file }
   const isWhy = failed instanceof ScriptFailure && message.includes(failed.message)
   if (!isWhy || failed.failure.position === undefined) return { code, message: text, ...place }

@@ -136,10 +136,9 @@ export async function getOAuthConfig(
   const [unit] = units
   if (unit === undefined) {
     const { authenticator } = solution.manifest
-    const rule = '"authenticator": "OAUTH_AUTHENTICATOR", and the function in the authenticator or in globals.js'
-    throw new ScriptError(
-      `the host would not call getOAuthConfig ("authenticator": "${authenticator}"); it requires ${rule}`,
-    )
+    const rule =
+      '"authenticator" must be "OAUTH_AUTHENTICATOR", and the authenticator or globals.js must declare the function'
+    throw new ScriptError(`the host would not call getOAuthConfig with "authenticator": "${authenticator}"; ${rule}`)
   }
   const url = textsOf(given)
   const [result, done] = await run(solution, parts, {
@@ -168,7 +167,7 @@ async function run(
 function textsOf(given: GivenParams): ReadonlyMap<string, string> {
   const entries = Object.entries(given).map(([name, value]) => {
     if (typeof value === 'string') return [name, value] as const
-    throw new ScriptError(`queryParams.${name} must be a string, as in forms and addresses`)
+    throw new ScriptError(`queryParams.${name} must be a string, as in forms and URLs`)
   })
   return new Map(entries)
 }

@@ -130,7 +130,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name',
       {
-        summary: 'One solution with its versions',
+        summary: 'Get a solution with its versions',
         right: 'solutions:{name}:read',
         answers: { 200: Solution.extend({ versions: z.array(Version) }) },
       },
@@ -206,7 +206,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       'GET /solutions/:name/log',
       {
         summary:
-          'The log, newest last; text/event-stream sends new lines as they are written. With a filter, a page can be short and still have a `next`',
+          'Get the log, newest last; text/event-stream sends new lines as they are written. With a filter, a page can be short and still have a `next`',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         query: LogQuery,

@@ -45,7 +45,7 @@ async function zipsIn({ folder, log }: BakedInParts): Promise<readonly string[]>
     const zips = (await readdir(folder)).filter((name) => name.endsWith('.zip')).sort()
     if (zips.length <= MOST_SOLUTIONS) return zips
     log.error(
-      `SOLUTIONS_FOLDER=${folder} contains ${zips.length} zips, but at most ${MOST_SOLUTIONS} are allowed: none was added`,
+      `SOLUTIONS_FOLDER=${folder} contains ${zips.length} ZIP files, but at most ${MOST_SOLUTIONS} are allowed, so none was added`,
     )
   } catch (error) {
     log.error(`SOLUTIONS_FOLDER=${folder} cannot be read: ${(error as Error).message}`)

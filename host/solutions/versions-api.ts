@@ -37,7 +37,7 @@ const Difference = z
         fromBytes: z.int().nullable(),
         toBytes: z.int().nullable(),
         hunks: z.array(Hunk).nullable().describe('of a changed text file'),
-        isTooMuch: z.boolean().describe('there are too many lines: they were not compared, or not all are listed'),
+        isTooMuch: z.boolean().describe('true if there were too many lines to compare or to list completely'),
       }),
     ),
     moreFiles: z.int().describe('changed files that are not listed'),
@@ -55,7 +55,7 @@ export function versionRoutes({ store, uploads, limits }: VersionApiParts): Admi
     route(
       'GET /solutions/:name/diff',
       {
-        summary: 'What changed between two versions: files, lines of texts, the manifest',
+        summary: 'Compare two versions: changed files, text lines and manifest properties',
         right: 'solutions:{name}:read',
         before: find,
         query: DifferenceQuery,
@@ -70,7 +70,7 @@ export function versionRoutes({ store, uploads, limits }: VersionApiParts): Admi
     route(
       'GET /solutions/:name/versions/:sha256/bundle',
       {
-        summary: 'The bundle as it was uploaded',
+        summary: 'Download the bundle as it was uploaded',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: { description: 'a zip with this SHA-256', type: 'application/zip' } },

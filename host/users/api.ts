@@ -40,7 +40,7 @@ const UserChange = z
       .boolean()
       .optional()
       .describe('default with a password: true, so that users who got it from someone else choose their own'),
-    password: Password.optional().describe('null: the user cannot sign in with a password'),
+    password: Password.optional().describe('null if the user cannot sign in with a password'),
   })
   .meta({ id: 'UserChange' })
 
@@ -101,7 +101,7 @@ export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): A
       'GET /users',
       {
         summary:
-          'The default users, sorted by name. A search reads at most 100,000 users at a time: a page can be short or empty and still have a `next`',
+          'List the default users, sorted by name. A search reads at most 100,000 users at a time: a page can be short or empty and still have a `next`',
         right: 'users:read',
         query: UserQuery,
         answers: { 200: pageOf(User) },
@@ -121,14 +121,16 @@ export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): A
         return shown(user)
       },
     ),
-    route('GET /users/:uid', { summary: 'One user', right: 'users:read', answers: { 200: User } }, async ({ params }) =>
-      shown(await need(params.uid)),
+    route(
+      'GET /users/:uid',
+      { summary: 'Get a user', right: 'users:read', answers: { 200: User } },
+      async ({ params }) => shown(await need(params.uid)),
     ),
     route(
       'PATCH /users/:uid',
       {
         summary:
-          'Change the properties that are sent. A new password, disabling or removing a permission signs the user out',
+          'Change a user; properties that are not in the body stay unchanged. A new password, disabling the user or removing a permission signs them out',
         right: 'users:write',
         act: 'user-change',
         names: named,
@@ -176,7 +178,7 @@ export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): A
     route(
       'GET /users.csv',
       {
-        summary: 'All users as CSV, without passwords',
+        summary: 'Export all users as CSV, without passwords',
         right: 'users:read',
         answers: { 200: { description: 'RFC 4180', type: 'text/csv' } },
       },
@@ -191,7 +193,8 @@ export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): A
     route(
       'POST /users.csv',
       {
-        summary: 'Create and change users, matched by username: either all or none; errors are listed by line',
+        summary:
+          'Create and change users from CSV, matched by username. If a line has an error, nothing changes; errors are listed by line',
         right: 'users:write',
         act: 'user-import',
         names: () => ({ target: 'users' }),

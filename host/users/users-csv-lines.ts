@@ -132,7 +132,9 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
     }
     return columns.indexOf(column as Column) < at ? [fault(1, column as Column, 'the column appears twice')] : []
   })
-  return columns.includes('username') ? faults : [...faults, fault(1, 'username', 'the header must name this column')]
+  return columns.includes('username')
+    ? faults
+    : [...faults, fault(1, 'username', 'the header must contain this column')]
 }
 
 function readRow({ line, cells }: Row, columns: readonly Column[], faults: CsvFault[]): CsvLine {

@@ -10,7 +10,7 @@ interface FormRow {
 interface FormOption {
   /** Unique among the options; 1 and "1" are the same. */
   readonly value: string | number
-  /** A literal text, or "i18n:" and a key. */
+  /** Literal text, or "i18n:" followed by a key. */
   readonly label: string
 }
 
@@ -64,7 +64,7 @@ interface FormElement {
 interface Form {
   /** The form's elements by name. @throws TypeError for an element that the form does not have */
   readonly elements: { readonly [name: string]: FormElement }
-  /** A literal text, or "i18n:" and a key. */
+  /** Literal text, or "i18n:" followed by a key. */
   title: string
   /**
    * Only for forms with `saves`: whether the user has changed an input since the last save. Set it to false if the

@@ -73,7 +73,7 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
     if (type === 'boolean')
       return typeof cell === 'boolean' ? safe.stringify(cell) : fail(path, 'true, false or null', cell)
     if (type === 'date')
-      return isDay(cell) ? safe.stringify(cell) : fail(path, 'a date written YYYY-MM-DD or null', cell)
+      return isDay(cell) ? safe.stringify(cell) : fail(path, 'a date in the format YYYY-MM-DD or null', cell)
     if (typeof cell === 'string' && cell.length <= 10_000 && safe.isWellFormed(cell)) return safe.stringify(cell)
     return fail(path, 'a string of at most 10000 characters or null', cell)
   }

@@ -62,7 +62,7 @@ export function createProperties(api: Api, { fail, readText, isKey, isDay }: Che
     if (value === null || value === undefined) return null
     if (type === 'number')
       return typeof value === 'number' && safe.isFinite(value) ? value : fail(path, 'a number or null', value)
-    if (type === 'date') return isDay(value) ? value : fail(path, 'a date written YYYY-MM-DD or null', value)
+    if (type === 'date') return isDay(value) ? value : fail(path, 'a date in the format YYYY-MM-DD or null', value)
     const options = element.state.options as Option[]
     if (isKey(value)) {
       for (let index = 0; index < options.length; index++) {

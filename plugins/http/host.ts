@@ -76,7 +76,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     const most = limits.FETCH_AT_ONCE * (WAITING_EACH + 1)
     if (own.count >= most)
       throw new ScriptError(
-        `${most} requests of the solution are already in progress, the maximum (FETCH_AT_ONCE); wait for one to end`,
+        `the solution already has ${most} requests in progress, which is the maximum (FETCH_AT_ONCE); wait for one to finish`,
       )
     turns.set(solution, own)
     own.count++

@@ -114,7 +114,7 @@ function warnOfUnused(part: Part, found: Findings): void {
     found.warn(
       `${folder}/media`,
       'file_unused',
-      `only media of the solution itself are served; ${folder}/media is stored but not used`,
+      `only the solution’s own media are served; ${folder}/media is stored but not used`,
     )
   }
   for (const { file, place } of filesOf(part, 'unused')) {

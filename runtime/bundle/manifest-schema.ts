@@ -162,7 +162,7 @@ export const OAUTH_SETTINGS = {
     description: 'For Custom: the URL of the public keys that verify ID tokens.',
   }),
   userInfoEndpoint: Address.optional().meta({
-    title: 'User info address',
+    title: 'User info URL',
     description: 'For Custom: the URL that returns more claims about the user.',
   }),
   defaultScope: text(1000)
@@ -253,7 +253,7 @@ function oauthSettings<Shape extends z.ZodRawShape>(shape: Shape) {
     .catchall(Parameter)
     .refine((settings) => Object.keys(settings).length <= 60, { error: 'must have at most 60 settings' })
     .refine((settings) => Object.keys(settings).every((key) => /^[A-Za-z0-9._-]{1,100}$/.test(key)), {
-      error: 'must name its parameters with 1 to 100 letters, digits, ".", "_" and "-"',
+      error: 'must have parameter names of 1 to 100 letters, digits, ".", "_" and "-"',
     })
     .superRefine((settings, found) => {
       for (const [key, value] of Object.entries(settings)) {
@@ -297,8 +297,8 @@ const SECOND_FACTORS = ['optional', 'required', 'passkey'] as const
  * reads like the opposite.
  */
 export const RequiredFor = list(PermissionName, MAX_ITEMS)
-  .min(1, { error: 'must name at least one permission' })
-  .refine(areUnique, { error: 'must not name a permission twice' })
+  .min(1, { error: 'must list at least one permission' })
+  .refine(areUnique, { error: 'must not list a permission twice' })
 
 /** Whether users can be required to have a factor at this level. */
 export function canRequire(level: string): boolean {
@@ -324,7 +324,7 @@ const SignIn = z
   )
   .refine(({ secondFactor, requiredFor }) => requiredFor === undefined || canRequire(secondFactor), {
     path: ['requiredFor'],
-    error: 'needs "secondFactor": "required"',
+    error: 'requires "secondFactor": "required"',
   })
 
 /** The content of `solution.json`, as an author writes it. Strict: unknown keys are errors. */
@@ -379,7 +379,7 @@ export const ManifestSchema = z
         .meta({ title: 'Permissions', description: 'The permissions that a login can grant.', uniqueItems: true }),
       signIn: SignIn.optional().meta({
         title: 'Sign-in',
-        description: 'Whether users need a second factor. The operator can set something else.',
+        description: 'Whether users need a second factor. The operator can override this.',
       }),
       oauth: OAuth.optional().meta({ title: 'OAuth', description: 'Settings of the OAuth provider.' }),
       databases: z

@@ -91,7 +91,7 @@ function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
 function checkSources({ scripts, formScripts, forms, i18n }: BundleFiles, limits: Limits, found: Findings): void {
   const size = [scripts, formScripts, forms, i18n].flat().reduce((sum, { source }) => sum + source.length, 0)
   if (size <= limits.SOURCES_SIZE) return
-  const message = `scripts, forms and translations have ${size} characters together; at most ${limits.SOURCES_SIZE} are allowed`
+  const message = `scripts, forms and translations have ${size} characters in total; at most ${limits.SOURCES_SIZE} are allowed`
   found.fault(WHOLE_BUNDLE, 'too_large', message)
 }
 
@@ -175,12 +175,12 @@ function checkSignIn(main: Manifest, { reached, complete }: Modules, places: Jso
 function warnOfOAuth({ authenticator, oauth }: Manifest, places: JsonPlaces, found: Findings): void {
   if (authenticator === 'OAUTH' && oauth === null) {
     const advice =
-      'the operator must set them with PUT /admin/api/solutions/{name}/oauth, or you add "oauth" to the manifest'
+      'add "oauth" to the manifest, or ask the operator to set them with PUT /admin/api/solutions/{name}/oauth'
     const message = `"authenticator": "OAUTH" has no "oauth" settings: ${advice}`
     found.warn(MANIFEST, 'oauth_missing', message, places.value(['authenticator']))
   }
   if (oauth?.apiSecret !== undefined && !SECRET_PLACEHOLDER.test(oauth.apiSecret)) {
-    const advice = 'write "%%NAME%%" and let the operator set the secret NAME'
+    const advice = 'write "%%NAME%%" instead, and ask the operator to set the secret NAME'
     const message = `"oauth.apiSecret" contains the secret itself: ${advice}`
     found.warn(MANIFEST, 'oauth_secret_written', message, places.key(['oauth', 'apiSecret']))
   }

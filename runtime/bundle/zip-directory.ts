@@ -46,7 +46,7 @@ export async function readDirectory(zip: Buffer, limits: Limits, found: Findings
   const { entries } = listing
   const unpacked = entries.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0)
   if (unpacked > limits.BUNDLE_UNPACKED) {
-    found.fault(WHOLE_BUNDLE, 'too_large', `the files unpack to more than ${limits.BUNDLE_UNPACKED} bytes together`)
+    found.fault(WHOLE_BUNDLE, 'too_large', `the unpacked files have more than ${limits.BUNDLE_UNPACKED} bytes in total`)
     return null
   }
   for (const listed of entries) checkEntry(listed, found)

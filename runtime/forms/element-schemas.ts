@@ -56,12 +56,15 @@ export function element<Type extends string, Shape extends z.ZodRawShape>(type: 
         }),
         label: ShownText.optional().meta({
           title: 'Label',
-          description: 'The text that the user sees, or "i18n:" and a key.',
+          description: 'The text that the user sees, or "i18n:" followed by a key.',
         }),
         visible: whether(true, 'Visible', 'Whether it is shown.'),
         enabled: whether(true, 'Enabled', 'Whether the user can use it.'),
         permission: Permission,
-        hint: ShownText.optional().meta({ title: 'Hint', description: 'A line of help text, or "i18n:" and a key.' }),
+        hint: ShownText.optional().meta({
+          title: 'Hint',
+          description: 'A line of help text, or "i18n:" followed by a key.',
+        }),
         ...shape,
       },
       { error: orUnknownKey('must be an object with type and name') },
@@ -98,11 +101,11 @@ function textInput<Type extends string, Shape extends z.ZodRawShape>(
   return input(type, what, {
     placeholder: ShownText.optional().meta({
       title: 'Placeholder',
-      description: 'Shown while nothing is entered, a text or "i18n:" and a key.',
+      description: 'Shown while the input is empty: text, or "i18n:" followed by a key.',
     }),
     maxLength: whole(1, length.most)
       .default(length.usual)
-      .meta({ title: 'Maximum length', description: 'The maximum number of characters of the value.' }),
+      .meta({ title: 'Maximum length', description: 'The maximum number of characters in the value.' }),
     autocomplete: pattern(
       /^[a-z][a-z0-9-]*( [a-z0-9-]+)*$/,
       100,
@@ -137,7 +140,7 @@ const Lines = z
 
 const Decimal = z.number({ error: 'must be a number' })
 
-const Day = z.iso.date({ error: 'must be a date written YYYY-MM-DD' })
+const Day = z.iso.date({ error: 'must be a date in the format YYYY-MM-DD' })
 
 const NUMBER_FORMAT = {
   decimals: whole(0, 10).optional().meta({ title: 'Decimals', description: 'Digits after the decimal separator.' }),
@@ -152,7 +155,7 @@ const Option = z
   .strictObject(
     {
       value: OptionValue.meta({ title: 'Value', description: 'The value that scripts get; unique among the options.' }),
-      label: ShownText.meta({ title: 'Label', description: 'What the user sees, a text or "i18n:" and a key.' }),
+      label: ShownText.meta({ title: 'Label', description: 'What the user sees: text, or "i18n:" followed by a key.' }),
     },
     { error: orUnknownKey('must be an object with value and label') },
   )
@@ -172,7 +175,7 @@ const BadgeSchema = z
   .strictObject(
     {
       value: text(200).meta({ title: 'Value', description: 'The cell’s value; unique among the badges.' }),
-      label: ShownText.meta({ title: 'Label', description: 'What the user sees, a text or "i18n:" and a key.' }),
+      label: ShownText.meta({ title: 'Label', description: 'What the user sees: text, or "i18n:" followed by a key.' }),
       tone: z
         .enum(BADGE_TONES, { error: `must be one of ${BADGE_TONES.join(', ')}` })
         .default('neutral')
@@ -188,7 +191,7 @@ const TableColumn = z
       name: OwnIdentifier.meta({ title: 'Name', description: 'Unique in the table: the key of its cells in a row.' }),
       label: ShownText.optional().meta({
         title: 'Label',
-        description: 'The column’s heading, a text or "i18n:" and a key.',
+        description: 'The column’s heading: text, or "i18n:" followed by a key.',
       }),
       type: z
         .enum(['text', 'number', 'date', 'boolean'], { error: 'must be one of text, number, date, boolean' })
@@ -223,9 +226,9 @@ const Row = z
     description: 'A row of a table: its id, and a cell for each column by name.',
   }) as unknown as z.ZodType<TableRow>
 
-const Label = element('label', 'A text. Its label is the text.', {})
+const Label = element('label', 'Static text, which is set as the label.', {})
 
-const Heading = element('heading', 'A heading. Its label is the text.', {
+const Heading = element('heading', 'A heading, whose text is set as the label.', {
   level: z
     .union([z.literal(2), z.literal(3), z.literal(4)], { error: 'must be 2, 3 or 4' })
     .default(2)
@@ -295,16 +298,16 @@ const Numeral = input('number', 'A number, shown in the user’s locale.', {
   grouping: z.boolean(WHETHER).optional().meta({
     title: 'Grouping',
     description:
-      'Whether the number is shown as "1,234.50", in the user’s locale, while it is not edited. Default: if it has a currency.',
+      'Whether the number is formatted for the user’s locale, such as "1,234.50", except while it is being edited. Default: true if there is a currency.',
   }),
   placeholder: ShownText.optional().meta({
     title: 'Placeholder',
-    description: 'Shown while nothing is entered, a text or "i18n:" and a key.',
+    description: 'Shown while the input is empty: text, or "i18n:" followed by a key.',
   }),
   value: Decimal.optional().meta({ title: 'Value', description: 'The initial value.' }),
 }).superRefine(checkRange)
 
-const DateInput = input('date', 'A day, written YYYY-MM-DD, shown in the user’s locale.', {
+const DateInput = input('date', 'A date in the format YYYY-MM-DD, shown in the user’s locale.', {
   min: Day.optional().meta({ title: 'Minimum', description: 'The earliest allowed day.' }),
   max: Day.optional().meta({ title: 'Maximum', description: 'The latest allowed day.' }),
   value: Day.optional().meta({ title: 'Value', description: 'The initial value.' }),
@@ -318,7 +321,7 @@ const Select = input('select', 'One of several values, in a drop-down list.', {
   ...CHOICE,
   placeholder: ShownText.optional().meta({
     title: 'Placeholder',
-    description: 'Shown while nothing is chosen, a text or "i18n:" and a key.',
+    description: 'Shown while no option is selected: text, or "i18n:" followed by a key.',
   }),
 }).superRefine(checkChoice)
 
@@ -464,7 +467,7 @@ function problemOfCell(type: string, cell: unknown): string | null {
     case 'boolean':
       return typeof cell === 'boolean' ? null : 'must be true, false or null'
     case 'date':
-      return Day.safeParse(cell).success ? null : 'must be a date written YYYY-MM-DD or null'
+      return Day.safeParse(cell).success ? null : 'must be a date in the format YYYY-MM-DD or null'
     default:
       return typeof cell === 'string' && cell.length <= 10_000 && isWellFormed(cell)
         ? null

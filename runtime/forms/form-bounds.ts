@@ -22,7 +22,7 @@ export function boundsProblem(form: unknown): string | null {
   const open: Open[] = [{ layout: read(form, 'layout'), nesting: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { layout, nesting } = next
-    if (nesting > MAX_NESTING) return `nests panels and tabs more than ${MAX_NESTING} deep`
+    if (nesting > MAX_NESTING) return `nests panels and tabs more than ${MAX_NESTING} levels deep`
     const rows = listOf(layout)
     if (rows.length > MAX_ROWS) return `has a layout of more than ${MAX_ROWS} rows`
     for (const row of rows) {

@@ -55,7 +55,10 @@ const Tab = z
   .strictObject(
     {
       name: OwnIdentifier.meta({ title: 'Name', description: 'Unique in the form among elements and tabs.' }),
-      label: ShownText.meta({ title: 'Label', description: 'The name shown on the tab, a text or "i18n:" and a key.' }),
+      label: ShownText.meta({
+        title: 'Label',
+        description: 'The name shown on the tab: text, or "i18n:" followed by a key.',
+      }),
       permission: Permission,
       layout: LayoutSchema,
     },
@@ -115,7 +118,7 @@ const WrittenForm = z
       $schema: text(500).optional().meta({ title: 'Schema', description: 'URL of this schema, used by code editors.' }),
       title: ShownText.optional().meta({
         title: 'Title',
-        description: 'The heading of the form and its page, a text or "i18n:" and a key.',
+        description: 'The heading of the form and its page: text, or "i18n:" followed by a key.',
       }),
       permission: Permission,
       saves: OwnIdentifier.optional().meta({

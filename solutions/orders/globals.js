@@ -19,7 +19,7 @@ function money(amount) {
   return amount.toLocaleString(i18n.getCurrentLanguage(), { style: 'currency', currency: 'EUR' })
 }
 
-/** Shows a text, or "i18n:" and a key, in the form's message line. An empty text hides the line. */
+/** Shows text, or "i18n:" followed by a key, in the form's message line. Empty text hides the line. */
 function showMessage(form, text) {
   form.elements.message.label = text
   form.elements.message.visible = Boolean(text)

@@ -192,7 +192,9 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await using opened = await open('/o/acme/logs')
     const { page } = opened
     await page.locator('.log-live[data-state=lost]').waitFor()
-    expect(await page.locator('.log-live .log-state').innerText()).toMatch(/^You already follow 10 logs\. Close a page/)
+    expect(await page.locator('.log-live .log-state').innerText()).toMatch(
+      /^You are already following 10 logs.* Close a page/,
+    )
     for (const one of leave) one()
     for (const _ of ['pause', 'go on']) await page.locator('.log-live button').click()
     await page.locator('.log-live[data-state=following]').waitFor()

@@ -132,7 +132,7 @@ describe('analysis', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30'])
     expect(await refused.json()).toMatchObject({
       code: 'ERR_THROTTLED',
-      detail: expect.stringMatching(/^You already follow 10 logs\. Close/),
+      detail: expect.stringMatching(/^You are already following 10 logs.* Close/),
     })
     const others = new AbortController()
     expect((await follow(other, '', center.url, others.signal)).status).toBe(200)
@@ -147,12 +147,14 @@ describe('analysis', () => {
     const enter = (who: string, ...environments: string[]) =>
       followers.enter({ who, environments, nameOf: (id) => `name of ${id}`, end: () => {} })
     const leave = Array.from({ length: 50 }, (_, number) => enter(`user:${number % 25}`, 'east', `own-${number}`))
-    expect(() => enter('user:new', 'west', 'east')).toThrow(/^The log of "name of east" is already followed 50 times/)
+    expect(() => enter('user:new', 'west', 'east')).toThrow(
+      /^50 clients are already following the log of "name of east"/,
+    )
     enter('user:new', 'west')
     leave[0]?.()
     leave[0]?.()
     enter('user:new', 'east')
-    expect(() => enter('user:new', 'east')).toThrow(/50 times/)
+    expect(() => enter('user:new', 'east')).toThrow(/^50 clients/)
   })
 
   test('stopping the control center ends followed logs with a complete response', async () => {

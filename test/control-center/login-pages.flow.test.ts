@@ -100,10 +100,13 @@ describe('a design', () => {
   test.each([
     [{ colours: { light: { background: '#ffffff;}', text: '#000000', accent: '#000000' }, dark: null } }, 'colour'],
     [{ logo: 'data:image/svg+xml;base64,PHN2Zy8+' }, 'SVG can contain scripts'],
-    [{ logo: 'https://example.org/logo.png' }, 'must be a PNG'],
-    [{ logo: `data:image/png;base64,${Buffer.from('<svg onload=x>').toString('base64')}` }, 'must be a PNG'],
-    [{ logo: PIXEL.replace('png', 'jpeg') }, 'must be a PNG'],
-    [{ logo: `${PIXEL}" onerror="x` }, 'must be a PNG'],
+    [{ logo: 'https://example.org/logo.png' }, 'a PNG, JPEG or WebP image'],
+    [
+      { logo: `data:image/png;base64,${Buffer.from('<svg onload=x>').toString('base64')}` },
+      'a PNG, JPEG or WebP image',
+    ],
+    [{ logo: PIXEL.replace('png', 'jpeg') }, 'a PNG, JPEG or WebP image'],
+    [{ logo: `${PIXEL}" onerror="x` }, 'a PNG, JPEG or WebP image'],
     [{ fields: [{ name: 'custom_"><b', type: 'text', labels: { default: 'x' } }] }, 'must be custom_'],
     [{ fields: [{ name: 'password', type: 'text', labels: { default: 'x' } }] }, 'must be custom_'],
     [{ fields: [{ name: 'custom_a', type: 'select', labels: { default: 'x' } }] }, 'must have values'],

@@ -189,7 +189,7 @@ function testShares(properties: () => Record<string, string>): void {
       await expect(refused()).rejects.toMatchObject({
         code: 'ERR_THROTTLED',
         message: expect.stringMatching(
-          /^The organisation has sent 3 mails in this hour, .* Try again in 30 minutes, .*MAILS_HOURLY/,
+          /^The organisation has sent 3 mails this hour, .* Try again in 30 minutes, .*MAILS_HOURLY/,
         ),
         details: { retryAfter: 1800 },
       })
@@ -217,7 +217,7 @@ function testShares(properties: () => Record<string, string>): void {
     await mail.send(LETTER, of('acme'))
     await expect(mail.send(LETTER, of('acme'))).rejects.toMatchObject({
       code: 'ERR_THROTTLED',
-      message: expect.stringMatching(/^1000 mails of the organisation are waiting to be sent/),
+      message: expect.stringMatching(/^The organisation already has 1000 mails waiting to be sent/),
     })
     await expect(mail.needShare(of('acme', 'anybody'))).rejects.toMatchObject({ code: 'ERR_THROTTLED' })
     await mail.send(LETTER, of('other'))

@@ -26,7 +26,7 @@ test('request queue: a failed request is logged and does not affect others', asy
   }, log)
   for (const one of ['bad', 'good']) queue.take(one)
   await queue.settle()
-  expect([done, warnings]).toEqual([['good'], ['a request for a new password failed']])
+  expect([done, warnings]).toEqual([['good'], ['a password reset request failed']])
 })
 
 test('request queue: if 200 requests are waiting, further ones are dropped; later ones are accepted again', async () => {
@@ -35,7 +35,7 @@ test('request queue: if 200 requests are waiting, further ones are dropped; late
   const queue = createRequestQueue<number>(async () => void done++, log)
   for (let each = 0; each < 201; each++) queue.take(each)
   await queue.settle()
-  expect([done, warnings]).toEqual([200, ['a request for a new password was dropped because too many are waiting']])
+  expect([done, warnings]).toEqual([200, ['a password reset request was dropped because too many are waiting']])
   queue.take(201)
   await queue.settle()
   expect(done).toBe(201)

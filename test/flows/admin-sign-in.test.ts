@@ -266,7 +266,8 @@ test('sign-in: the response to a tool that sends neither Origin nor Sec-Fetch-Si
   expect(answer.json()).toMatchObject({
     status: 403,
     code: 'ERR_FOREIGN_ORIGIN',
-    detail: 'This form is for browsers, which send their origin. Tools use /admin/api with the Authorization header.',
+    detail:
+      'The request has no Origin header, which browsers always send. From other programs, use /admin/api with an Authorization header.',
   })
 })
 

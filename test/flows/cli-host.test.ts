@@ -429,7 +429,7 @@ test('doctor: if a host can start, every line is ok; otherwise doctor says what 
   expect([wrong.code, wrong.out.split('\n').slice(1)]).toEqual([
     1,
     [
-      'error  settings                 PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
+      'error  settings                 PORT must be a port from 0 to 65535 (0 for any free port), but is "http"',
       '       → Correct the environment variable. docs/reference/settings.md lists all of them.',
       'error  settings                 CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
       '       → Correct the environment variable. docs/reference/settings.md lists all of them.',

@@ -120,11 +120,11 @@ test('test: a hanging test is stopped at its time limit and reported at its loop
     3,
     `globals.test.js
   ✗ hangs  … ms
-    globals.test.js:2:3  the call took longer than 1000 ms: the test was ended
+    globals.test.js:2:3  the call took longer than 1000 ms, so the test was stopped
       2 │   for (;;);
         │   ^
   ✗ waits  … ms
-    globals.test.js  the call took longer than 1000 ms: the test was ended
+    globals.test.js  the call took longer than 1000 ms, so the test was stopped
   ✓ is well  … ms
 1 passed, 2 failed in … s.
 Next: fix the problems above, then run solhost test .
@@ -270,7 +270,7 @@ describe('test: many files', () => {
         line: 1,
         column: 1,
       },
-      { message: 'the file has no test(name, run)', file: 'c.test.js' },
+      { message: 'the file does not call test(name, run)', file: 'c.test.js' },
       ['well', null],
       {
         message: 'Error: two tests in this file have the name "twice"; rename one',
@@ -286,7 +286,10 @@ describe('test: many files', () => {
     expect(resultsOf(run.out, /^forms\/main\.test\.js$/)).toEqual([
       ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
       ['disabled', 'Error: no user can do that to "go" now: it or its container is hidden or disabled'],
-      ['absent', 'Error: form "main": there is no "secret" for this user; there are go, count, name, greet, answer'],
+      [
+        'absent',
+        'Error: form "main": there is no "secret" for this user; the available elements are: go, count, name, greet, answer',
+      ],
       ['wrong value', 'Error: form "main": "count" does not accept onElementDataChange with the value "two"'],
       ['wrong call', expect.stringMatching(/^Error: solution\.open does not accept this call \(argument 1: .*users/)],
       ['a value that a rule refuses is shown, as to a user', null],
@@ -330,10 +333,10 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
     3,
     [
       ['commands', null],
-      ['only texts', 'Error: queryParams.custom_tenant must be a string, as in forms and addresses'],
+      ['only texts', 'Error: queryParams.custom_tenant must be a string, as in forms and URLs'],
       [
         'no OAuth',
-        expect.stringContaining('the host would not call getOAuthConfig ("authenticator": "AUTHENTICATOR")'),
+        expect.stringContaining('the host would not call getOAuthConfig with "authenticator": "AUTHENTICATOR"'),
       ],
       // Tests included in the example.
       ['anna from acme is signed in with her tenant and its language', null],
@@ -358,7 +361,7 @@ test('searches, selects and opens', async () => {
   assert.equal([client.elements.list.selected, client.elements.open.enabled], [[id], true])
   await client.click('open')
   assert.equal([client.form, client.unsaved], ['order', false])
-  await assert.rejects(client.leave(), 'no page asks "Leave without saving?" now')
+  await assert.rejects(client.leave(), 'no page is asking "Leave without saving?"')
   await client.type('notes', 'changed')
   await client.click('back')
   assert.equal([client.form, client.unsaved], ['order', true])

@@ -47,7 +47,7 @@ async function expectRefused(statement: string, why: RegExp): Promise<void> {
   expect(satellite.logged()).toContain('a statement from the control center was rejected')
 }
 
-test('managed: a statement signed with the key from the first contact is accepted', async () => {
+test('managed: a statement signed with the key from the first connection is accepted', async () => {
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(10, wanted(v1))))
   await expect.poll(() => activeOf(satellite), OFTEN).toBe('1.0.0')
@@ -118,7 +118,7 @@ test('managed: a bundle whose SHA-256 differs from the signed one is rejected, a
   await expect.poll(() => center.reports.at(-1)?.results[0]?.code, OFTEN).toBe('ERR_BUNDLE_ALTERED')
 })
 
-test('managed: a key pinned by the operator takes precedence over the key from the first contact', async () => {
+test('managed: a key pinned by the operator takes precedence over the key from the first connection', async () => {
   const pinned = await signingKey()
   center.gives(v2.bundle)
   center.says(await center.key.sign(stateOf(13, wanted(v2))))

@@ -441,7 +441,7 @@ describe('the certificate', () => {
     expect(
       faultsOf({ ...http, PORT: 'x', CERTIFICATE_PASS: wrong, ADMIN_PORT: '80', HTTP_REDIRECT_PORT: '80' }),
     ).toEqual([
-      '  PORT must be a port, 0 to 65535 (0: any free one), but is "x"',
+      '  PORT must be a port from 0 to 65535 (0 for any free port), but is "x"',
       '  PUBLIC_URL must begin with https:// if CERTIFICATE_NAME is set',
       '  SOLUTION_ORIGIN must begin with https:// if CERTIFICATE_NAME is set',
       '  HTTP_REDIRECT_PORT must differ from PORT and ADMIN_PORT, but is "80"',
@@ -453,7 +453,7 @@ describe('the certificate', () => {
     ])
     expect(faultsOf({ CERTIFICATE_NAME: '', HTTP_REDIRECT_PORT: '80' })).toEqual([
       '  CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both or neither',
-      '  HTTP_REDIRECT_PORT needs CERTIFICATE_NAME: without it, this host does not serve https to redirect to',
+      '  HTTP_REDIRECT_PORT requires CERTIFICATE_NAME: without a certificate, the host cannot redirect to https',
     ])
     expect(faultsOf({ CERTIFICATE_PASS: '', CERTIFICATE_PASS_FILE: join(folder.path, 'absent') })).toEqual([
       '  CERTIFICATE_PASS_FILE names a file that does not exist (ENOENT); in a container, mount it',

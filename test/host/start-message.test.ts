@@ -38,7 +38,7 @@ test('start message: DB_ settings without PLATFORM_DATABASE are reported, for ea
   )
   const text = await message({ DB_GAMMA_PASSWORD: 'p' })
   expect(text).toContain(note('DB_GAMMA_PASSWORD'))
-  expect(text).toContain('PLATFORM_DATABASE=gamma to keep it on that server')
+  expect(text).toContain('PLATFORM_DATABASE=gamma to store it on that server')
   expect(await message({ DB_ALPHA_SERVER: 'db', PLATFORM_DATABASE: 'alpha' })).not.toContain('Note: DB_')
   expect(await message({ DB_ALPHA_SERVER: 'db', PLATFORM_DATABASE: 'embedded' })).not.toContain('Note: DB_')
   expect(await message({})).not.toContain('Note: DB_')

@@ -124,7 +124,7 @@ test('while a running call uses up the memory, new logins, uploads and bodies ar
     code: 'ERR_MEMORY_FULL',
     details: { retryAfter: 5 },
   })
-  expect(() => lab.supervisor.needRoom(1)).toThrow('The memory of this host is used up')
+  expect(() => lab.supervisor.needRoom(1)).toThrow('This host has used all its memory')
   const waiting = lab.run({ script: QUICK })
   expect((await running).effects.login?.username).toBe('a0')
   memory.used = 100

@@ -16,7 +16,7 @@ type Refused = z.infer<typeof Refused>
 export const usersImportCommand = command({
   summary: 'add and change users from a CSV file, all lines or none',
   arguments: {
-    file: { what: 'CSV file, as "users export" writes it' },
+    file: { what: 'CSV file in the format that "users export" writes' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
@@ -25,7 +25,7 @@ export const usersImportCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes: () => `Columns: username, displayName, email, enabled, permissions (Users;Sales@crm), password. Each line
-adds or changes the user with that name. Other users stay unchanged, as does everything without a column.
+adds or changes the user with that name. Other users, and properties without a column, stay unchanged.
 
 ${USERS_NOTES}`,
   async run({ arguments: { file, url }, options }, terminal) {

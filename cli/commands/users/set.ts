@@ -27,8 +27,7 @@ export const usersSetCommand = command({
     ...HOST_OPTIONS,
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes:
-    () => `Everything without an option stays unchanged. A new password, --disable, or the loss of a permission signs the user out.
+  notes: () => `Only what you specify changes. A new password, --disable or removing a permission signs the user out.
 The user must change a new password at the next sign-in.
 
 ${USERS_NOTES}`,

@@ -31,7 +31,7 @@ const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
   unknown: (why) =>
     `The control center does not have this solution in this environment, so new sign-ins fail: ${why}. Add the solution to the environment there.`,
   answer: (why) =>
-    `The response from the control center is invalid, so new sign-ins fail: ${why}. Check that CLOUD_URL is a control center with a compatible version.`,
+    `The response from the control center is invalid, so new sign-ins fail: ${why}. Check that CLOUD_URL is the URL of a control center with a compatible version.`,
   page: (why) =>
     `The login page from the control center was rejected; the previous or the default one is shown: ${why}`,
 }

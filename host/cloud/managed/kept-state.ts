@@ -47,7 +47,7 @@ export interface KeptStates {
    */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>
-  /** The key stored at the first contact; null before that. */
+  /** The key stored on the first connection; null before that. */
   key(): Promise<string | null>
   /** @returns the stored key, which differs from the given one if another node stored its key first */
   keepKey(key: string): Promise<string>

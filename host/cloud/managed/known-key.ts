@@ -29,4 +29,4 @@ export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: Abor
 }
 
 const KEY_KEPT =
-  'stored this public key of the control center at the first contact: compare it with the one on its Credentials page, or set CLOUD_PUBLIC_KEY'
+  'stored this public key of the control center on the first connection: compare it with the one on its Credentials page, or set CLOUD_PUBLIC_KEY'

@@ -42,7 +42,7 @@ function createDialog() {
   list.tabIndex = 0
   list.role = 'group'
   list.setAttribute('aria-labelledby', title.id)
-  const hint = make('p', 'dev-hint', 'The page below still works. Fix the error and save: this message then closes.')
+  const hint = make('p', 'dev-hint', 'The page below still works. Fix the error and save to close this message.')
   element.append(head, list, hint)
   document.body.append(element)
   return { element, title, list }

@@ -136,7 +136,7 @@ test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome
     'a form with too many fields',
     'form',
     'a=1&a=1&a=1&a=1&a=1&a=1',
-    { code: 'ERR_TOO_MANY_FIELDS', message: 'The form has 6 fields; 5 are allowed.' },
+    { code: 'ERR_TOO_MANY_FIELDS', message: 'The form has 6 fields; at most 5 are allowed.' },
   ],
   ['bytes', 'bytes', Buffer.from('ff00fe', 'hex'), { value: 'ff00fe' }],
 ])('reads %s', async (_what, reader, body, outcome) => {

@@ -77,7 +77,7 @@ test('watch: if the file in use is restored, that is reported', async () => {
   await waitUntil(() => expect(lines).toHaveLength(1))
   put('back.p12', 'first.p12')
   await waitUntil(() => expect(lines).toHaveLength(2))
-  expect(lines[1]).toBe('the certificate file is the one in use again')
+  expect(lines[1]).toBe('the certificate file again contains the certificate in use')
   expect(taken).toEqual([])
 })
 

@@ -41,7 +41,7 @@ test.each([
   ['PLATFORM_DATABASE', 'delta', 'must be one of embedded, alpha, beta, gamma'],
   ['PLATFORM_DATABASE_NAME', 'x; drop table', 'must be 1 to 63 letters'],
   ['DB_ALPHA_SERVER', 'postgres://db/x', 'must be a host name or an address'],
-  ['DB_BETA_PORT', '0', 'must be a port, 1 to 65535'],
+  ['DB_BETA_PORT', '0', 'must be a port from 1 to 65535'],
   ['DB_GAMMA_TLS', 'maybe', 'must be off, on'],
 ])('settings: with %s "%s", the host does not start', (name, value, text) => {
   expect(() => readSettings({ [name]: value })).toThrow(`${name} ${text}`)

@@ -97,7 +97,7 @@ test('OAUTH: the operator’s settings alone are enough; if there are no setting
   expect(await chooserWith(GOOGLE).choose(asking(solution))).toMatchObject({ api: 'Google' })
   await expect(chooserWith(null).choose(asking(solution))).rejects.toMatchObject({
     code: 'oauth_configuration',
-    message: 'there are no OAuth settings, neither "oauth" in solution.json nor settings of the operator',
+    message: 'there are no OAuth settings: solution.json has no "oauth", and the operator has not set any',
   })
 })
 

@@ -234,11 +234,11 @@ test.each([
   ],
   [
     { api: 'Custom', clientId: 'id' },
-    'Custom needs "issuer" or, without it, also "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
+    'Custom requires "issuer"; without it, also "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
   ],
   [
     { api: 'Custom', clientId: 'id', jwks_uri: 'https://x.org', response_type: 'id_token' },
-    'Custom needs "issuer" or, without it, also "authorizationBaseUrl"',
+    'Custom requires "issuer"; without it, also "authorizationBaseUrl"',
   ],
   [
     { ...GOOGLE, response_type: 'id_token', response_mode: 'query' },

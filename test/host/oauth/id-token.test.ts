@@ -200,11 +200,11 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   ['no iat', () => token({ iat: undefined }), /"iat" as a number/],
   ['iat as a string', () => token({ iat: 'now' }), /"iat" as a number/],
   ['iat in two days', () => token({ iat: SECONDS + 2 * DAY, exp: SECONDS + 3 * DAY }), /in the future/],
-  ['iat two days ago', () => token({ iat: SECONDS - 2 * DAY }), /before this sign-in began/],
+  ['iat two days ago', () => token({ iat: SECONDS - 2 * DAY }), /\(when this sign-in began\)/],
   ['iat in milliseconds', () => token({ iat: NOW }), /in the future/],
   ['nbf in two days', () => token({ nbf: SECONDS + 2 * DAY }), /not be used before/],
   ['nbf as a string', () => token({ nbf: '0' }), /"nbf" as a number/],
-  ['another nonce', () => token({ nonce: 'n-0S6_WzA2Mk' }), /"nonce" other than that of this sign-in/],
+  ['another nonce', () => token({ nonce: 'n-0S6_WzA2Mk' }), /"nonce" that is not the one of this sign-in/],
   ['a nonce of another length', () => token({ nonce: `${NONCE}x` }), /"nonce"/],
   [
     'a nonce of the same length in characters, but not in bytes',
@@ -361,7 +361,9 @@ test.each<[string, object]>([
   const problem = await problemOf(await token(claims))
   const iat = new Date(1000 * ((claims as { iat?: number }).iat ?? SECONDS)).toISOString()
   expect(problem.code).toBe('oauth_clock')
-  expect(problem.message).toContain(`the provider's clock said ${iat}, this host's clock says 2023-11-14T22:13:20.000Z`)
+  expect(problem.message).toContain(
+    `the provider's clock showed ${iat} and this host's clock shows 2023-11-14T22:13:20.000Z`,
+  )
 })
 
 test.each<[string, object]>([

@@ -57,12 +57,15 @@ const EARLIER = ['skipped', 'An earlier step failed.']
 test('settings test: with valid settings every step succeeds, and the secret is not shown', async () => {
   const { run, asked } = tester(SOUND)
   expect(await run({ ...CUSTOM, apiSecret: '%%SET%%' })).toEqual({
-    settings: ['ok', 'They are complete, for Custom: response type code, PKCE S256.'],
+    settings: ['ok', 'The settings are complete for Custom: response type code, PKCE S256.'],
     discovery: ['ok', `The discovery document is valid; its issuer is ${ISSUER}.`],
     endpoints: ['ok', `sign-in ${ISSUER}/authorize, token ${ISSUER}/token, keys ${ISSUER}/keys.`],
     keys: ['ok', 'The key set has one usable key for EdDSA, Ed25519.'],
-    secret: ['ok', 'It is set and can be sent to id.example.org. The first sign-in will show whether it is correct.'],
-    clock: ['ok', 'The clock of id.example.org is 1 s ahead of this host’s; 60 s are allowed.'],
+    secret: [
+      'ok',
+      'The secret is set and can be sent to id.example.org. The first sign-in will show whether it is correct.',
+    ],
+    clock: ['ok', 'The clock of id.example.org is 1 s ahead of this host’s; the maximum is 60 s.'],
   })
   expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`, `${ISSUER}/keys`])
 })

@@ -109,7 +109,7 @@ test.each([
   ['SELECT * FROM pragma_database_list', 'PRAGMA database_list is not available'],
   ["SELECT load_extension('/tmp/x.so')", 'load_extension is not available'],
   ["SELECT fts3_tokenizer('simple')", 'fts3_tokenizer is not available'],
-  ['CREATE VIRTUAL TABLE t USING fts4(tokenize=x)', 'virtual tables of the kind fts4 are not available'],
+  ['CREATE VIRTUAL TABLE t USING fts4(tokenize=x)', 'virtual tables of type fts4 are not available'],
   ['CREATE TEMP TABLE t (a)', 'temporary tables are not available'],
   ['BEGIN', 'BEGIN, COMMIT and ROLLBACK are not available'],
   ['/* */ -- \n COMMIT', 'BEGIN, COMMIT and ROLLBACK are not available'],

@@ -149,7 +149,7 @@ describe('elements: a value that a property does not accept causes a TypeError w
     ['company.value = "\\ud800"', 'company.value must be a string'],
     ['price.value = "5"', 'forms.orders.elements.price.value must be a number or null, not "5"'],
     ['price.value = NaN', 'price.value must be a number'],
-    ['due.value = "2026-02-29"', 'due.value must be a date written YYYY-MM-DD or null, not "2026-02-29"'],
+    ['due.value = "2026-02-29"', 'due.value must be a date in the format YYYY-MM-DD or null, not "2026-02-29"'],
     ['due.value = new Date()', 'due.value must be a date'],
     ['news.value = 1', 'news.value must be true or false, not 1'],
     ['size.value = "three"', 'size.value must be the value of one of the options or null'],

@@ -242,7 +242,7 @@ test('plugins.http.fetch: if too many of a solution’s requests are waiting, fu
     for (let n = 0; n < 10; n++) all.push(plugins.http.fetch('https://api.example.org/').catch(String))
     return all[9]`
   expect(await resultOf(body, own)).toBe(
-    'Error: 9 requests of the solution are already in progress, the maximum (FETCH_AT_ONCE); wait for one to end',
+    'Error: the solution already has 9 requests in progress, which is the maximum (FETCH_AT_ONCE); wait for one to finish',
   )
   own.stop()
 })

@@ -136,7 +136,7 @@ test('manifest: an error message says what was expected and quotes the actual va
 
 test('manifest: a list of users who need a second factor is refused where it would be read as more than it does', () => {
   expect(messagesOf({ signIn: { secondFactor: 'optional', requiredFor: ['Administrators'] } })).toEqual([
-    'manifest_invalid: "signIn.requiredFor" needs "secondFactor": "required"',
+    'manifest_invalid: "signIn.requiredFor" requires "secondFactor": "required"',
   ])
   expect(check({ signIn: { secondFactor: 'optional' } }).manifest?.signIn).toEqual({
     secondFactor: 'optional',

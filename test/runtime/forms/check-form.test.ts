@@ -151,11 +151,15 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'label', name: '1a' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not "1a"'],
   [{ type: 'label', name: 'é' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not "\\u00e9"'],
   [{ type: 'label', name: 'x'.repeat(65) }, 'name', 'at most 64 characters'],
-  [{ type: 'label', name: 'toString' }, 'name', 'must not be a name that every JavaScript object has, not "toString"'],
+  [
+    { type: 'label', name: 'toString' },
+    'name',
+    'must not be the name of a property that every JavaScript object has, not "toString"',
+  ],
   [
     { type: 'label', name: '__proto__' },
     'name',
-    'must not be a name that every JavaScript object has, not "__proto__"',
+    'must not be the name of a property that every JavaScript object has, not "__proto__"',
   ],
   [
     { type: 'label', label: '' },
@@ -217,8 +221,8 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'number', decimals: 11 }, 'decimals', 'must be a whole number from 0 to 10, not 11'],
   [{ type: 'number', currency: 'eur' }, 'currency', 'must be an ISO 4217 currency code such as EUR, not "eur"'],
   [{ type: 'number', value: Number.POSITIVE_INFINITY }, 'value', 'must be a number, not Infinity'],
-  [{ type: 'date', value: '2026-02-30' }, 'value', 'must be a date written YYYY-MM-DD, not "2026-02-30"'],
-  [{ type: 'date', value: '1.2.2026' }, 'value', 'must be a date written YYYY-MM-DD'],
+  [{ type: 'date', value: '2026-02-30' }, 'value', 'must be a date in the format YYYY-MM-DD, not "2026-02-30"'],
+  [{ type: 'date', value: '1.2.2026' }, 'value', 'must be a date in the format YYYY-MM-DD'],
   [{ type: 'date', min: '2026-02-01', max: '2026-01-01' }, 'max', 'must be at least min, 2026-02-01'],
   [{ type: 'date', min: '2026-02-01', value: '2026-01-31' }, 'value', 'must be at least min, 2026-02-01'],
   [{ type: 'date', max: '2026-02-01', value: '2026-02-02' }, 'value', 'must be at most max, 2026-02-01'],
@@ -245,7 +249,11 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
     'at most 50 items',
   ],
   [{ type: 'table', columns: [{ name: 'x', type: 'html' }] }, 'columns.0.type', 'must be one of text, number, date'],
-  [{ type: 'table', columns: [{ name: 'valueOf' }] }, 'columns.0.name', 'must not be a name that every JavaScript'],
+  [
+    { type: 'table', columns: [{ name: 'valueOf' }] },
+    'columns.0.name',
+    'must not be the name of a property that every JavaScript',
+  ],
   [{ type: 'table', columns: [{ name: 'x' }, { name: 'x' }] }, 'columns.1.name', 'must be unique, not "x"'],
   [{ type: 'table', columns: [{ name: 'x', line: 3 }] }, 'columns.0.line', 'must be 1 or 2, not 3'],
   [
@@ -274,7 +282,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
     [
       ['number', '5', 'must be a number or null'],
       ['boolean', 0, 'must be true, false or null'],
-      ['date', '2026-13-01', 'must be a date written YYYY-MM-DD or null'],
+      ['date', '2026-13-01', 'must be a date in the format YYYY-MM-DD or null'],
     ] as const
   ).map(
     ([type, x, message]) =>

@@ -121,7 +121,7 @@ test.each(['panel', 'tabs'] as const)('form: %s can be nested six levels deep, a
   // Parses the form from text, because strict JSON has its own depth limit.
   const read = (depth: number) => parseStrictJson(JSON.stringify(nested(depth, type)), 64) as { value: unknown }
   expect(checkedForm(read(6).value)).toMatchObject({ form: expect.anything(), faults: [] })
-  const tooDeep = ['form_invalid: the form nests panels and tabs more than 6 deep']
+  const tooDeep = ['form_invalid: the form nests panels and tabs more than 6 levels deep']
   expect(checkedForm(nested(7, type)).faults).toEqual(tooDeep)
   expect(checkedForm(nested(50_000, type)).faults).toEqual(tooDeep)
 })
