@@ -27,6 +27,9 @@ import { openHostDatabase } from '../host/database/open.ts'
 import { platformPlaceOf } from '../host/grants/grant-warnings.ts'
 import { createGrants } from '../host/grants/grants.ts'
 import { createHealth } from '../host/health/health-report.ts'
+import { createHostMail } from '../host/links/host-mail.ts'
+import { createLinkedUsers } from '../host/links/linked-users.ts'
+import { createNotices } from '../host/links/notices.ts'
 import { createAccountSources } from '../host/login/account-sources.ts'
 import { createAuthenticatorQuestion } from '../host/login/ask-authenticator.ts'
 import { createChangePasswordPages } from '../host/login/change-password.ts'
@@ -39,6 +42,7 @@ import { createMaintenance } from '../host/maintenance/maintenance.ts'
 import { createOAuth } from '../host/oauth/oauth.ts'
 import { createSecondSteps } from '../host/second-step/second-steps.ts'
 import { createSecrets } from '../host/secrets/secrets.ts'
+import { createSelfService } from '../host/self-service/self-service.ts'
 import { createCatalog } from '../host/solutions/catalog.ts'
 import { createGuestBindings } from '../host/solutions/guest-bindings.ts'
 import type { EntryRunner } from '../host/solutions/run-entry.ts'
@@ -83,6 +87,10 @@ const secrets = createSecrets(db, key)
 const sessions = createSessions(db, limits)
 const remembered = createRemembered(db, key, limits)
 const solutionLog = createSolutionLog(db, limits)
+const mail = createHostMail(settings, { db, key, log })
+const linkedUsers = createLinkedUsers({ db, users, passwords, limits, endAccess: nobody })
+const defaultSolution = async () => null
+const needs = { db, users, linkedUsers, mail, sites, store, catalog, audit, log, defaultSolution }
 const secondSteps = createSecondSteps({ db, key, limits, passwords, isShared: false })
 const oauth = createOAuth({
   db,
@@ -133,6 +141,10 @@ const parts: HostParts = {
   pageSessions: createPageSessions(db, key, account, limits),
   previewTickets: createPreviewTickets(key),
   tokens,
+  mail,
+  linkedUsers,
+  notices: createNotices(mail, log),
+  ...createSelfService(needs),
   grants: createGrants(db, key),
   secrets,
   oauth,

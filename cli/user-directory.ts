@@ -19,6 +19,9 @@ export const User = z.object({
   permissions: z.array(z.union([z.string(), z.object({ name: z.string(), solution: z.string() })])),
   /** The number of second factors. Older hosts don't report it. */
   factors: z.int().min(0).default(0),
+  /** When the user proved that they can read mails to `email`, and the language of these mails; as for `factors`. */
+  emailVerifiedAt: z.int().min(0).nullable().default(null),
+  locale: z.string().nullable().default(null),
 })
 export type User = z.infer<typeof User>
 

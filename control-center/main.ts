@@ -11,6 +11,8 @@ import { openPlatformKey } from '../base/config/platform-key.ts'
 import { boundConnections, mostConnections } from '../base/http/bound-connections.ts'
 import { createDraining, type Draining } from '../base/http/draining.ts'
 import { createSites } from '../base/http/sites.ts'
+import { createHandOver } from '../base/mail/hand-over.ts'
+import { createMail } from '../base/mail/mail.ts'
 import { closeServer, listening, originOf, serverOf } from '../base/tls/listen.ts'
 import { httpServer, type WebServer } from '../base/tls/server.ts'
 import { watchCertificate } from '../base/tls/watch-certificate.ts'
@@ -32,8 +34,7 @@ import { createWaiting } from './desired/waiting.ts'
 import { createEnvironmentTokens } from './environments/environment-tokens.ts'
 import { createEnvironments } from './environments/environments.ts'
 import { createEnvironmentStates } from './environments/states.ts'
-import { createHandOver } from './mail/hand-over.ts'
-import { createMail } from './mail/mail.ts'
+import { CENTER_MAIL } from './mail/tables.ts'
 import { openCenterDatabase } from './migrations/open.ts'
 import { createInvitations } from './organisations/invitations.ts'
 import { createOrganisations } from './organisations/organisations.ts'
@@ -96,7 +97,7 @@ async function startParts(
   if (change !== null) log.info(change)
 
   const handOver = settings.mail && createHandOver(settings.mail)
-  const mail = createMail({ db, key, handOver, log, hourly: settings.mail?.hourly })
+  const mail = createMail({ db, service: CENTER_MAIL, key, handOver, log, hourly: settings.mail?.hourly })
   started.defer(mail.start())
   const audit = createAudit(db, limits.AUDIT_KEPT)
   const sessions = createSessions(db, limits)

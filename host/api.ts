@@ -13,6 +13,7 @@ import { type OAuthApiParts, oauthRoutes } from './oauth/api.ts'
 import { type SignInPolicyApiParts, signInPolicyRoutes } from './second-step/api.ts'
 import { type FactorApiParts, factorRoutes } from './second-step/factors-api.ts'
 import { type SecretApiParts, secretRoutes } from './secrets/api.ts'
+import { type LinkApiParts, linkRoutes } from './self-service/api.ts'
 import { type SessionApiParts, sessionRoutes } from './sessions/api.ts'
 import { type SettingsApiParts, settingsRoutes } from './settings/api.ts'
 import { type SolutionApiParts, solutionRoutes } from './solutions/api.ts'
@@ -36,7 +37,8 @@ export type AdminApiParts = SolutionApiParts &
   SessionApiParts &
   MaintenanceApiParts &
   TestingApiParts &
-  UserApiParts & {
+  UserApiParts &
+  LinkApiParts & {
     /** Authenticates admin requests. The ports share it, so that failures on either are counted together. */
     readonly requireAdmin: RouterMiddleware
     readonly audit: Audit
@@ -76,6 +78,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
     ...maintenanceRoutes(parts),
     ...testingRoutes(parts),
     ...userRoutes(parts),
+    ...linkRoutes(parts),
   ]
 }
 

@@ -36,6 +36,7 @@ import type { OAuth } from './oauth/oauth.ts'
 import { adminPages, leadToPages } from './pages.ts'
 import { solutionRoutes } from './routes.ts'
 import type { StepRouteParts } from './second-step/routes.ts'
+import type { SelfServiceParts } from './self-service/self-service-parts.ts'
 import { adminGate, siteGate } from './site-gate.ts'
 import type { Catalog } from './solutions/catalog.ts'
 import { type FirstRefusal, showFirstRefusal } from './solutions/first-refusal.ts'
@@ -48,7 +49,8 @@ import type { Telemetry } from './telemetry/telemetry.ts'
 
 /** Dependencies of the middleware; created by `host/main.ts`. */
 export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
-  Omit<StepRouteParts, 'limits'> & {
+  Omit<StepRouteParts, 'limits'> &
+  Omit<SelfServiceParts, 'limits'> & {
     readonly settings: Settings
     readonly log: Logger
     readonly version: string

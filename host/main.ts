@@ -4,7 +4,7 @@ import { createPasswords } from '../base/accounts/passwords.ts'
 import { createRemembered } from '../base/accounts/remembered.ts'
 import { createSessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
-import { createUsers } from '../base/accounts/users.ts'
+import { createUsers, type User } from '../base/accounts/users.ts'
 import { createDraining } from '../base/http/draining.ts'
 import { createSites, type Sites } from '../base/http/sites.ts'
 import { keepSweeping } from '../base/work/keep-sweeping.ts'
@@ -27,6 +27,9 @@ import { platformPlaceOf } from './grants/grant-warnings.ts'
 import { createGrants } from './grants/grants.ts'
 import { healthInWords } from './health/health-in-words.ts'
 import { createHealth, type Health } from './health/health-report.ts'
+import { createHostMail } from './links/host-mail.ts'
+import { createLinkedUsers } from './links/linked-users.ts'
+import { createNotices } from './links/notices.ts'
 import { createLiveSolutions, type LiveSolutions } from './live-solutions.ts'
 import { createAccountSources } from './login/account-sources.ts'
 import { createAuthenticatorQuestion } from './login/ask-authenticator.ts'
@@ -41,8 +44,10 @@ import { createOAuth } from './oauth/oauth.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { createSolutionParts } from './parts.ts'
 import { openPlatform } from './platform.ts'
+import { noticeChanges } from './second-step/notice-changes.ts'
 import { createSecondSteps } from './second-step/second-steps.ts'
 import { createSecrets } from './secrets/secrets.ts'
+import { createSelfService } from './self-service/self-service.ts'
 import { type Addresses, createServers } from './servers.ts'
 import { addBakedIn } from './solutions/baked-in.ts'
 import { eraseSolutionData } from './solutions/erase-solution.ts'
@@ -125,8 +130,18 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
     await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])
   }
   const passwords = await createPasswords()
-  const users = createUsers(db, passwords, limits, { endAccess, eraseFromAudit: audit.eraseUser })
+  const mail = createHostMail(settings, { db, key, log })
+  started.defer(mail.start())
+  const notices = createNotices(mail, log)
+  started.defer(() => notices.settle())
+  const userPorts = {
+    endAccess,
+    eraseFromAudit: audit.eraseUser,
+    passwordChanged: (user: Pick<User, 'username' | 'email' | 'locale'>) => notices.send('password', user),
+  }
+  const users = createUsers(db, passwords, limits, userPorts)
   started.defer(() => users.flush())
+  const linkedUsers = createLinkedUsers({ db, users, passwords, limits, ...userPorts }, testing.now)
   const isShared = settings.database.kind !== 'embedded'
   const throttle = watchThrottle(createThrottle(db, limits, isShared, testing.throttles), telemetry)
 
@@ -163,7 +178,10 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
     remembered,
     endAccess,
     passwords,
+    mail,
+    notices,
     users,
+    linkedUsers,
     throttle,
     isShared,
     platformDatabase,
@@ -179,7 +197,7 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
   const { telemetry, log, db, key, testing, store, solutionLog, audit } = foundation
   const { sessions, remembered, uploads, supervisor, runEntry } = foundation
   const formTokens = createFormTokens(key)
-  const secondSteps = createSecondSteps({
+  const stored = createSecondSteps({
     db,
     key,
     limits,
@@ -188,6 +206,7 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
     throttles: testing.throttles,
     now: testing.now,
   })
+  const secondSteps = noticeChanges(stored, foundation)
   const secrets = createSecrets(db, key)
   const maintenance = createMaintenance(db)
   const askAuthenticator = createAuthenticatorQuestion(runEntry)
@@ -259,6 +278,8 @@ function createParts(
   const { telemetry, log, certificate, db, key, account, testing, store, solutionLog, audit, sessions } = foundation
   const { tokens, users, passwords, endAccess, throttle, catalog, supervisor, bindings, figures } = foundation
   const signIn = createSignIn(options, foundation, sites, () => health)
+  const { defaultSolution } = signIn.managedSettings
+  const selfService = createSelfService({ ...foundation, sites, defaultSolution, now: testing.now })
   const { formTokens, askAuthenticator, cloudLogin, managed, oauth } = signIn
   const signOutTargets = createSignOutTargets(key, testing.now)
   const clientSignIns = createClientSignIns(db, key, testing.now)
@@ -296,6 +317,7 @@ function createParts(
   return {
     ...foundation,
     ...signIn,
+    ...selfService,
     ...startPage,
     settings,
     version,
@@ -349,6 +371,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const { cloudLogin, managed, oauth, clients, draining, firstRefusal } = parts
   started.defer(async () => cloudLogin?.stop())
   started.defer(() => oauth.providerLogout.settled())
+  started.defer(() => parts.forgottenPasswords.settle())
   if (!isLive) await addBakedIn({ folder: settings.solutionsFolder, store, uploads, limits, log })
 
   started.defer(() => servers.close())
@@ -428,6 +451,7 @@ function sweptOf(parts: ReturnType<typeof createParts>) {
     throttle,
     oauth,
     parts.openSignIns,
+    parts.links,
     { sweep: eraseDeleted },
   ]
 }

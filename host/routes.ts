@@ -26,6 +26,8 @@ import type { Maintenance } from './maintenance/maintenance.ts'
 import type { AfterLogoutState } from './oauth/after-logout.ts'
 import { addOAuthRoutes, type OAuthParts, signInAtProvider } from './oauth/routes.ts'
 import { addSecondStepRoutes, type StepRouteParts } from './second-step/routes.ts'
+import { addSelfServiceRoutes } from './self-service/routes.ts'
+import type { SelfServiceParts } from './self-service/self-service-parts.ts'
 import type { Catalog } from './solutions/catalog.ts'
 import { sendMedia } from './solutions/media.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
@@ -36,7 +38,8 @@ export type SolutionRouteParts = SignInParts &
   ClientPageParts &
   ClientRouteParts &
   SignOutParts &
-  StepRouteParts & {
+  StepRouteParts &
+  SelfServiceParts & {
     readonly signOutTargets: SignOutTargets
     readonly catalog: Catalog
     readonly store: SolutionStore
@@ -148,6 +151,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
 
   addOAuthRoutes(router, needSolution, localeOf, parts.oauth)
   addSecondStepRoutes(router, { needSolution, localeOf, findSession }, parts)
+  addSelfServiceRoutes(router, { needSolution, localeOf }, parts)
 
   router.get('/media/*path', async (ctx) => {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)

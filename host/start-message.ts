@@ -99,6 +99,12 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
       `      the others. Set SOLUTION_ORIGIN (such as ${example}) to give each its own origin.`,
     )
   }
+  if (settings.mail !== null && solutionOrigin === null && settings.publicUrl === null) {
+    lines.push(
+      'Note: SMTP_URL is set, but the host sends no mail, because links in mails need an address. Set PUBLIC_URL or',
+      '      SOLUTION_ORIGIN.',
+    )
+  }
   lines.push(...databaseLines(shown))
   const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')
   if (!secure) {

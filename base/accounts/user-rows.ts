@@ -19,16 +19,28 @@ export function columnsOf(
   passwordHash: string | null | undefined,
   now: number,
 ): Partial<Insertable<Tables['users']>> {
-  const { username, displayName, email, enabled } = input
+  const { username, displayName, email, enabled, locale } = input
   const mustChange = input.mustChangePassword ?? (typeof passwordHash === 'string' ? true : undefined)
   return {
     ...(username === undefined ? {} : { username: tidyName(username), username_key: usernameKey(username) }),
     ...(displayName === undefined ? {} : { display_name: displayName === null ? null : tidyName(displayName) }),
     ...(email === undefined ? {} : { email }),
+    ...(locale === undefined ? {} : { locale }),
     ...(enabled === undefined ? {} : { enabled: Number(enabled) }),
     ...(mustChange === undefined ? {} : { must_change_password: Number(mustChange) }),
     ...(passwordHash === undefined ? {} : { password_hash: passwordHash, password_changed_at: now, failed_count: 0 }),
   }
+}
+
+/** The columns that an input changes in an existing row. Nobody has verified a new address. */
+export function changedColumns(
+  before: Pick<UserRow, 'email'>,
+  input: UserInput,
+  passwordHash: string | null | undefined,
+  now: number,
+): Partial<Insertable<Tables['users']>> {
+  const isNewAddress = input.email !== undefined && input.email !== before.email
+  return { ...columnsOf(input, passwordHash, now), ...(isNewAddress ? { email_verified_at: null } : {}) }
 }
 
 export function newRow(

@@ -12,6 +12,8 @@ export type UserInput = {
   readonly username?: string | undefined
   readonly displayName?: string | null | undefined
   readonly email?: string | null | undefined
+  /** The language of mails to the user, such as `nl` or `pt-BR`. */
+  readonly locale?: string | null | undefined
   readonly enabled?: boolean | undefined
   /** If absent and the input sets a password, the user must choose another one at the next sign-in. */
   readonly mustChangePassword?: boolean | undefined
@@ -41,6 +43,7 @@ export function checkUser(input: UserInput, owner: PasswordOwner, limits: Limits
     ...fieldFaults('username', input.username, isUsername, `must be 1 to ${LONGEST_NAME} visible characters`),
     ...fieldFaults('displayName', input.displayName, isName, `must be 1 to ${LONGEST_NAME} visible characters`),
     ...fieldFaults('email', input.email, isEmail, `must be an email address of at most ${LONGEST_EMAIL} characters`),
+    ...fieldFaults('locale', input.locale, isLocale, 'must be a language tag such as nl or pt-BR'),
     ...permissionFaults(input.permissions ?? [], limits),
     ...passwordFaults(input.password, owner, limits),
   ]
@@ -73,6 +76,10 @@ function isName(text: string): boolean {
 function isEmail(text: string): boolean {
   // Checks only what all mail servers agree on. Whether the address exists is known only once a mail is sent.
   return text.length <= LONGEST_EMAIL && !UNFIT.test(text) && /^[^\s@]+@[^\s@]+$/u.test(text)
+}
+
+function isLocale(text: string): boolean {
+  return /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}$/.test(text)
 }
 
 function permissionFaults(permissions: readonly Permission[], limits: Limits): UserFault[] {

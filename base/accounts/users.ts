@@ -12,6 +12,7 @@ import type { Passwords } from './passwords.ts'
 import { searchUsers } from './search-users.ts'
 import {
   applyPermissions,
+  changedColumns,
   columnsOf,
   comparePermissions,
   insertPermissions,
@@ -31,6 +32,10 @@ export type User = {
   readonly username: string
   readonly displayName: string | null
   readonly email: string | null
+  /** When the user proved that they can read mails to the address; epoch ms, null if they haven't. */
+  readonly emailVerifiedAt: number | null
+  /** The language of mails to the user; null if unknown. */
+  readonly locale: string | null
   readonly enabled: boolean
   readonly mustChangePassword: boolean
   readonly permissions: readonly Permission[]
@@ -60,6 +65,8 @@ export type UserPorts = {
   readonly endAccess: (uid: string) => Promise<void>
   /** Erases a username from the audit log. */
   readonly eraseFromAudit: (username: string) => Promise<void>
+  /** Called after an existing user got a new password. Must not throw. */
+  readonly passwordChanged?: (user: Pick<User, 'username' | 'email' | 'locale'>) => void
 }
 
 /** The default users: one table for all solutions, with permissions that are valid in all solutions or in one. */
@@ -114,7 +121,7 @@ export function createUsers(
   db: Database,
   passwords: Passwords,
   limits: Limits,
-  { endAccess, eraseFromAudit }: UserPorts,
+  { endAccess, eraseFromAudit, passwordChanged }: UserPorts,
   now: () => number = Date.now,
 ): Users {
   const failures = createFailureCounts(db)
@@ -145,12 +152,7 @@ export function createUsers(
     await db.updateTable('users').set({ enabled: 0 }).where('uid', '=', uid).execute()
     await endAccess(uid)
     await last()
-    await db.transaction().execute(async (transaction) => {
-      await transaction.deleteFrom('permissions').where('uid', '=', uid).execute()
-      const factors = accountId(factorAccount('users', '', uid))
-      await transaction.deleteFrom('factor_accounts').where('id', '=', factors).execute()
-      await transaction.deleteFrom('users').where('uid', '=', uid).execute()
-    })
+    await deleteRows(db, uid)
     failures.forget(uid)
   }
 
@@ -189,7 +191,7 @@ export function createUsers(
       const before = await needRow(uid)
       const { username = before.username, email = before.email } = input
       refuse(checkUser(input, { username, email }, limits))
-      const columns = columnsOf(input, await hashOf(input), now())
+      const columns = changedColumns(before, input, await hashOf(input), now())
       const removed = await db
         .transaction()
         .execute(async (transaction) => {
@@ -206,6 +208,8 @@ export function createUsers(
           throw isUniqueViolation(error) ? nameExists(username) : error
         })
       if (removed || input.enabled === false || input.password !== undefined) await endAccess(uid)
+      // The address before the change: the mail warns the person who had it until now.
+      if (typeof input.password === 'string') passwordChanged?.(before)
       return need(uid)
     },
     async delete(uid) {
@@ -260,10 +264,21 @@ export function createUsers(
       await db.updateTable('users').set(columns).where('uid', '=', uid).execute()
       failures.forget(uid)
       await endAccess(uid)
+      passwordChanged?.(row)
       return null
     },
     flush: failures.flush,
   }
+}
+
+async function deleteRows(db: Database, uid: string): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await transaction.deleteFrom('permissions').where('uid', '=', uid).execute()
+    const factors = accountId(factorAccount('users', '', uid))
+    await transaction.deleteFrom('factor_accounts').where('id', '=', factors).execute()
+    await transaction.deleteFrom('links').where('uid', '=', uid).execute()
+    await transaction.deleteFrom('users').where('uid', '=', uid).execute()
+  })
 }
 
 async function usersOf(db: Database, rows: readonly UserRow[]): Promise<User[]> {
@@ -286,6 +301,8 @@ function userOf(row: UserRow, permissions: readonly Permission[]): User {
     username: row.username,
     displayName: row.display_name,
     email: row.email,
+    emailVerifiedAt: row.email_verified_at,
+    locale: row.locale,
     enabled: row.enabled === 1,
     mustChangePassword: row.must_change_password === 1,
     permissions,

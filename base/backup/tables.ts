@@ -19,6 +19,7 @@ const FIRST = '001-solutions-and-sessions'
 const USERS = '002-users-and-remembered-logins'
 const OAUTH = '003-oauth'
 const FACTORS = '010-second-factors'
+const SELF_SERVICE = '011-self-service'
 
 /** All tables that the platform's migrations create, including those that only the host uses; see `SavedTables`. */
 export const BACKUP_TABLES = {
@@ -47,4 +48,7 @@ export const BACKUP_TABLES = {
   recovery_codes: { key: ['account', 'hash'], since: FACTORS },
   open_sign_ins: { key: ['id_hash'], since: FACTORS },
   sign_in_policies: { key: ['solution'], since: FACTORS },
+  host_mails: { key: ['id'], since: SELF_SERVICE },
+  host_mail_counts: { key: ['organisation', 'asked_by'], since: SELF_SERVICE },
+  links: { key: ['token_hash'], since: SELF_SERVICE },
 } as const satisfies Record<keyof Tables, BackupTable> & Record<string, BackupTable>

@@ -62,13 +62,15 @@ export type LoginPageAnswer = {
   readonly correlationId: string
   /** A script added by the host; absent in the preview. */
   readonly script?: string
+  /** Whether users can request a link to choose a new password. */
+  readonly forgotten?: boolean
 }
 
 /** Renders the page, for sign-in and for the preview. */
 export function renderLoginPage(
   { template, texts, firstTexts = {}, title, passwordHelp }: LoginLook,
   page: LoginPage,
-  { nonce, formToken, correlationId, script }: LoginPageAnswer,
+  { nonce, formToken, correlationId, script, forgotten = false }: LoginPageAnswer,
 ): string {
   const { notice, locale } = page
   const message = createMessages(texts, locale, page.messages)
@@ -81,6 +83,7 @@ export function renderLoginPage(
     nonce,
     formToken,
     failed: page.failed,
+    forgotten,
     message: messageOf,
     value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
     fields: page.fields,

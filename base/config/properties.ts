@@ -5,6 +5,7 @@ import { UNFIT } from '../../runtime/visible-name.ts'
 import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { CLOUD_PROPERTIES } from './cloud-properties.ts'
+import { MAIL_PROPERTIES } from './mail-settings.ts'
 import type { Property } from './property.ts'
 import { TELEMETRY_PROPERTIES } from './telemetry-properties.ts'
 
@@ -111,6 +112,7 @@ export const PROPERTIES = {
     form: 'at most 300 visible characters',
     what: 'text on the default login page for users who forgot their password, such as a help desk’s number; if empty, no text is shown',
   },
+  ...MAIL_PROPERTIES,
   SOLUTIONS_FOLDER: {
     default: '',
     read: (text) => (text === '' ? '' : readWord(text)),

@@ -319,6 +319,38 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     ]),
     schema.alterTable('sessions').addColumn('confirmed_at', 'bigint'),
   ],
+  '011-self-service': (schema, { key, text }) => [
+    schema
+      .createTable('host_mails')
+      .addColumn('id', key, (column) => column.primaryKey())
+      .addColumn('organisation', key, (column) => column.notNull())
+      .addColumn('sealed', text, (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('next_at', 'bigint', (column) => column.notNull())
+      .addColumn('attempts', 'integer', (column) => column.notNull()),
+    schema.createIndex('host_mails_due').on('host_mails').columns(['next_at']),
+    schema
+      .createTable('host_mail_counts')
+      .addColumn('organisation', key, (column) => column.notNull())
+      .addColumn('asked_by', key, (column) => column.notNull())
+      .addColumn('hour', 'bigint', (column) => column.notNull())
+      .addColumn('count', 'integer', (column) => column.notNull())
+      .addPrimaryKeyConstraint('host_mail_counts_key', ['organisation', 'asked_by']),
+    schema
+      .createTable('links')
+      .addColumn('token_hash', key, (column) => column.primaryKey())
+      .addColumn('place', key, (column) => column.notNull().unique())
+      .addColumn('kind', key, (column) => column.notNull())
+      .addColumn('uid', key, (column) => column.notNull())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('state', key, (column) => column.notNull())
+      .addColumn('address', text)
+      .addColumn('is_mailed', 'integer', (column) => column.notNull())
+      .addColumn('expires_at', 'bigint', (column) => column.notNull()),
+    schema.createIndex('links_of_user').on('links').columns(['uid']),
+    schema.alterTable('users').addColumn('email_verified_at', 'bigint'),
+    schema.alterTable('users').addColumn('locale', key),
+  ],
 }
 
 /** Version names in order; the last one is the current schema version. */

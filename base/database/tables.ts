@@ -49,6 +49,10 @@ export interface Tables {
     /** Failed password attempts since the last sign-in. */
     failed_count: number
     created_at: number
+    /** When the user proved that they can read mails to `email`; null if they haven't. */
+    email_verified_at: number | null
+    /** The language of mails to the user; null if unknown. */
+    locale: string | null
   }
   /** `solution` is '' if the permission applies to all solutions. */
   permissions: { uid: string; solution: string; name: string }
@@ -129,6 +133,25 @@ export interface Tables {
     wrong_tries: number
     expires_at: number
     ended_at: number | null
+  }
+  /** Links with which users of the users table choose a password or verify an address. */
+  links: {
+    /** SHA-256 of the token, which is only in the link. */
+    token_hash: string
+    /** `{uid} {kind} {number}`: limits how many links of a kind a user has. */
+    place: string
+    /** A `LinkKind` of host/links/links.ts. */
+    kind: string
+    uid: string
+    /** The solution whose page the link opens. */
+    solution: string
+    /** A hash of the user's password time and address when the link was created. If they change, it is invalid. */
+    state: string
+    /** The address that the link verifies; null for other kinds. */
+    address: string | null
+    /** Whether the link was mailed, so that using it proves access to the user's mailbox. */
+    is_mailed: number
+    expires_at: number
   }
   /** Counters of sign-in attempts; `points` counts until `expires_at`. */
   throttle: { key: string; points: number; expires_at: number }

@@ -152,6 +152,12 @@ export const ERRORS = {
     fixedBy: 'caller',
     advice: 'Someone else changed it first. Read it again, then resend your change.',
   },
+  ERR_LINK_OVER: {
+    status: 410,
+    fixedBy: 'caller',
+    page: 'link-over',
+    advice: 'Request a new link on the sign-in page, or ask the person who sent it for a new one.',
+  },
   ERR_BODY_TOO_LARGE: {
     status: 413,
     fixedBy: 'caller',
@@ -283,7 +289,7 @@ export const ERRORS = {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Set `SMTP_URL` and `MAIL_FROM` of the control center; if they are set, its log says why the mail server rejects mails.',
+      'Set `SMTP_URL` and `MAIL_FROM`, on a host also `PUBLIC_URL` or `SOLUTION_ORIGIN`. If they are set, the log says why the mail server rejects mails.',
   },
   ERR_STORAGE_FULL: {
     status: 507,

@@ -18,6 +18,11 @@ export interface Sites {
    * combines the request's host name with the port of the solutions' pages.
    */
   originForAdmin(solution: string, client: ClientSide): string
+  /**
+   * A solution's URL for links in mails, without a path; null if neither `SOLUTION_ORIGIN` nor `PUBLIC_URL` is set. It
+   * doesn't depend on a request, whose sender could otherwise choose where a link leads.
+   */
+  linkOriginOf(solution: string): string | null
   /** Whether all solutions share an origin, and so must trust each other. */
   readonly shared: boolean
 }
@@ -32,19 +37,24 @@ type SiteSettings = {
 export function createSites(settings: SiteSettings, port: () => number): Sites {
   const { solutionOrigin, publicUrl, allowedHosts } = settings
 
-  function originOf(solution: string, client: ClientSide): string {
+  function linkOriginOf(solution: string): string | null {
     if (solutionOrigin !== null) {
       const { protocol, suffix } = solutionOrigin
       const usesDefaultPort = solutionOrigin.port === '' && !isLoopback(suffix.slice(1))
       const given = solutionOrigin.port === '' ? String(port()) : solutionOrigin.port
       return `${protocol}//${solution}${suffix}${usesDefaultPort ? '' : `:${given}`}`
     }
-    return publicUrl?.origin ?? `${client.protocol}://${client.host}`
+    return publicUrl?.origin ?? null
+  }
+
+  function originOf(solution: string, client: ClientSide): string {
+    return linkOriginOf(solution) ?? `${client.protocol}://${client.host}`
   }
 
   return {
     shared: solutionOrigin === null,
     originOf,
+    linkOriginOf,
     originForAdmin: (solution, client) =>
       originOf(solution, { ...client, host: `${client.host.replace(/:\d+$/, '')}:${port()}` }),
     find(client) {

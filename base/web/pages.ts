@@ -9,6 +9,7 @@ export type ErrorKind =
   | 'content-type'
   | 'unknown-host'
   | 'forbidden'
+  | 'link-over'
   | 'no-right'
   | 'stopping'
   | 'maintenance'

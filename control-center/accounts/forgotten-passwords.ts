@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { Users } from '../../base/accounts/users.ts'
+import type { Mail } from '../../base/mail/mail.ts'
+import { createRequestQueue, type RequestQueue } from '../../base/work/request-queue.ts'
 import type { Audit } from '../access/audit.ts'
-import type { Mail } from '../mail/mail.ts'
 import { CENTER_TEXTS } from '../web/render.ts'
 import { LINK_LIFETIME, type PasswordLinks } from './password-links.ts'
-import { createRequestQueue, type RequestQueue } from './request-queue.ts'
 
 export type ForgottenPassword = {
   /** As typed by the user. */

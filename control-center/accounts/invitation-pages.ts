@@ -33,7 +33,7 @@ type Found = { readonly user: User } | { readonly refusal: Refusal }
 
 /**
  * The page that an invitation's link opens: `/invitation#token=…`. The page's script
- * (control-center/web/scripts/send-fragment.ts) sends the token in a form, so that it is never part of a URL.
+ * (base/web/scripts/links/send-fragment.ts) sends the token in a form, so that it is never part of a URL.
  *
  * People without an account for the invited address choose a password, which creates an account. People with an account
  * enter its password. Chosen here: users who are signed in can also accept with the account they are using, since

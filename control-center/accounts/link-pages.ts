@@ -10,7 +10,7 @@ import { type ShownPage, sendPage, textFor } from '../pages/page.ts'
 // users of solutions.
 
 /**
- * The page that a link opens first: `{path}#token=…`. Its script (control-center/web/scripts/send-fragment.ts) sends
+ * The page that a link opens first: `{path}#token=…`. Its script (base/web/scripts/links/send-fragment.ts) sends
  * the token in a form, so that the token is never part of a URL or in the logs of servers and proxies.
  * @param path the form's target
  */

@@ -1,7 +1,7 @@
+import { MAIL_PROPERTIES } from '../../base/config/mail-settings.ts'
 import { PROPERTIES } from '../../base/config/properties.ts'
 import type { Property } from '../../base/config/property.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
-import { MAIL_PROPERTIES } from '../mail/mail-settings.ts'
 import { BUILDER_PROPERTIES } from '../pipelines/builder-settings.ts'
 import { CENTER_TELEMETRY_PROPERTIES } from '../telemetry/telemetry-settings.ts'
 
@@ -61,6 +61,10 @@ export const CENTER_PROPERTIES = {
     what: 'key that encrypts secrets and signs tokens; must be the same at every start',
   },
   ...MAIL_PROPERTIES,
+  MAILS_HOURLY: {
+    ...MAIL_PROPERTIES.MAILS_HOURLY,
+    what: 'maximum mails per organisation and hour, counted separately for mails that members send and mails that users request on login pages',
+  },
   TRUSTED_PROXIES,
   ALLOWED_HOSTS,
   CERTIFICATE_NAME,

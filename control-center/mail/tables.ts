@@ -1,33 +1,18 @@
 import type { Steps } from '../../base/database/migrations.ts'
-
-export type MailTables = {
-  /**
-   * Queued mails, stored so that a restart loses none of them. `sealed` is the mail's content, encrypted because its
-   * links grant access. `next_at` is the time of the next attempt. `organisation` is the id of the organisation that
-   * the mail is sent for, or '' for the control center itself.
-   */
-  mails: {
-    id: string
-    organisation: string
-    sealed: string
-    created_at: number
-    next_at: number
-    attempts: number
-  }
-  /**
-   * The number of mails that an organisation has sent since `hour` (the start of the hour, in epoch ms). `asked_by` has
-   * the same values as in `MailOrigin`.
-   */
-  mail_counts: {
-    organisation: string
-    asked_by: string
-    hour: number
-    count: number
-  }
-}
+import type { MailService, MailTables } from '../../base/mail/tables.ts'
 
 declare module '../database/tables.ts' {
-  interface CenterTables extends MailTables {}
+  interface CenterTables extends Pick<MailTables, 'mails' | 'mail_counts'> {}
+}
+
+export const CENTER_MAIL: MailService = {
+  mails: 'mails',
+  counts: 'mail_counts',
+  sender: 'The organisation',
+  ifWaiting:
+    'If the problem persists, ask the operator of the control center: its log says why the mail server does not accept mails.',
+  ifUsedUp: 'ask the operator of the control center to raise MAILS_HOURLY',
+  usedUp: 'an organisation has reached its limit of mails per hour (MAILS_HOURLY)',
 }
 
 export const MAIL_STEPS: Steps = (schema, { key, text }) => [

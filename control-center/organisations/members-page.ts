@@ -1,5 +1,5 @@
+import type { Mail } from '../../base/mail/mail.ts'
 import { ROLES } from '../access/roles.ts'
-import type { Mail } from '../mail/mail.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { Invitations } from './invitations.ts'
 import type { Organisations } from './organisations.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { createRequestQueue, type RequestQueue } from '../accounts/request-queue.ts'
+import { createRequestQueue, type RequestQueue } from '../../base/work/request-queue.ts'
 import type { Organisations } from '../organisations/organisations.ts'
 import type { SendLinks } from './send-links.ts'
 import type { SolutionUsers } from './solution-users.ts'

@@ -4,6 +4,7 @@ import { SENT } from '../../base/api/route.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { networkOf } from '../../base/http/network.ts'
 import { stateOf } from '../../base/http/request.ts'
+import type { Mail } from '../../base/mail/mail.ts'
 import {
   AuthenticateAnswer,
   AuthenticateRequest,
@@ -19,7 +20,6 @@ import type { Environment, Environments } from '../environments/environments.ts'
 import { fitsFields } from '../login-pages/check-fields.ts'
 import type { LoginPages } from '../login-pages/login-pages.ts'
 import { renderForSatellite } from '../login-pages/template.ts'
-import type { Mail } from '../mail/mail.ts'
 import { type SatelliteRoute, satelliteRoute } from '../satellites/route.ts'
 import type { ForgotAddress } from './forgot-address.ts'
 import type { KnownSolutions } from './known-solutions.ts'

@@ -1,8 +1,8 @@
+import { MailAddress } from '../../base/config/mail-address.ts'
 import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import { isVisible, visible } from '../../runtime/visible-name.ts'
 import { z } from '../../runtime/zod.ts'
-import { MailAddress } from '../mail/mail-address.ts'
 
 /*
  * Chosen here: a user has at most 20 roles with 40 permissions each, plus 200 direct permissions. So all of a user's

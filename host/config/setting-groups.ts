@@ -111,6 +111,9 @@ export const SETTING_GROUPS = {
   ],
   signin: [
     'PASSWORD_HELP',
+    'SMTP_URL',
+    'MAIL_FROM',
+    'MAILS_HOURLY',
     'SESSION_IDLE',
     'SESSION_LIFETIME',
     'REMEMBER_LIFETIME',

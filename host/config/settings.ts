@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { isLoopback } from '../../base/config/host-names.ts'
+import { type MailSettings, mailFaults, mailSettingsOf } from '../../base/config/mail-settings.ts'
 import { type Environment, PROPERTIES, type SolutionOrigin } from '../../base/config/properties.ts'
 import { serverOf, type Values } from '../../base/config/property-groups.ts'
 import { readProperties, refuseFaults } from '../../base/config/read-properties.ts'
@@ -21,6 +22,8 @@ export type Settings = ServiceSettings & {
   readonly startPage: 'list' | 'none'
   /** `PASSWORD_HELP`; empty if not set. */
   readonly passwordHelp: string
+  /** The mail server and the sender; null if the host sends no mail. */
+  readonly mail: MailSettings | null
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
@@ -55,6 +58,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     if (!isLocal)
       faults.push('PLATFORM_TESTING_MODE must not be true with ENVIRONMENT=onprem, unless HOST is a loopback address')
   }
+  faults.push(...mailFaults(values))
   const unconnected = telemetryFault(values)
   if (unconnected !== null) faults.push(unconnected)
   refuseFaults('Solhost', values, faults)
@@ -84,6 +88,7 @@ function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'c
     defaultSolution: values.DEFAULT_SOLUTION,
     startPage: values.START_PAGE,
     passwordHelp: values.PASSWORD_HELP,
+    mail: mailSettingsOf(values),
     trustedProxies: values.TRUSTED_PROXIES,
     allowedHosts: values.ALLOWED_HOSTS,
     httpAllowedHosts: values.HTTP_ALLOWED_HOSTS,

@@ -1,12 +1,13 @@
 import type { Generated, Kysely } from 'kysely'
 import type { Tables } from '../../base/database/tables.ts'
+import type { MailTables } from '../../base/mail/tables.ts'
 
 /**
  * The tables of a host's database: those that the control center also has, and the host's own. Times are epoch
  * milliseconds; JSON is stored as text. All migrations are in base/database/migrations.ts, because the control center's
  * database also contains the host's own tables, unused.
  */
-export interface HostTables extends Tables {
+export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'host_mail_counts'> {
   solutions: { name: string; active_sha256: string | null; created_at: number; deleted_at: number | null }
   solution_versions: {
     solution: string

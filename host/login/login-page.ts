@@ -11,7 +11,9 @@ import { allowLoginPage } from '../../base/http/content-security.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
+import type { Mail } from '../../base/mail/mail.ts'
 import type { FormTokens } from './form-token.ts'
+import { signInModeOf } from './sign-in-mode.ts'
 
 /**
  * Sends a solution's login page, from its template or, for PLATFORM_CLOUD, from the control center. If that page is
@@ -26,6 +28,7 @@ export type LoginPageSenderParts = {
   readonly isTesting: boolean
   /** `PASSWORD_HELP` */
   readonly passwordHelp: string
+  readonly mail: Pick<Mail, 'isSetUp'>
   readonly cloudLogin: { pageOf(solution: ActiveSolution): Promise<DesignedPage | null> } | null
 }
 
@@ -34,6 +37,7 @@ export function createLoginPageSender({
   formTokens,
   isTesting,
   passwordHelp,
+  mail,
   cloudLogin,
 }: LoginPageSenderParts): LoginPageSender {
   const script = isTesting ? USE_LOGIN_TOKEN + NAME_INPUTS : USE_LOGIN_TOKEN
@@ -46,7 +50,8 @@ export function createLoginPageSender({
     const formToken = formTokens.issue(ctx, cookieScope(ctx, sites, solution.name))
     const { correlationId } = stateOf(ctx)
     const shown = asked === null ? page : { ...page, locale: asked }
-    const html = renderLoginPage(look, shown, { nonce, formToken, correlationId, script })
+    const forgotten = mail.isSetUp && signInModeOf(solution) === 'DEFAULT'
+    const html = renderLoginPage(look, shown, { nonce, formToken, correlationId, script, forgotten })
     allowLoginPage(ctx, nonce, sites.shared)
     ctx.vary('Accept-Language')
     sendHtml(ctx, page.status, html)

@@ -6,6 +6,7 @@ import { passwordPath } from '../login/change-password.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { accountPage, newAppPage, recoveryCodesPage } from '../web/pages.ts'
+import { addressOf, requestAddress } from './account-address.ts'
 import { browserName } from './browser-name.ts'
 import { auditFactor, endOthers } from './complete.ts'
 import { accountOf, confirmationOf, goToConfirm } from './confirmation.ts'
@@ -51,6 +52,8 @@ const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run
   ['add-app', { needsConfirmation: true, run: addApp }],
   ['remove', { needsConfirmation: true, run: removeFactor }],
   ['new-codes', { needsConfirmation: true, run: renewCodes }],
+  ['new-address', { needsConfirmation: true, run: changeAddress }],
+  ['confirm-address', { needsConfirmation: false, run: changeAddress }],
   ['end', { needsConfirmation: false, run: endSession }],
   ['end-others', { needsConfirmation: false, run: endAllOthers }],
 ])
@@ -111,6 +114,17 @@ async function renewCodes(arrival: Arrival, found: FoundSession, _fields: unknow
   await sendNewCodes(arrival, found, parts)
 }
 
+/** A new address takes effect once the user has opened the link that is mailed to it. */
+async function changeAddress(
+  arrival: Arrival,
+  found: FoundSession,
+  fields: ReadonlyMap<string, string>,
+  parts: SecondStepParts,
+): Promise<void> {
+  const { status, refusal, said } = await requestAddress(arrival, found.session, fields, parts)
+  return send(arrival, found, refusal, status, parts, said)
+}
+
 async function endSession(
   { ctx, solution }: Arrival,
   { session }: FoundSession,
@@ -166,6 +180,7 @@ async function send(
   refusal: string | null,
   status: number,
   parts: SecondStepParts,
+  said: string | null = null,
 ): Promise<void> {
   const { solution } = arrival
   const form = formModel(arrival, accountPath(solution.name), parts)
@@ -177,6 +192,7 @@ async function send(
     solution: { ...form.solution, href: `/solution/${solution.name}/index.html` },
     username: session.username,
     passwordHref: session.factorsOf === 'users' && session.source === 'users' ? passwordPath(solution.name) : null,
+    email: await addressOf(session, parts),
     ...set,
     sessions: (await sessionsOf(session, parts)).map((one) => ({
       ...one,
@@ -185,6 +201,7 @@ async function send(
     })),
     entries,
     refusal,
+    said,
   }
   sendPage(arrival, status, (frame) => accountPage(frame, model))
 }

@@ -3,6 +3,8 @@ import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Sites } from '../../base/http/sites.ts'
+import type { Mail } from '../../base/mail/mail.ts'
+import type { SendLinks } from '../links/send-links.ts'
 import type { AccountSources } from '../login/account-sources.ts'
 import type { ChangePasswordPages } from '../login/change-password.ts'
 import type { SessionParts } from '../login/start-session.ts'
@@ -20,4 +22,6 @@ export type SecondStepParts = FactorParts &
     readonly knownBrowsers: KnownBrowsers
     readonly accountSources: AccountSources
     readonly changePassword: ChangePasswordPages
+    readonly mail: Pick<Mail, 'isSetUp'>
+    readonly sendLinks: Pick<SendLinks, 'fromUser'>
   }

@@ -18,6 +18,7 @@ export async function eraseSolutionData(db: HostDatabase, solution: string): Pro
     'factor_accounts',
     'open_sign_ins',
     'sign_in_policies',
+    'links',
   ] as const) {
     await db.deleteFrom(table).where('solution', '=', solution).execute()
   }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { accountId, type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
 import type { Factors } from '../../base/accounts/factors.ts'
-import type { User as StoredUser, Users } from '../../base/accounts/users.ts'
+import type { NewUser as NewStoredUser, User as StoredUser, Users } from '../../base/accounts/users.ts'
 import { pageOf } from '../../base/api/open-api.ts'
 import { userTarget } from '../../base/api/targets.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -9,12 +9,14 @@ import { z } from '../../runtime/zod.ts'
 import { auditOf } from '../access/actor.ts'
 import { type Audit, ERASED_USER } from '../access/audit.ts'
 import { type AdminRoute, route } from '../access/route.ts'
+import { type OperatorLinks, SentLink } from '../links/send-links.ts'
 import type { UsersCsv } from './users-csv.ts'
 
 export type UserApiParts = {
   readonly users: Users
   readonly factors: Factors
   readonly usersCsv: UsersCsv
+  readonly operatorLinks: OperatorLinks
   readonly audit: Audit
 }
 
@@ -34,6 +36,7 @@ const UserChange = z
     username: Text.optional(),
     displayName: Text.nullable().optional(),
     email: Text.nullable().optional(),
+    locale: Text.nullable().optional().describe('the language of mails, such as `nl`; null: that of the request'),
     enabled: z.boolean().optional(),
     permissions: z.array(Permission).max(10_000).optional(),
     mustChangePassword: z
@@ -44,7 +47,17 @@ const UserChange = z
   })
   .meta({ id: 'UserChange' })
 
-const NewUser = UserChange.extend({ username: Text }).meta({ id: 'NewUser' })
+const NewUser = UserChange.extend({
+  username: Text,
+  invite: z.boolean().optional().describe('create a link with which the user chooses a password, and mail it'),
+  solution: z
+    .string()
+    .max(63)
+    .optional()
+    .describe(
+      'with `invite`: the solution whose page the link opens; default: `DEFAULT_SOLUTION`, or the only possible one',
+    ),
+}).meta({ id: 'NewUser' })
 
 const User = z
   .object({
@@ -52,12 +65,18 @@ const User = z
     username: z.string(),
     displayName: z.string().nullable(),
     email: z.string().nullable(),
+    emailVerifiedAt: z.int().min(0).nullable().describe('when the user proved that they can read mails to the address'),
+    locale: z.string().nullable(),
     enabled: z.boolean(),
     permissions: z.array(Permission).describe('a string applies to all solutions'),
     mustChangePassword: z.boolean(),
     factors: z.int().min(0).describe('number of second factors'),
   })
   .meta({ id: 'User' })
+
+const CreatedUser = User.extend({ invitation: SentLink.nullable().describe('with `invite`') }).meta({
+  id: 'CreatedUser',
+})
 
 const ImportQuery = z.strictObject({
   'dry-run': z.enum(['', 'true', 'false']).optional().describe('only check and count'),
@@ -70,7 +89,7 @@ const Imported = z
 const NO_CONTENT = { description: 'done' }
 
 /** Routes for the default users. Passwords can be set, but are never returned. */
-export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): AdminRoute[] {
+export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: UserApiParts): AdminRoute[] {
   async function named({ params: { uid } }: { readonly params: { readonly uid: string } }) {
     const user = await users.get(uid)
     return { target: user === null ? `uid:${uid}` : userTarget(user) }
@@ -89,6 +108,18 @@ export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): A
       ...user,
       factors: counts.get(accountId(accounts[index] as FactorAccount)) ?? 0,
     }))
+  }
+
+  async function createPlain(input: NewStoredUser) {
+    return { user: await users.create(input), invitation: null }
+  }
+
+  async function createInvited(input: NewStoredUser, solution: string | undefined) {
+    // Checked first, so that no user is created whose invitation can't be sent.
+    const opens = await operatorLinks.solutionFor(solution)
+    await operatorLinks.needShare(input.email ?? null)
+    const user = await users.create(input)
+    return { user, invitation: await operatorLinks.fromOperator('invitation', user, opens) }
   }
 
   async function shown(user: StoredUser) {
@@ -113,12 +144,18 @@ export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): A
     ),
     route(
       'POST /users',
-      { summary: 'Create a user', right: 'users:write', act: 'user-create', body: NewUser, answers: { 201: User } },
-      async ({ body, names, ctx }) => {
-        names.target = userTarget(body)
-        const user = await users.create(body)
+      {
+        summary: 'Create a user, and invite them if asked to',
+        right: 'users:write',
+        act: 'user-create',
+        body: NewUser,
+        answers: { 201: CreatedUser },
+      },
+      async ({ body: { invite = false, solution, ...input }, names, ctx }) => {
+        names.target = userTarget(input)
+        const { user, invitation } = invite ? await createInvited(input, solution) : await createPlain(input)
         ctx.set('Location', `/admin/api/users/${user.uid}`)
-        return shown(user)
+        return { ...(await shown(user)), invitation }
       },
     ),
     route(
@@ -175,6 +212,12 @@ export function userRoutes({ users, factors, usersCsv, audit }: UserApiParts): A
         names.target = ERASED_USER
       },
     ),
+    ...csvRoutes({ usersCsv, audit }),
+  ]
+}
+
+function csvRoutes({ usersCsv, audit }: Pick<UserApiParts, 'usersCsv' | 'audit'>): AdminRoute[] {
+  return [
     route(
       'GET /users.csv',
       {

@@ -3,6 +3,7 @@ import type { Factors } from '../../base/accounts/factors.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { OperatorLinks } from '../links/send-links.ts'
 import type { PageRouter } from '../pages/page.ts'
 import { addressWith, queryText } from '../pages/page-query.ts'
 import type { Catalog } from '../solutions/catalog.ts'
@@ -14,6 +15,7 @@ export type UserPageParts = {
   readonly factors: Factors
   readonly store: SolutionStore
   readonly catalog: Catalog
+  readonly operatorLinks: OperatorLinks
   readonly limits: Limits
 }
 
@@ -22,8 +24,14 @@ const PAGE = 50
 const SHOWN_PERMISSIONS = 4
 
 /** Pages for the default users, who sign in to solutions that have the authenticator `DEFAULT`. */
-export function addUserPages(pages: PageRouter, { users, factors, store, catalog, limits }: UserPageParts): void {
-  const forForms = async () => ({ known: await knownPermissions(store, catalog), leastLength: limits.PASSWORD_LENGTH })
+export function addUserPages(pages: PageRouter, parts: UserPageParts): void {
+  const { users, factors, store, catalog, operatorLinks, limits } = parts
+  const forForms = async () => ({
+    known: await knownPermissions(store, catalog),
+    leastLength: limits.PASSWORD_LENGTH,
+    linkSolutions: await operatorLinks.solutions(),
+    isMailing: operatorLinks.isMailing,
+  })
 
   pages.get('/users', async (ctx, text) => {
     const search = queryText(ctx, 'search')

@@ -4,6 +4,7 @@ import { stringify } from 'csv-stringify/sync'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import {
   applyPermissions,
+  changedColumns,
   chunksOf,
   columnsOf,
   comparePermissions,
@@ -122,7 +123,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
       }
       for (const step of steps) {
         if (step.existing === null) continue
-        const columns = columnsOf(step.input, hashes.get(step), now())
+        const columns = changedColumns(step.existing.row, step.input, hashes.get(step), now())
         await transaction.updateTable('users').set(columns).where('uid', '=', step.existing.row.uid).execute()
         await applyPermissions(transaction.$pickTables<keyof Tables>(), step.permissions)
         await nextTurn()

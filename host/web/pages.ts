@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { FactorSet } from '../../base/accounts/factors.ts'
+import { makeScript } from '../../base/web/browser-script.ts'
 import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
 import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
@@ -137,6 +138,12 @@ export type AccountModel = StepModel &
     readonly username: string
     /** Null if the password isn't stored here. */
     readonly passwordHref: string | null
+    /** Null if the address isn't stored here. `isMailing`: whether the user can be sent a link. */
+    readonly email: {
+      readonly address: string | null
+      readonly isVerified: boolean
+      readonly isMailing: boolean
+    } | null
     readonly sessions: readonly {
       readonly id: string
       /** Null if unknown. */
@@ -149,7 +156,33 @@ export type AccountModel = StepModel &
     }[]
     readonly entries: readonly { readonly time: number; readonly action: string; readonly outcome: string }[]
     readonly refusal: string | null
+    /** What was done, in the user's language. */
+    readonly said: string | null
   }
+
+export type ForgottenPasswordModel = StepModel & {
+  /** Whether a link was requested. The text is the same for every outcome. */
+  readonly isAsked: boolean
+  readonly refusal: string | null
+  readonly signInHref: string
+}
+
+type LinkKind = 'invitation' | 'password' | 'verify' | 'set-up'
+
+export type LinkPasswordModel = StepModel & {
+  readonly kind: LinkKind
+  readonly token: string
+  readonly username: string
+  /** In characters. */
+  readonly leastLength: number
+  readonly refusal: string | null
+}
+
+export type LinkAddressModel = StepModel & {
+  readonly token: string
+  readonly username: string
+  readonly address: string
+}
 
 export type FirstRefusalModel = {
   readonly faults: readonly DevFinding[]
@@ -202,6 +235,8 @@ const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', '
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
 /** The account page and those of the second step have tables and quiet buttons, as the admin pages do. */
 const ofAccount = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${sharedStyles('admin')}`)
+/** Sends the token in the fragment of a link's URL. */
+const linkScript = makeScript(new URL('../../base/web/scripts/links/main.ts', import.meta.url)).text
 const devStyles = indent(readFileSync(new URL('styles/dev.css', import.meta.url), 'utf8'))
 const ofDevelopment = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${devStyles}`)
 const ofAdministration = createPageRenderer(templates, PLATFORM_TEXTS, adminStyles, 'admin/')
@@ -256,6 +291,31 @@ export function stepOverPage(
 
 export function accountPage(frame: PageFrame, model: AccountModel): string {
   return ofAccount('account', frame, platformText(frame.locale, 'platform.account.title'), model)
+}
+
+export function forgottenPasswordPage(frame: PageFrame, model: ForgottenPasswordModel): string {
+  return page('forgotten-password', frame, platformText(frame.locale, 'platform.forgotten.title'), model)
+}
+
+/** The page that a link opens first. */
+export function linkOpenedPage(frame: PageFrame, model: StepModel & { readonly kind: LinkKind }): string {
+  const title = platformText(frame.locale, `platform.link.${model.kind}.title`)
+  return page('link-opened', frame, title, { ...model, script: linkScript })
+}
+
+export function linkPasswordPage(frame: PageFrame, model: LinkPasswordModel): string {
+  return page('link-password', frame, platformText(frame.locale, `platform.link.${model.kind}.title`), model)
+}
+
+export function linkAddressPage(frame: PageFrame, model: LinkAddressModel): string {
+  return page('link-address', frame, platformText(frame.locale, 'platform.link.verify.title'), model)
+}
+
+export function addressVerifiedPage(
+  frame: PageFrame,
+  model: { readonly solution: { readonly title: string }; readonly address: string; readonly href: string },
+): string {
+  return page('address-verified', frame, platformText(frame.locale, 'platform.link.verified.title'), model)
 }
 
 export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {

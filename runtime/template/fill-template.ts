@@ -18,6 +18,8 @@ export type TemplateValues = {
   readonly script?: string
   /** Whether to show the error label. */
   readonly failed: boolean
+  /** Whether to show the link `forgotten`, which a template has as `<a id="forgotten" hidden>`. */
+  readonly forgotten?: boolean
   /** Looks up a key in the i18n table; if this returns null, `!key!` is shown. */
   readonly message: (key: string) => string | null
   /**
@@ -115,9 +117,10 @@ function fillPart(
   }
 }
 
-function fillHead({ failed, nonce, script }: TemplateValues): string {
+function fillHead({ failed, forgotten = false, nonce, script }: TemplateValues): string {
   const attribute = `nonce="${escapeValue(nonce)}"`
-  const shown = failed ? `<style ${attribute}>#errorlabel{display:block!important}</style>` : ''
+  const rules = `${failed ? '#errorlabel{display:block!important}' : ''}${forgotten ? 'a#forgotten{display:inline-block!important}' : ''}`
+  const shown = rules === '' ? '' : `<style ${attribute}>${rules}</style>`
   return script === undefined ? shown : `${shown}<script ${attribute}>${script}</script>`
 }
 

@@ -113,6 +113,7 @@ const NEEDED: Readonly<Record<string, string | null>> = {
   'DELETE /users/:uid/factors': 'users:write',
   'DELETE /users/:uid/factors/:id': 'users:write',
   'POST /users/:uid/unlock-factors': 'users:write',
+  'POST /users/:uid/links': 'users:write',
   'GET /users.csv': 'users:read',
   'POST /users.csv': 'users:write',
   'GET /sessions': 'sessions:read',

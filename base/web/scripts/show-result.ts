@@ -1,6 +1,7 @@
 /**
  * A form with `data-result` does not reload the page: on success, the element with that id replaces the form. In that
- * element, `data-value` is the name of the response's property to show or, with the prefix `form:`, of the form field.
+ * element, `data-value` is the name of the response's property to show, such as `user.name`, or, with the prefix
+ * `form:`, of the form field.
  * An element with `data-if` is hidden if that value is empty. In the URL of a link with `data-address`, `{name}` is
  * replaced by such a value. An element with `data-gone-with`, such as "No tokens yet", is hidden once the result with
  * that id is shown.
@@ -33,7 +34,13 @@ function showResult(form: HTMLFormElement, result: HTMLElement, answer: unknown)
 
 function resultValue(form: HTMLFormElement, answer: unknown, name: string): string {
   const field = /^form:(.+)$/.exec(name)?.[1]
-  if (field === undefined) return String((answer as Record<string, unknown> | null)?.[name] ?? '')
+  if (field === undefined) return String(partOf(answer, name) ?? '')
   const control = form.elements.namedItem(field)
   return control instanceof HTMLInputElement ? control.value : ''
+}
+
+function partOf(answer: unknown, name: string): unknown {
+  return name
+    .split('.')
+    .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], answer)
 }

@@ -5,6 +5,7 @@ import { searchUsers } from '../../../base/accounts/search-users.ts'
 import { newRow } from '../../../base/accounts/user-rows.ts'
 import { createUsers } from '../../../base/accounts/users.ts'
 import { createLimits } from '../../../runtime/limits.ts'
+import { testLinks } from '../../host/links/links-contract.ts'
 import { testUsers } from '../../host/users/users-contract.ts'
 import { testUsersCsv } from '../../host/users/users-csv-contract.ts'
 import { scaled } from '../../support/scale.ts'
@@ -14,6 +15,7 @@ const place = usePlace('embedded', async () => null)
 const passwords = await createPasswords()
 testUsers(place, passwords)
 testUsersCsv(place, passwords)
+testLinks(place, passwords)
 
 const MANY = scaled(2000, 100_000)
 

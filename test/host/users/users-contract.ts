@@ -52,6 +52,8 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
       username: 'Anna',
       displayName: null,
       email: null,
+      emailVerifiedAt: null,
+      locale: null,
       enabled: true,
       mustChangePassword: false,
       permissions: ['Users', { name: 'Sales', solution: 'crm' }],

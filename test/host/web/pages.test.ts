@@ -349,6 +349,7 @@ describe('pages: the default login template', () => {
         '%%i18n:platform.language%%',
         '%%i18n:platform.logindialog.application%%',
         '%%i18n:platform.logindialog.failed%%',
+        '%%i18n:platform.logindialog.forgotpassword%%',
         '%%i18n:platform.logindialog.forgotten%%',
         '%%i18n:platform.logindialog.hide%%',
         '%%i18n:platform.logindialog.label.name%%',

@@ -1,6 +1,6 @@
-import { isLoopback } from '../../base/config/host-names.ts'
-import type { Property, ValuesOf } from '../../base/config/property.ts'
+import { isLoopback } from './host-names.ts'
 import { MailAddress } from './mail-address.ts'
+import type { Property, ValuesOf } from './property.ts'
 
 /** The mail server, and the sender of mails. */
 export type MailSettings = {
@@ -13,7 +13,7 @@ export type MailSettings = {
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }
-  /** Maximum mails that an organisation may send per hour. */
+  /** Maximum mails per hour that an organisation of a control center, or a host, may send. */
   readonly hourly: number
 }
 
@@ -44,7 +44,7 @@ export const MAIL_PROPERTIES = {
     default: String(MAILS_HOURLY),
     read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
     form: 'a whole number, 1 to 9999999',
-    what: 'maximum mails per organisation and hour, counted separately for mails that members send and mails that users request on login pages',
+    what: 'maximum mails per hour, counted separately for mails that operators send and mails that anyone can request on a login page',
   },
 } as const satisfies Record<string, Property>
 

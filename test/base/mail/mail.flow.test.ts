@@ -6,16 +6,17 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { openPlatformKey } from '../../base/config/platform-key.ts'
-import { readCenterSettings } from '../../control-center/config/settings.ts'
-import { createHandOver, type HandedOver, type MailText } from '../../control-center/mail/hand-over.ts'
-import { createMail } from '../../control-center/mail/mail.ts'
-import { openCenterDatabase } from '../../control-center/migrations/open.ts'
-import { startTestCenter } from '../support/center.ts'
-import { SERVER_START, type TestServer } from '../support/database-server.ts'
-import { sharedProperties } from '../support/host-group.ts'
-import { startMailServer } from '../support/mail.ts'
-import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
+import { openPlatformKey } from '../../../base/config/platform-key.ts'
+import { createHandOver, type HandedOver, type MailText } from '../../../base/mail/hand-over.ts'
+import { createMail } from '../../../base/mail/mail.ts'
+import { readCenterSettings } from '../../../control-center/config/settings.ts'
+import { CENTER_MAIL } from '../../../control-center/mail/tables.ts'
+import { openCenterDatabase } from '../../../control-center/migrations/open.ts'
+import { startTestCenter } from '../../support/center.ts'
+import { SERVER_START, type TestServer } from '../../support/database-server.ts'
+import { sharedProperties } from '../../support/host-group.ts'
+import { startMailServer } from '../../support/mail.ts'
+import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 
 let open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
@@ -138,7 +139,7 @@ async function database(properties: Record<string, string> = {}) {
   return {
     lines,
     queue: (handOver: (mail: MailText) => Promise<HandedOver>, hourly?: number) =>
-      createMail({ db, key, handOver, log, hourly }, now),
+      createMail({ db, service: CENTER_MAIL, key, handOver, log, hourly }, now),
     waiting: () => db.selectFrom('mails').selectAll().execute(),
     /** Inserts mails that are due in an hour. */
     async fill(organisation: string, count: number) {

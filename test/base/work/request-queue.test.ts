@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRequestQueue } from '../../control-center/accounts/request-queue.ts'
+import { createRequestQueue } from '../../../base/work/request-queue.ts'
 
 function logOf() {
   const warnings: string[] = []

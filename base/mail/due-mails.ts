@@ -1,6 +1,5 @@
-import { firstRows } from '../../base/database/portable.ts'
-import type { CenterDatabase } from '../database/tables.ts'
-import type { MailTables } from './tables.ts'
+import { firstRows } from '../database/portable.ts'
+import type { MailDatabase, MailRow, MailService } from './tables.ts'
 
 /** Selects the mails to send next. */
 export interface DueMails {
@@ -9,15 +8,15 @@ export interface DueMails {
    * another organisation's thousand mails.
    * @param now in epoch ms
    */
-  next(now: number, most: number): Promise<readonly MailTables['mails'][]>
+  next(now: number, most: number): Promise<readonly MailRow[]>
 }
 
-export function createDueMails(db: CenterDatabase): DueMails {
+export function createDueMails(db: MailDatabase, { mails: table }: MailService): DueMails {
   /** The organisation that was served last. */
   let last = ''
 
   async function inTurn(now: number): Promise<readonly string[]> {
-    const waiting = await db.selectFrom('mails').select('organisation').distinct().where('next_at', '<=', now).execute()
+    const waiting = await db.selectFrom(table).select('organisation').distinct().where('next_at', '<=', now).execute()
     const all = waiting.map(({ organisation }) => organisation).sort()
     const first = all.findIndex((organisation) => organisation > last)
     return first < 0 ? all : [...all.slice(first), ...all.slice(0, first)]
@@ -28,7 +27,7 @@ export function createDueMails(db: CenterDatabase): DueMails {
       const organisations = (await inTurn(now)).slice(0, most)
       const each = Math.ceil(most / organisations.length)
       const oldest = organisations.map((organisation) => {
-        const mails = db.selectFrom('mails').selectAll().where('organisation', '=', organisation)
+        const mails = db.selectFrom(table).selectAll().where('organisation', '=', organisation)
         return firstRows(db, mails.where('next_at', '<=', now).orderBy('next_at'), each).execute()
       })
       const mails = turns(await Promise.all(oldest)).slice(0, most)

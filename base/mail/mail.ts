@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { PlatformKey } from '../../base/config/platform-key.ts'
-import { firstRows } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { CenterDatabase } from '../database/tables.ts'
+import { MAILS_HOURLY } from '../config/mail-settings.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import { firstRows } from '../database/portable.ts'
 import { createDueMails } from './due-mails.ts'
 import { HAND_OVER_TIME, type HandedOver, type MailText } from './hand-over.ts'
-import { MAILS_HOURLY } from './mail-settings.ts'
 import { createMailShares, type MailOrigin } from './mail-shares.ts'
-import type { MailTables } from './tables.ts'
+import type { MailRow, MailService, MailTables } from './tables.ts'
 
-/** Sends the control center's mails: invitations, password reset links and confirmations. */
+/** Sends a service's mails: invitations, password reset links, confirmations and notices. */
 export interface Mail {
   /** Whether `SMTP_URL` is set. If not, links are shown instead of mailed. */
   readonly isSetUp: boolean
   /**
    * Resolves when the mail is stored in the database. It is sent from there, and retried for three days.
-   * @param origin who the mail is sent for; if omitted, the control center itself
+   * @param origin who the mail is sent for; if omitted, the service itself
    * @throws ERR_MAIL_UNAVAILABLE if no mail server is configured, or too many mails are queued
    * @throws ERR_THROTTLED as `needShare`
    */
   send(mail: MailText, origin?: MailOrigin): Promise<void>
   /**
    * Call this before creating something that is only useful if a mail about it is sent.
-   * @throws ERR_THROTTLED if too many mails of the organisation are queued, or it has sent too many in this hour
+   * @throws ERR_THROTTLED if too many mails of the origin are queued, or it has sent too many in this hour
    */
   needShare(origin: MailOrigin): Promise<void>
 }
@@ -38,7 +38,7 @@ export type MailQueue = Mail & {
   start(): () => Promise<void>
 }
 
-/** Maximum queued mails for all organisations together; further mails are refused. */
+/** Maximum queued mails of a service; further mails are refused. */
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /**
@@ -54,7 +54,8 @@ const TAKEN = 2 * HAND_OVER_TIME
 const LOOK_EVERY = 30_000
 
 export type MailParts = {
-  readonly db: CenterDatabase
+  readonly db: Database
+  readonly service: MailService
   readonly key: PlatformKey
   /** Null if no mail server is configured. */
   readonly handOver: ((mail: MailText) => Promise<HandedOver>) | null
@@ -65,9 +66,11 @@ export type MailParts = {
 
 /** @param now the clock, in epoch milliseconds */
 export function createMail(parts: MailParts, now: () => number = Date.now): MailQueue {
-  const { db, key, handOver, log, hourly = MAILS_HOURLY } = parts
-  const shares = createMailShares(db, log, hourly, now)
-  const due = createDueMails(db)
+  const { service, key, handOver, log, hourly = MAILS_HOURLY } = parts
+  const db = parts.db.$extendTables<MailTables>()
+  const table = service.mails
+  const shares = createMailShares(db, service, log, hourly, now)
+  const due = createDueMails(db, service)
   let running: Promise<void> = Promise.resolve()
   let isStarted = false
   let isStopped = false
@@ -76,16 +79,16 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   const purposeOf = (id: string) => `mail ${id}`
 
   /** @returns false if another node has reserved the mail */
-  async function take({ id, next_at }: Row): Promise<boolean> {
-    const mail = db.updateTable('mails').where('id', '=', id).where('next_at', '=', next_at)
+  async function take({ id, next_at }: MailRow): Promise<boolean> {
+    const mail = db.updateTable(table).where('id', '=', id).where('next_at', '=', next_at)
     return (await mail.set({ next_at: now() + TAKEN }).executeTakeFirst()).numUpdatedRows > 0n
   }
 
   async function remove(id: string): Promise<void> {
-    await db.deleteFrom('mails').where('id', '=', id).execute()
+    await db.deleteFrom(table).where('id', '=', id).execute()
   }
 
-  async function tryOne(row: Row, deliver: NonNullable<typeof handOver>): Promise<void> {
+  async function tryOne(row: MailRow, deliver: NonNullable<typeof handOver>): Promise<void> {
     if (!(await take(row))) return
     const { id, attempts, created_at } = row
     const text = key.decrypt(purposeOf(id), row.sealed)
@@ -98,7 +101,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     }
     const wait = Math.min(FIRST_WAIT * 2 ** Math.min(attempts, 20), LONGEST_WAIT)
     log.warn({ mail: id, reason: end.reason, wait }, 'a mail could not be sent and will be retried')
-    const later = db.updateTable('mails').set({ attempts: attempts + 1, next_at: now() + wait })
+    const later = db.updateTable(table).set({ attempts: attempts + 1, next_at: now() + wait })
     await later.where('id', '=', id).execute()
   }
 
@@ -107,7 +110,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     for (;;) {
       const rows = await due.next(now(), AT_ONCE)
       await Promise.all(rows.map((row) => tryOne(row, handOver)))
-      // The remaining mails stay in the database until the control center starts again.
+      // The remaining mails stay in the database until the service starts again.
       if (rows.length === 0 || isStopped) return
     }
   }
@@ -118,7 +121,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   }
 
   async function nextLook(): Promise<number> {
-    const query = db.selectFrom('mails').select('next_at').orderBy('next_at')
+    const query = db.selectFrom(table).select('next_at').orderBy('next_at')
     const next = await firstRows(db, query, 1).executeTakeFirst()
     return Math.min(Math.max((next?.next_at ?? Number.POSITIVE_INFINITY) - now(), 1_000), LOOK_EVERY)
   }
@@ -147,7 +150,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
         throw new PlatformError('ERR_MAIL_UNAVAILABLE', 'No mail server is configured. Set SMTP_URL and MAIL_FROM.')
       }
       const { waiting } = await db
-        .selectFrom('mails')
+        .selectFrom(table)
         .select((of) => of.fn.countAll<number>().as('waiting'))
         .executeTakeFirstOrThrow()
       if (Number(waiting) >= MOST_WAITING) {
@@ -167,7 +170,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
         next_at: now(),
         attempts: 0,
       }
-      await db.insertInto('mails').values(row).execute()
+      await db.insertInto(table).values(row).execute()
       if (isStarted) void deliverAndSchedule()
     },
     start() {
@@ -183,8 +186,6 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     },
   }
 }
-
-type Row = MailTables['mails']
 
 /** The service does not start with a wrong platform key, so this row must have been edited by hand: drop it. */
 const unreadable: HandedOver = { outcome: 'refused', reason: 'it cannot be decrypted' }

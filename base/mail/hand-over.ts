@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer'
-import type { MailSettings } from './mail-settings.ts'
+import type { MailSettings } from '../config/mail-settings.ts'
 
 /** A mail's recipient and content. The text is plain, so nothing in it is interpreted as markup. */
 export type MailText = { readonly to: string; readonly subject: string; readonly text: string }

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
-import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { CenterDatabase } from '../database/tables.ts'
+import { insertOnce } from '../database/portable.ts'
+import type { MailDatabase, MailService } from './tables.ts'
 
 /**
- * Who a mail is sent for. `organisation` is its id. `askedBy` is one of its members, or anyone at one of its login
- * pages. Each has a separate hourly limit, so that strangers at a login page can't use up the mails that members need
- * for invitations.
+ * Who a mail is sent for. `organisation` is the id of the control center's organisation, or '' on a host. `askedBy` is
+ * one of its members or an operator of the host, or anyone at a login page. Each has a separate hourly limit, so that
+ * strangers at a login page can't use up the mails that are needed for invitations.
  */
 export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
 
-/** Limits how much each organisation may send, because all of them share the mail server and its reputation. */
+/** Limits how much is sent for each organisation, or by a host, because all share the mail server and its reputation. */
 export interface MailShares {
   /** @throws ERR_THROTTLED if too many mails of the organisation are queued, or it has sent too many in this hour */
   need(origin: MailOrigin): Promise<void>
@@ -18,18 +18,20 @@ export interface MailShares {
   take(origin: MailOrigin): Promise<void>
 }
 
-/** Maximum queued mails per organisation: a tenth of the whole queue. */
+/** Maximum queued mails per organisation or host: a tenth of the whole queue. */
 const MOST_WAITING = 1000
 /** Retry-After in seconds when an organisation's queue is full. */
 const AGAIN = 600
 const HOUR = 3_600_000
 
 /**
+ * @param service its tables and messages
  * @param hourly `MAILS_HOURLY`
  * @param now the clock, in epoch milliseconds
  */
 export function createMailShares(
-  db: CenterDatabase,
+  db: MailDatabase,
+  service: MailService,
   log: Pick<Logger, 'warn'>,
   hourly: number,
   now: () => number,
@@ -39,15 +41,14 @@ export function createMailShares(
 
   async function needPlace(organisation: string): Promise<void> {
     const { waiting } = await db
-      .selectFrom('mails')
+      .selectFrom(service.mails)
       .select((of) => of.fn.countAll<number>().as('waiting'))
       .where('organisation', '=', organisation)
       .executeTakeFirstOrThrow()
     if (Number(waiting) < MOST_WAITING) return
     throw new PlatformError(
       'ERR_THROTTLED',
-      `The organisation already has ${MOST_WAITING} mails waiting to be sent. Try again later. If the problem persists, ask the ` +
-        'operator of the control center: its log says why the mail server does not accept mails.',
+      `${service.sender} already has ${MOST_WAITING} mails waiting to be sent. Try again later. ${service.ifWaiting}`,
       { retryAfter: AGAIN },
     )
   }
@@ -57,16 +58,13 @@ export function createMailShares(
     if (said.get(key) !== hour) {
       for (const [other, before] of said) if (before !== hour) said.delete(other)
       said.set(key, hour)
-      log.warn(
-        { organisation, askedBy, hourly },
-        'an organisation has reached its limit of mails per hour (MAILS_HOURLY)',
-      )
+      log.warn({ organisation, askedBy, hourly }, service.usedUp)
     }
     const left = hour + HOUR - now()
     return new PlatformError(
       'ERR_THROTTLED',
-      `The organisation has sent ${hourly} mails this hour, which is the maximum. Try again in ${Math.ceil(left / 60_000)} ` +
-        'minutes, or ask the operator of the control center to raise MAILS_HOURLY.',
+      `${service.sender} has sent ${hourly} mails this hour, which is the maximum. Try again in ${Math.ceil(left / 60_000)} ` +
+        `minutes, or ${service.ifUsedUp}.`,
       { retryAfter: Math.ceil(left / 1000) },
     )
   }
@@ -77,7 +75,7 @@ export function createMailShares(
       await needPlace(organisation)
       const hour = now() - (now() % HOUR)
       const row = await db
-        .selectFrom('mail_counts')
+        .selectFrom(service.counts)
         .select(['hour', 'count'])
         .where('organisation', '=', organisation)
         .where('asked_by', '=', askedBy)
@@ -89,7 +87,7 @@ export function createMailShares(
       await needPlace(organisation)
       const hour = now() - (now() % HOUR)
       const ofOrigin = db
-        .updateTable('mail_counts')
+        .updateTable(service.counts)
         .where('organisation', '=', organisation)
         .where('asked_by', '=', askedBy)
       const further = () =>
@@ -101,7 +99,7 @@ export function createMailShares(
       if ((await further()).numUpdatedRows > 0n) return
       const anew = await ofOrigin.set({ hour, count: 1 }).where('hour', '<', hour).executeTakeFirst()
       if (anew.numUpdatedRows > 0n) return
-      if (await insertOnce(db, 'mail_counts', { organisation, asked_by: askedBy, hour, count: 1 })) return
+      if (await insertOnce(db, service.counts, { organisation, asked_by: askedBy, hour, count: 1 })) return
       // Either another request has created the row for this hour, or the limit is reached.
       if ((await further()).numUpdatedRows === 0n) throw usedUp(origin, hour)
     },

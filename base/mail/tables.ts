@@ -1,0 +1,45 @@
+import type { Kysely } from 'kysely'
+
+/**
+ * A queued mail, stored so that a restart loses none. `sealed` is its content, encrypted because its links grant
+ * access. `next_at` is the time of the next attempt. `organisation` is the id of the control center's organisation that
+ * the mail is sent for, or '' for the service itself.
+ */
+export type MailRow = {
+  id: string
+  organisation: string
+  sealed: string
+  created_at: number
+  next_at: number
+  attempts: number
+}
+
+/**
+ * The number of mails that have been sent since `hour` (the start of the hour, in epoch ms). `asked_by` has the same
+ * values as in `MailOrigin`.
+ */
+export type MailCountRow = { organisation: string; asked_by: string; hour: number; count: number }
+
+/** The tables of both services. A control center's database also has a host's tables, unused. */
+export type MailTables = {
+  mails: MailRow
+  mail_counts: MailCountRow
+  host_mails: MailRow
+  host_mail_counts: MailCountRow
+}
+
+export type MailDatabase = Kysely<MailTables>
+
+/** The service that sends mails: its tables, and what its messages call the sender. */
+export type MailService = {
+  readonly mails: 'mails' | 'host_mails'
+  readonly counts: 'mail_counts' | 'host_mail_counts'
+  /** At the start of a sentence, such as "The organisation". */
+  readonly sender: string
+  /** Where to find out why the mail server accepts no mails, as a sentence. */
+  readonly ifWaiting: string
+  /** What else to do when `MAILS_HOURLY` is used up, as the end of a sentence. */
+  readonly ifUsedUp: string
+  /** The log line about that. */
+  readonly usedUp: string
+}

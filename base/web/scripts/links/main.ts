@@ -1,0 +1,3 @@
+import { sendFragment } from './send-fragment.ts'
+
+sendFragment()

@@ -1,0 +1,34 @@
+import type { Logger } from 'pino'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { createHandOver } from '../../base/mail/hand-over.ts'
+import { createMail, type MailQueue } from '../../base/mail/mail.ts'
+import type { MailOrigin } from '../../base/mail/mail-shares.ts'
+import type { MailService } from '../../base/mail/tables.ts'
+import type { Settings } from '../config/settings.ts'
+import type { HostDatabase } from '../database/tables.ts'
+
+export const HOST_MAIL: MailService = {
+  mails: 'host_mails',
+  counts: 'host_mail_counts',
+  sender: 'This host',
+  ifWaiting: 'If the problem persists, see the log: it says why the mail server does not accept mails.',
+  ifUsedUp: 'raise MAILS_HOURLY',
+  usedUp: 'this host has reached its limit of mails per hour (MAILS_HOURLY)',
+}
+
+/** Mails that an operator or an API token causes, and those that anyone can request. */
+export const BY_OPERATOR: MailOrigin = { organisation: '', askedBy: 'member' }
+export const BY_ANYBODY: MailOrigin = { organisation: '', askedBy: 'anybody' }
+
+/**
+ * The host's mails. Without `SOLUTION_ORIGIN` or `PUBLIC_URL` it sends none, because links in mails must not depend on
+ * the headers of the request that caused them.
+ */
+export function createHostMail(
+  { mail, solutionOrigin, publicUrl }: Pick<Settings, 'mail' | 'solutionOrigin' | 'publicUrl'>,
+  parts: { readonly db: HostDatabase; readonly key: PlatformKey; readonly log: Logger },
+): MailQueue {
+  const hasAddress = solutionOrigin !== null || publicUrl !== null
+  const handOver = mail !== null && hasAddress ? createHandOver(mail) : null
+  return createMail({ ...parts, service: HOST_MAIL, handOver, hourly: mail?.hourly })
+}

@@ -1,0 +1,87 @@
+import { createPasswordCheck } from '../../base/accounts/password-check.ts'
+import type { PasswordFault } from '../../base/accounts/password-rules.ts'
+import type { Passwords } from '../../base/accounts/passwords.ts'
+import { columnsOf, rowsWithPassword } from '../../base/accounts/user-rows.ts'
+import { usernameKey } from '../../base/accounts/username.ts'
+import type { User, UserPorts, Users } from '../../base/accounts/users.ts'
+import { firstRows } from '../../base/database/portable.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { HostDatabase } from '../database/tables.ts'
+
+/** What users change with a link instead of their password. */
+export interface LinkedUsers {
+  /** Finds a user who has a password, by name, or by address if only one user has it. */
+  find(nameOrAddress: string): Promise<User | null>
+  /**
+   * Sets a password that the user chose, and ends their sessions and remembered logins.
+   * @param isAddressProved whether the user also proved that they can read mails to their address
+   * @returns why the password was rejected; `changed` if the user's password or address changed in the meantime or they
+   *   were disabled; null if it was set
+   * @throws ERR_PASSWORDS_BUSY
+   */
+  choosePassword(user: User, password: string, isAddressProved: boolean): Promise<PasswordFault | 'changed' | null>
+  /**
+   * Makes an address the user's own, and notes that it is verified.
+   * @returns false if the user's password or address changed in the meantime or they were disabled
+   */
+  verifyAddress(user: User, address: string): Promise<boolean>
+}
+
+export type LinkedUsersParts = {
+  readonly db: HostDatabase
+  readonly users: Pick<Users, 'get'>
+  readonly passwords: Passwords
+  readonly limits: Limits
+} & Pick<UserPorts, 'endAccess' | 'passwordChanged'>
+
+/** Rows to read: enough to see that an address isn't unique. */
+const MOST_WITH_ADDRESS = 10
+
+/** @param now the clock, in epoch milliseconds */
+export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = Date.now): LinkedUsers {
+  const { db, users, passwords, limits, endAccess, passwordChanged } = parts
+  const check = createPasswordCheck(passwords, limits, rowsWithPassword(db, { note() {}, forget() {} }, now))
+
+  /** Updates the user only in the state in which the link was checked. */
+  async function update({ uid, passwordChangedAt, email }: User, columns: ReturnType<typeof columnsOf>) {
+    const { numUpdatedRows } = await db
+      .updateTable('users')
+      .set(columns)
+      .where('uid', '=', uid)
+      .where('enabled', '=', 1)
+      .where('password_changed_at', passwordChangedAt === null ? 'is' : '=', passwordChangedAt)
+      .where('email', email === null ? 'is' : '=', email)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+
+  return {
+    async find(nameOrAddress) {
+      const columns = ['uid', 'email', 'password_hash'] as const
+      const name = db.selectFrom('users').select(columns).where('username_key', '=', usernameKey(nameOrAddress))
+      const byName = await name.executeTakeFirst()
+      // Always looked up, so that both kinds of input take the same time.
+      const address = nameOrAddress.trim().toLowerCase()
+      const query = db.selectFrom('users').select(columns).orderBy('uid')
+      const all = query.where(({ eb, fn }) => eb(fn('lower', ['email']), '=', address))
+      const byAddress = (await firstRows(db, all, MOST_WITH_ADDRESS).execute()).filter(({ email }) => {
+        return usernameKey(email ?? '') === usernameKey(address)
+      })
+      const found = byName ?? (byAddress.length === 1 ? byAddress[0] : undefined)
+      return found === undefined || found.password_hash === null ? null : users.get(found.uid)
+    },
+    async choosePassword(user, password, isAddressProved) {
+      const row = await db.selectFrom('users').selectAll().where('uid', '=', user.uid).executeTakeFirst()
+      if (row === undefined) return 'changed'
+      const fault = await check.faultOfNew(row, password)
+      if (fault !== null) return fault
+      const columns = columnsOf({ mustChangePassword: false }, await passwords.hash(password), now())
+      const proved = isAddressProved ? { email_verified_at: now() } : {}
+      if (!(await update(user, { ...columns, ...proved }))) return 'changed'
+      await endAccess(user.uid)
+      passwordChanged?.(user)
+      return null
+    },
+    verifyAddress: (user, address) => update(user, { email: address, email_verified_at: now() }),
+  }
+}

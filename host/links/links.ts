@@ -1,0 +1,118 @@
+import type { User, Users } from '../../base/accounts/users.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
+import { insertOnce } from '../../base/database/portable.ts'
+import { storedHash } from '../../base/database/stored-hash.ts'
+import { tokenForm } from '../../base/database/token-form.ts'
+import type { HostDatabase, HostTables } from '../database/tables.ts'
+
+/** `set-up`: an operator's proof for the set-up of a second factor during a sign-in. */
+export const LINK_KINDS = ['invitation', 'password', 'verify', 'set-up'] as const
+export type LinkKind = (typeof LINK_KINDS)[number]
+
+const HOUR = 3_600_000
+/** In ms. */
+export const LINK_LIFETIMES: Readonly<Record<LinkKind, number>> = {
+  invitation: 7 * 24 * HOUR,
+  password: HOUR,
+  verify: 24 * HOUR,
+  'set-up': HOUR,
+}
+
+export type NewLink = {
+  readonly kind: LinkKind
+  /** The solution whose page the link opens. */
+  readonly solution: string
+  /** The address that the link verifies. */
+  readonly address?: string
+  /** Whether the link is mailed, so that using it proves access to the user's mailbox. */
+  readonly isMailed: boolean
+}
+
+export type MadeLink = { readonly token: string; readonly expiresAt: number }
+
+/** An open link and its user. */
+export type FoundLink = { readonly user: User; readonly row: HostTables['links'] }
+
+/**
+ * Links with which users of the users table choose a password, verify an address or prove who they are. A token has 256
+ * random bits, and only its hash is stored. A link can be used once. A change of the user's password or address
+ * invalidates it.
+ */
+export interface Links {
+  /**
+   * @returns null if the user already has three open links of this kind. The limit prevents strangers from flooding a
+   *   mailbox with requested mails
+   */
+  create(user: User, link: NewLink): Promise<MadeLink | null>
+  /** Invalidates the user's links of this kind. */
+  revoke(uid: string, kind: LinkKind): Promise<void>
+  /**
+   * Null if the link is unknown, used, expired or invalid, belongs to another solution, or its user is disabled. This
+   * doesn't use up the link, because mail scanners open links too.
+   */
+  find(solution: string, kind: LinkKind, token: string): Promise<FoundLink | null>
+  /** Uses up the link. Of several callers on any host, exactly one gets true. */
+  take(link: FoundLink): Promise<boolean>
+  /** Makes a link usable again whose purpose failed, such as one with a rejected password. */
+  restore(link: FoundLink): Promise<void>
+  /** Deletes expired links. */
+  sweep(): Promise<void>
+}
+
+const FORM = tokenForm('')
+const MOST_OF_A_KIND = 3
+
+/** @param now the clock, in epoch milliseconds */
+export function createLinks(db: HostDatabase, users: Pick<Users, 'get'>, now: () => number = Date.now): Links {
+  const ofUser = (uid: string, kind: LinkKind) => db.deleteFrom('links').where('uid', '=', uid).where('kind', '=', kind)
+
+  return {
+    async create(user, { kind, solution, address, isMailed }) {
+      const { uid } = user
+      const state = stateOf(user)
+      // Links that can't be used any more don't count.
+      await ofUser(uid, kind)
+        .where(({ eb, or }) => or([eb('expires_at', '<=', now()), eb('state', '!=', state)]))
+        .execute()
+      const { token, hash } = FORM.make()
+      const expiresAt = now() + LINK_LIFETIMES[kind]
+      const row = {
+        token_hash: hash,
+        kind,
+        uid,
+        solution,
+        state,
+        address: address ?? null,
+        is_mailed: Number(isMailed),
+        expires_at: expiresAt,
+      }
+      for (let number = 1; number <= MOST_OF_A_KIND; number++) {
+        if (await insertOnce(db, 'links', { ...row, place: `${uid} ${kind} ${number}` })) return { token, expiresAt }
+      }
+      return null
+    },
+    async revoke(uid, kind) {
+      await ofUser(uid, kind).execute()
+    },
+    async find(solution, kind, token) {
+      const hash = FORM.hashOf(token)
+      if (hash === null) return null
+      const row = await db.selectFrom('links').selectAll().where('token_hash', '=', hash).executeTakeFirst()
+      if (row === undefined || row.expires_at <= now() || row.kind !== kind || row.solution !== solution) return null
+      const user = await users.get(row.uid)
+      return user?.enabled && row.state === stateOf(user) ? { user, row } : null
+    },
+    take: ({ row }) => deletedAny(db.deleteFrom('links').where('token_hash', '=', row.token_hash)),
+    async restore({ row }) {
+      await insertOnce(db, 'links', row)
+    },
+    async sweep() {
+      await db.deleteFrom('links').where('expires_at', '<=', now()).execute()
+    },
+  }
+}
+
+/** A stronger hash of the same password must not invalidate links, hence the time of the last change. */
+function stateOf({ passwordChangedAt, email }: User): string {
+  return storedHash(JSON.stringify([passwordChangedAt, email]))
+}

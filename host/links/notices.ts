@@ -1,0 +1,43 @@
+import type { Logger } from 'pino'
+import type { User } from '../../base/accounts/users.ts'
+import { MailAddress } from '../../base/config/mail-address.ts'
+import type { Mail } from '../../base/mail/mail.ts'
+import { platformText } from '../../base/web/texts.ts'
+
+/** What happened to an account. The texts are below `platform.notice`. */
+export type NoticeKind = 'password' | 'address' | 'factors' | 'recovery'
+
+type Notified = Pick<User, 'username' | 'email' | 'locale'>
+
+/** Mails to users about changes of their account, so that they notice changes that aren't theirs. */
+export interface Notices {
+  /** Never throws. Users without an address get no mail. */
+  send(kind: NoticeKind, user: Notified): void
+  /** Resolves when all notices are in the mail queue. */
+  settle(): Promise<void>
+}
+
+export function createNotices(mail: Mail, log: Pick<Logger, 'warn'>): Notices {
+  let running: Promise<unknown> = Promise.resolve()
+
+  async function queue(kind: NoticeKind, { username, email, locale }: Notified): Promise<void> {
+    const to = MailAddress.safeParse(email)
+    if (!mail.isSetUp || !to.success) return
+    const text = (key: string, ...values: readonly string[]) => platformText(locale ?? 'en', key, values)
+    const what = text(`platform.notice.${kind}`)
+    await mail.send({
+      to: to.data,
+      subject: text('platform.notice.subject'),
+      text: text('platform.notice.text', username, what),
+    })
+  }
+
+  return {
+    send(kind, user) {
+      running = running
+        .then(() => queue(kind, user))
+        .catch((error: Error) => log.warn({ kind, stack: error.stack }, 'a notice could not be queued'))
+    },
+    settle: async () => void (await running),
+  }
+}

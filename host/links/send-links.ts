@@ -1,0 +1,163 @@
+import type { User } from '../../base/accounts/users.ts'
+import { MailAddress } from '../../base/config/mail-address.ts'
+import type { Sites } from '../../base/http/sites.ts'
+import type { Mail } from '../../base/mail/mail.ts'
+import type { MailOrigin } from '../../base/mail/mail-shares.ts'
+import { platformText } from '../../base/web/texts.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { BY_ANYBODY, BY_OPERATOR } from './host-mail.ts'
+import { LINK_LIFETIMES, type LinkKind, type Links, type MadeLink } from './links.ts'
+
+/** The solution whose page a link opens. */
+export type LinkSolution = { readonly name: string; readonly title: string }
+
+/** The links that operators create. */
+export const OPERATOR_KINDS = ['invitation', 'password'] as const
+export type OperatorKind = (typeof OPERATOR_KINDS)[number]
+
+export const SentLink = z
+  .object({
+    expiresAt: z.int().min(0),
+    mailedTo: z.string().nullable().describe('the address that the link was mailed to; null: `link` is set'),
+    link: z
+      .string()
+      .nullable()
+      .describe(
+        'only if no mail could be sent: pass it on to the user. It is not shown again, and is a path if the host has no address (`PUBLIC_URL` or `SOLUTION_ORIGIN`)',
+      ),
+  })
+  .meta({ id: 'SentLink' })
+export type SentLink = z.output<typeof SentLink>
+
+export type RequestedLink = {
+  readonly user: User
+  readonly solution: LinkSolution
+  /** The language of the mail, if the user has none. */
+  readonly locale: string
+} & ({ readonly kind: 'password' } | { readonly kind: 'verify'; readonly address: string })
+
+/** Creates links and mails them. */
+export interface SendLinks {
+  /**
+   * Call this before creating a user who is invited in the same request.
+   * @throws ERR_THROTTLED, ERR_MAIL_UNAVAILABLE
+   */
+  needShare(email: string | null): Promise<void>
+  /**
+   * Creates a link for an operator, and mails it to the user. It replaces earlier links of its kind.
+   * @throws ERR_REQUEST_INVALID if the user is disabled; ERR_THROTTLED, ERR_MAIL_UNAVAILABLE
+   */
+  fromOperator(kind: OperatorKind, user: User, solution: LinkSolution): Promise<SentLink>
+  /**
+   * Mails a link that a user, or anyone at a login page, requested.
+   * @returns false if no mail can be sent now, or three links are open already
+   */
+  fromUser(requested: RequestedLink): Promise<boolean>
+}
+
+export type SendLinksParts = {
+  readonly links: Links
+  readonly mail: Mail
+  readonly sites: Pick<Sites, 'linkOriginOf'>
+}
+
+/** The page that a link opens, below the solution's path. */
+const PAGES: Readonly<Record<LinkKind, string>> = {
+  invitation: 'invitation',
+  password: 'new-password',
+  verify: 'verify-address',
+  'set-up': 'set-up',
+}
+
+const HOUR = 3_600_000
+
+export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLinks {
+  /** The token is in the fragment, so that it doesn't appear in the logs of servers and proxies. */
+  function linkTo({ name }: LinkSolution, kind: LinkKind, { token }: MadeLink): string {
+    return `${sites.linkOriginOf(name) ?? ''}/solution/${name}/${PAGES[kind]}#token=${token}`
+  }
+
+  async function post(
+    kind: LinkKind,
+    { user, solution, locale }: Pick<RequestedLink, 'user' | 'solution' | 'locale'>,
+    { to, made }: { readonly to: string; readonly made: MadeLink },
+    origin: MailOrigin,
+  ): Promise<void> {
+    const { username, displayName } = user
+    const text = (part: string, ...values: readonly (string | number)[]) =>
+      platformText(user.locale ?? locale, `platform.letter.${kind}.${part}`, values)
+    const link = linkTo(solution, kind, made)
+    await mail.send(
+      {
+        to,
+        subject: text('subject', solution.title),
+        text: text('text', displayName ?? username, username, solution.title, link, LINK_LIFETIMES[kind] / HOUR),
+      },
+      origin,
+    )
+  }
+
+  async function mailRequested(requested: RequestedLink): Promise<boolean> {
+    const { kind, user, solution } = requested
+    const to = kind === 'verify' ? mailable(requested.address) : mailable(user.email)
+    if (!mail.isSetUp || to === null || !user.enabled) return false
+    await mail.needShare(BY_ANYBODY)
+    const address = kind === 'verify' ? { address: to } : {}
+    const made = await links.create(user, { kind, solution: solution.name, isMailed: true, ...address })
+    if (made === null) return false
+    await post(kind, requested, { to, made }, BY_ANYBODY)
+    return true
+  }
+
+  async function needShare(email: string | null): Promise<void> {
+    if (mail.isSetUp && mailable(email) !== null) await mail.needShare(BY_OPERATOR)
+  }
+
+  return {
+    needShare,
+    async fromOperator(kind, user, solution) {
+      if (!user.enabled) {
+        const name = JSON.stringify(user.username)
+        throw new PlatformError('ERR_REQUEST_INVALID', `${name} is disabled. Enable the user first.`)
+      }
+      const to = mail.isSetUp ? mailable(user.email) : null
+      // Checked before earlier links are revoked.
+      await needShare(user.email)
+      await links.revoke(user.uid, kind)
+      const made = await links.create(user, { kind, solution: solution.name, isMailed: to !== null })
+      if (made === null) throw new PlatformError('ERR_CHANGED_MEANWHILE', 'Other links were created at the same time.')
+      const { expiresAt } = made
+      if (to === null) return { expiresAt, mailedTo: null, link: linkTo(solution, kind, made) }
+      await post(kind, { user, solution, locale: 'en' }, { to, made }, BY_OPERATOR)
+      return { expiresAt, mailedTo: to, link: null }
+    },
+    async fromUser(requested) {
+      try {
+        return await mailRequested(requested)
+      } catch (error) {
+        // Strangers must not learn that the limit is reached. It is in the log.
+        if (error instanceof PlatformError && error.code === 'ERR_THROTTLED') return false
+        throw error
+      }
+    },
+  }
+}
+
+/** @returns null if mail servers may read the address in different ways */
+function mailable(email: string | null): string | null {
+  return MailAddress.safeParse(email).data ?? null
+}
+
+/** Invitations, and other links that operators create. */
+export interface OperatorLinks extends Pick<SendLinks, 'needShare' | 'fromOperator'> {
+  /** Whether links are mailed. */
+  readonly isMailing: boolean
+  /** The solutions whose pages links can open: those in which users of the users table sign in. */
+  solutions(): Promise<readonly LinkSolution[]>
+  /**
+   * @param name if undefined, the default solution, or else the only one
+   * @throws ERR_REQUEST_INVALID if it is unknown or unclear
+   */
+  solutionFor(name: string | undefined): Promise<LinkSolution>
+}

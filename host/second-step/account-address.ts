@@ -1,0 +1,39 @@
+import type { Session } from '../../base/accounts/sessions.ts'
+import { MailAddress } from '../../base/config/mail-address.ts'
+import { platformText } from '../../base/web/texts.ts'
+import type { Arrival } from '../login/arrival.ts'
+import type { AccountModel } from '../web/pages.ts'
+import type { SecondStepParts } from './second-step-parts.ts'
+
+type Answer = { readonly status: number; readonly refusal: string | null; readonly said: string | null }
+
+/** The address on the account page; null if the account's address isn't stored here. */
+export async function addressOf(session: Session, parts: SecondStepParts): Promise<AccountModel['email']> {
+  const user = await userOf(session, parts)
+  if (user === null) return null
+  return { address: user.email, isVerified: user.emailVerifiedAt !== null, isMailing: parts.mail.isSetUp }
+}
+
+/** Mails a link to the new address, or without one, to the current address. */
+export async function requestAddress(
+  { solution, locale }: Arrival,
+  session: Session,
+  fields: ReadonlyMap<string, string>,
+  parts: SecondStepParts,
+): Promise<Answer> {
+  const text = (key: string, ...values: readonly string[]) =>
+    platformText(locale, `platform.account.email.${key}`, values)
+  const user = await userOf(session, parts)
+  const isNew = fields.get('act') === 'new-address'
+  const address = MailAddress.safeParse((isNew ? fields.get('address') : user?.email)?.trim()).data
+  if (user === null || address === undefined) return { status: 422, refusal: text('wrong'), said: null }
+  const of = { name: solution.name, title: solution.manifest.title }
+  const isSent = await parts.sendLinks.fromUser({ kind: 'verify', address, user, solution: of, locale })
+  if (!isSent) return { status: 429, refusal: text('unsent'), said: null }
+  return { status: 200, refusal: null, said: text('sent', address) }
+}
+
+/** Accounts of the users table can be changed only where their password is checked by the host itself. */
+async function userOf({ factorsOf, source, uid }: Session, { users }: SecondStepParts) {
+  return factorsOf === 'users' && source === 'users' ? users.get(uid) : null
+}

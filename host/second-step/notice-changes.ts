@@ -1,0 +1,54 @@
+import type { AuthenticatorApps } from '../../base/accounts/authenticator-app.ts'
+import type { FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
+import type { RecoveryCodes } from '../../base/accounts/recovery-codes.ts'
+import type { Users } from '../../base/accounts/users.ts'
+import type { NoticeKind, Notices } from '../links/notices.ts'
+
+type Changed = { readonly factors: Factors; readonly apps: AuthenticatorApps; readonly recoveryCodes: RecoveryCodes }
+
+/** The same parts. They also mail users of the users table about each change of their factors. */
+export function noticeChanges<Parts extends Changed>(
+  parts: Parts,
+  { notices, users }: { readonly notices: Notices; readonly users: Pick<Users, 'get'> },
+): Parts {
+  const { factors, apps, recoveryCodes } = parts
+
+  async function notice(kind: NoticeKind, { source, uid }: FactorAccount): Promise<void> {
+    const user = source === 'users' ? await users.get(uid) : null
+    if (user !== null) notices.send(kind, user)
+  }
+
+  return {
+    ...parts,
+    apps: {
+      ...apps,
+      async add(account, ...more) {
+        const added = await apps.add(account, ...more)
+        if (added !== 'wrong' && added !== 'taken') await notice('factors', account)
+        return added
+      },
+    },
+    factors: {
+      ...factors,
+      async remove(account, id) {
+        const isRemoved = await factors.remove(account, id)
+        if (isRemoved) await notice('factors', account)
+        return isRemoved
+      },
+      async reset(account) {
+        const { factors: before } = await factors.of(account)
+        await factors.reset(account)
+        if (before.length > 0) await notice('factors', account)
+      },
+    },
+    recoveryCodes: {
+      ...recoveryCodes,
+      async use(account, code) {
+        const left = await recoveryCodes.use(account, code)
+        if (left !== null) await notice('recovery', account)
+        return left
+      },
+    },
+  }
+}

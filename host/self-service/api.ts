@@ -1,0 +1,53 @@
+import type { User, Users } from '../../base/accounts/users.ts'
+import { userTarget } from '../../base/api/targets.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { OPERATOR_KINDS, type OperatorLinks, SentLink } from '../links/send-links.ts'
+
+export type LinkApiParts = { readonly users: Pick<Users, 'get'>; readonly operatorLinks: OperatorLinks }
+
+const LinkForm = z
+  .strictObject({
+    kind: z.enum(OPERATOR_KINDS, { error: `must be one of ${OPERATOR_KINDS.join(', ')}` }),
+    solution: z
+      .string()
+      .max(63)
+      .optional()
+      .describe('the solution whose page the link opens; default: `DEFAULT_SOLUTION`, or the only possible one'),
+  })
+  .meta({ id: 'LinkForm' })
+
+/** Links with which a user chooses a password. */
+export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[] {
+  type OfUser = { readonly params: { readonly uid: string } }
+
+  async function find({ params: { uid } }: OfUser): Promise<User> {
+    const user = await users.get(uid)
+    if (user !== null) return user
+    throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
+  }
+
+  return [
+    route(
+      'POST /users/:uid/links',
+      {
+        summary:
+          'Create a link with which a user chooses a password, and mail it. It can be used once, and replaces earlier links of its kind',
+        right: 'users:write',
+        act: 'link',
+        names: async ({ params: { uid } }: OfUser) => {
+          const user = await users.get(uid)
+          return { target: user === null ? `uid:${uid}` : userTarget(user) }
+        },
+        before: find,
+        body: LinkForm,
+        answers: { 201: SentLink },
+      },
+      async ({ found, body: { kind, solution }, names }) => {
+        names.target = `${userTarget(found)} (${kind})`
+        return operatorLinks.fromOperator(kind, found, await operatorLinks.solutionFor(solution))
+      },
+    ),
+  ]
+}

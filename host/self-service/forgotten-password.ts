@@ -1,0 +1,57 @@
+import { platformText } from '../../base/web/texts.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Arrival } from '../login/arrival.ts'
+import { readPlatformForm } from '../login/own-page.ts'
+import { sendPage } from '../login/send-page.ts'
+import { formModel } from '../second-step/send-pages.ts'
+import { forgottenPasswordPage } from '../web/pages.ts'
+import type { SelfServiceParts } from './self-service-parts.ts'
+
+/** In characters. No name or address is longer. */
+const LONGEST_ASKED = 254
+
+/** The page on which users who forgot their password request a link. */
+export function showForgotten(arrival: Arrival, parts: SelfServiceParts): void {
+  requireMail(parts)
+  send(arrival, { isAsked: false, refusal: null }, 200, parts)
+}
+
+export async function submitForgotten(arrival: Arrival, parts: SelfServiceParts): Promise<void> {
+  requireMail(parts)
+  const { ctx, solution, scope, locale, address, correlationId } = arrival
+  const fields = await readPlatformForm(arrival, parts)
+  const asked = (fields.get('username') ?? '').trim()
+  // Such requests could be used to flood a mailbox, so each counts before the account is looked up.
+  const isKnown = parts.knownBrowsers.isKnown(ctx, scope, 'users', asked)
+  const wait = await parts.throttle.count({ source: 'forgotten', username: asked, address }, isKnown)
+  if (wait !== null) {
+    const entry = { actor: `user:${asked.slice(0, LONGEST_ASKED)}`, action: 'password-forgotten' } as const
+    parts.audit.noteOnce({ ...entry, solution: solution.name, outcome: 'throttled', address, correlationId })
+    ctx.set('Retry-After', String(wait))
+    const refusal = platformText(locale, 'platform.forgotten.throttled', [Math.ceil(wait / 60)])
+    return send(arrival, { isAsked: false, refusal }, 429, parts)
+  }
+  if (asked !== '' && asked.length <= LONGEST_ASKED) {
+    const of = { name: solution.name, title: solution.manifest.title }
+    parts.forgottenPasswords.take({ asked, solution: of, locale, address, correlationId })
+  }
+  send(arrival, { isAsked: true, refusal: null }, 200, parts)
+}
+
+/** @throws ERR_NOT_FOUND */
+function requireMail({ mail }: SelfServiceParts): void {
+  if (mail.isSetUp) return
+  throw new PlatformError('ERR_NOT_FOUND', 'This host sends no mail. Ask its operator for a new password.')
+}
+
+function send(
+  arrival: Arrival,
+  shown: { readonly isAsked: boolean; readonly refusal: string | null },
+  status: number,
+  parts: SelfServiceParts,
+): void {
+  const { name } = arrival.solution
+  const form = formModel(arrival, `/solution/${name}/forgotten-password`, parts)
+  const model = { ...form, ...shown, signInHref: `/solution/${name}/index.html` }
+  sendPage(arrival, status, (frame) => forgottenPasswordPage(frame, model))
+}

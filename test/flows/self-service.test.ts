@@ -1,0 +1,348 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addApp } from '../support/authenticator-app.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+import { type ArrivedMail, startMailServer, type TestMailServer } from '../support/mail.ts'
+import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+
+const PUBLIC_URL = 'http://apps.example.org'
+const NEW = 'nine blue bicycles'
+
+let server: TestMailServer
+let host: TestHost
+let noMail: TestHost
+beforeAll(async () => {
+  server = await startMailServer()
+  host = await startTestHost({ SMTP_URL: server.url, MAIL_FROM: 'no-reply@example.org', PUBLIC_URL })
+  await addDefaultSolution(host, 'shop', { title: 'Shop' })
+  await addAuthenticatorSolution(host, 'own', 'function onSolutionOpen() {}')
+  // A mail server without an address for links.
+  noMail = await startTestHost({
+    SMTP_URL: server.url,
+    MAIL_FROM: 'no-reply@example.org',
+    THROTTLE_ACCOUNT_NETWORK: '2',
+  })
+  await addDefaultSolution(noMail, 'shop')
+})
+afterAll(async () => {
+  await host?.stop()
+  await noMail?.stop()
+  await server?.stop()
+})
+
+const mailsTo = (address: string) => server.mails.filter(({ to }) => to[0] === address)
+
+/** Waits for a mail. */
+async function mailTo(address: string, count = 1): Promise<ArrivedMail> {
+  await expect.poll(() => mailsTo(address).length).toBe(count)
+  return mailsTo(address).at(-1) as ArrivedMail
+}
+
+const linkIn = ({ text }: ArrivedMail) => /https?:\/\/\S+/.exec(text)?.[0] ?? ''
+const tokenIn = (link: string) => link.split('#token=')[1] ?? ''
+
+async function forgotten(asked: string, headers: Record<string, string> = {}) {
+  const visitor = await visit(host, 'shop', headers)
+  await visitor.get('/solution/shop/forgotten-password')
+  return visitor.post('/solution/shop/forgotten-password', { username: asked })
+}
+
+/** Opens a link's page in a new browser. @returns a function that sends the page's form */
+async function opened(page: string, at: TestHost = host) {
+  const visitor = await visit(at, 'shop')
+  const path = `/solution/shop/${page}`
+  await visitor.get(path)
+  return (fields: Record<string, string>) => visitor.post(path, fields)
+}
+
+const userOf = (uid: string, at = host) => askAdmin(at, 'GET', `users/${uid}`)
+const entriesOf = async (action: string) =>
+  (await askAdmin(host, 'GET', `audit?limit=5&action=${action}`)).items as readonly Record<string, unknown>[]
+
+describe('a forgotten password', () => {
+  test('is replaced with the link from a mail, which works once and signs nobody in', async () => {
+    const uid = await addUser(host, 'anna', { email: 'anna@example.org', displayName: 'Anna' })
+    const signedIn = await visit(host, 'shop')
+    await signedIn.signIn('anna', PASSWORD, { remember: 'on' })
+    expect((await signedIn.session()).status).toBe(200)
+    const login = await (await visit(host, 'shop')).open()
+    expect(login.text).toContain('a#forgotten{display:inline-block!important}')
+    expect(login.text).toContain('href="forgotten-password"')
+
+    const asked = await forgotten('anna', { 'X-Forwarded-Host': 'evil.example', Host: 'localhost' })
+    expect(asked.text).toContain('If this account exists, an email is on its way.')
+    const mail = await mailTo('anna@example.org')
+    expect(mail.subject).toBe('Reset your password for Shop')
+    expect(mail.text).toMatch(/^Hello Anna,\n\nWe received a request to reset the password of the user anna of Shop\./)
+    expect(linkIn(mail)).toMatch(/^http:\/\/apps\.example\.org\/solution\/shop\/new-password#token=[\w-]{43}$/)
+    expect(mail.raw).not.toMatch(/evil\.example|localhost/)
+
+    const send = await opened('new-password')
+    const token = tokenIn(linkIn(mail))
+    const choice = await send({ token })
+    expect([choice.status, choice.text.includes('name="new"'), choice.text.includes('<bdi>anna</bdi>')]).toEqual([
+      200,
+      true,
+      true,
+    ])
+    expect((await send({ token, new: NEW, repeat: 'other' })).status).toBe(422)
+    expect((await send({ token, new: 'short', repeat: 'short' })).text).toContain('at least 8 characters')
+    // Without scripts, users paste the link.
+    const done = await send({ link: ` ${linkIn(mail)}`, new: NEW, repeat: NEW })
+    expect([done.status, done.headers.location]).toEqual([303, '/solution/shop/index.html?password-changed'])
+    const over = await send({ token, new: NEW, repeat: NEW })
+    expect([over.status, over.text.includes('This link can’t be used')]).toEqual([410, true])
+
+    // The sessions and remembered logins ended, and the address is now verified.
+    expect((await signedIn.session()).status).toBe(401)
+    signedIn.close()
+    expect((await signedIn.open()).text).toContain('name="password"')
+    expect(await userOf(uid)).toMatchObject({ emailVerifiedAt: expect.any(Number), mustChangePassword: false })
+    const browser = await visit(host, 'shop')
+    expect((await browser.signIn('anna')).status).toBe(401)
+    expect((await browser.signIn('anna', NEW)).status).toBe(303)
+    const notice = await mailTo('anna@example.org', 2)
+    expect([notice.subject, notice.text]).toEqual([
+      'Your account was changed',
+      expect.stringContaining('The password of your account was changed.\nUsername: anna\n'),
+    ])
+    expect((await entriesOf('password-forgotten'))[0]).toMatchObject({ actor: 'user:anna', outcome: 'ok' })
+    expect((await entriesOf('password-change'))[0]).toMatchObject({ actor: 'user:anna', outcome: 'ok' })
+    expect(host.logged()).not.toContain(token)
+  })
+
+  test('gets the same answer for unknown names, and no mail for disabled users or an address of two users', async () => {
+    await addUser(host, 'off', { email: 'off@example.org', enabled: false })
+    await addUser(host, 'nopassword', { email: 'nopassword@example.org', password: null })
+    await addUser(host, 'twin1', { email: 'twins@example.org' })
+    await addUser(host, 'twin2', { email: 'Twins@example.org' })
+    await addUser(host, 'bea', { email: 'Bea@example.org' })
+    const known = await forgotten('bea@EXAMPLE.org')
+    const tokens = /value="[\w.-]{20,}"|nonce="[^"]+"/g
+    for (const asked of ['nobody', 'off', 'nopassword', 'twins@example.org', '', 'x'.repeat(300)]) {
+      const answer = await forgotten(asked)
+      expect([answer.status, answer.text.replace(tokens, '')]).toEqual([known.status, known.text.replace(tokens, '')])
+    }
+    // Requests are processed in order, so that no other mail can follow.
+    await forgotten('twin1')
+    await mailTo('twins@example.org')
+    expect(linkIn(await mailTo('Bea@example.org'))).toContain('/solution/shop/new-password#token=')
+    expect([
+      ...mailsTo('off@example.org'),
+      ...mailsTo('nopassword@example.org'),
+      ...mailsTo('Twins@example.org'),
+    ]).toEqual([])
+  })
+
+  test('still asks for the second step, and a user gets at most three links in an hour', async () => {
+    await addUser(host, 'cas', { email: 'cas@example.org' })
+    const browser = await visit(host, 'shop')
+    await browser.signIn('cas')
+    await addApp(browser, 'shop')
+    expect((await mailTo('cas@example.org')).text).toContain('The second step of your account was changed.')
+    for (let count = 0; count < 5; count++) await forgotten('cas')
+    await addUser(host, 'dan', { email: 'dan@example.org' })
+    await forgotten('dan')
+    await mailTo('dan@example.org')
+    const links = mailsTo('cas@example.org')
+      .map(linkIn)
+      .filter((link) => link !== '')
+    expect(links).toHaveLength(3)
+    const send = await opened('new-password')
+    expect((await send({ token: tokenIn(links[0] ?? ''), new: NEW, repeat: NEW })).status).toBe(303)
+    // The new password invalidates the others.
+    expect((await send({ token: tokenIn(links[1] ?? '') })).status).toBe(410)
+    const next = await visit(host, 'shop')
+    expect((await next.signIn('cas', NEW)).headers.location).toBe('/solution/shop/second-step')
+  })
+
+  test('a link is used by one of 50 parallel requests', async () => {
+    await addUser(host, 'eva', { email: 'eva@example.org' })
+    await forgotten('eva')
+    const token = tokenIn(linkIn(await mailTo('eva@example.org')))
+    const send = await opened('new-password')
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, number) => {
+        const password = `${NEW} ${number}`
+        return send({ token, new: password, repeat: password })
+      }),
+    )
+    const statuses = answers.map(({ status }) => status)
+    expect([statuses.filter((status) => status === 303), statuses.filter((status) => status === 410)]).toEqual([
+      [303],
+      Array.from({ length: 49 }, () => 410),
+    ])
+  })
+
+  test('has no page where the host sends no mail, or does not store the passwords', async () => {
+    const page = '/solution/shop/forgotten-password'
+    const visitor = await visit(noMail, 'shop')
+    expect((await visitor.open()).text).not.toContain('a#forgotten{')
+    expect((await visitor.get(page)).status).toBe(404)
+    expect((await visitor.post(page, { username: 'anna' })).status).toBe(404)
+    const other = await visit(host, 'own')
+    for (const path of ['forgotten-password', 'new-password', 'invitation', 'verify-address']) {
+      expect([path, (await other.get(`/solution/own/${path}`)).status]).toEqual([path, 404])
+    }
+  })
+
+  test('requests without the page’s token are rejected', async () => {
+    const visitor = await visit(host, 'shop')
+    const page = '/solution/shop/forgotten-password'
+    expect((await visitor.post(page, { username: 'anna' }, { token: null })).status).toBe(403)
+    expect((await visitor.post('/solution/shop/new-password', { token: 'x' }, { token: 'wrong' })).status).toBe(403)
+  })
+})
+
+describe('links from operators', () => {
+  test('a new user is invited by mail, and chooses a password', async () => {
+    const user = { username: 'finn', email: 'finn@example.org', locale: 'nl', permissions: ['Users'], invite: true }
+    const made = await askAdmin(host, 'POST', 'users', user)
+    expect(made).toMatchObject({
+      emailVerifiedAt: null,
+      locale: 'nl',
+      invitation: { mailedTo: 'finn@example.org', link: null, expiresAt: expect.any(Number) },
+    })
+    const mail = await mailTo('finn@example.org')
+    expect([mail.subject, linkIn(mail).split('#')[0]]).toEqual([
+      'Uw toegang tot Shop',
+      `${PUBLIC_URL}/solution/shop/invitation`,
+    ])
+    const token = tokenIn(linkIn(mail))
+    // Each kind of link opens only its own page.
+    expect((await (await opened('new-password'))({ token })).status).toBe(410)
+    const send = await opened('invitation')
+    expect((await send({ token, new: NEW, repeat: NEW })).status).toBe(303)
+    expect((await (await visit(host, 'shop')).signIn('finn', NEW)).status).toBe(303)
+    expect(await userOf(made.uid as string)).toMatchObject({ emailVerifiedAt: expect.any(Number) })
+  })
+
+  test('without mail, the link is shown once, as a path, and replaces earlier ones', async () => {
+    const uid = await addUser(noMail, 'gus', { email: 'gus@example.org' })
+    const create = (kind: string) => askAdmin(noMail, 'POST', `users/${uid}/links`, { kind })
+    const first = await create('password')
+    expect(first).toMatchObject({
+      mailedTo: null,
+      link: expect.stringMatching(/^\/solution\/shop\/new-password#token=/),
+    })
+    const second = await create('password')
+    const send = await opened('new-password', noMail)
+    expect((await send({ token: tokenIn(String(first.link)) })).status).toBe(410)
+    const token = tokenIn(String(second.link))
+    await askAdmin(noMail, 'PATCH', `users/${uid}`, { email: 'other@example.org' })
+    // The address changed.
+    expect((await send({ token })).status).toBe(410)
+    const third = await create('password')
+    expect((await send({ token: tokenIn(String(third.link)), new: NEW, repeat: NEW })).status).toBe(303)
+    // Nothing was mailed, so nothing about the address is proved.
+    expect(await userOf(uid, noMail)).toMatchObject({ emailVerifiedAt: null })
+    expect(mailsTo('gus@example.org')).toEqual([])
+  })
+
+  test('a link for a disabled user, an unknown solution or an unclear one is rejected', async () => {
+    const uid = await addUser(host, 'hal', { enabled: false })
+    const create = (body: object) => askAdmin(host, 'POST', `users/${uid}/links`, body, 422)
+    expect(await create({ kind: 'password' })).toMatchObject({ detail: expect.stringContaining('is disabled') })
+    expect(await create({ kind: 'invitation', solution: 'own' })).toMatchObject({
+      detail: expect.stringContaining('"own" is not an active solution with the authenticator DEFAULT'),
+    })
+    expect(await create({ kind: 'verify' })).toMatchObject({ detail: expect.stringContaining('invitation, password') })
+    await addDefaultSolution(noMail, 'second')
+    const body = { username: 'ida', invite: true }
+    expect(await askAdmin(noMail, 'POST', 'users', body, 422)).toMatchObject({
+      detail: 'Add `solution`, which the link opens: second, shop.',
+    })
+    expect(((await askAdmin(noMail, 'GET', 'users?search=ida')).items as unknown[]).length).toBe(0)
+    const made = await askAdmin(noMail, 'POST', 'users', { ...body, solution: 'second' })
+    expect(made.invitation).toMatchObject({ link: expect.stringContaining('/solution/second/invitation#token=') })
+  })
+
+  test('the audit log names the kind of link, not the link', async () => {
+    const uid = await addUser(host, 'jan', { email: 'jan@example.org' })
+    await askAdmin(host, 'POST', `users/${uid}/links`, { kind: 'invitation' })
+    expect((await entriesOf('link'))[0]).toMatchObject({
+      actor: 'admin',
+      target: 'user:jan (invitation)',
+      outcome: 'ok',
+    })
+    const token = tokenIn(linkIn(await mailTo('jan@example.org')))
+    expect(JSON.stringify(await askAdmin(host, 'GET', 'audit?limit=100'))).not.toContain(token)
+    await askAdmin(host, 'POST', `users/${uid}/erase`, undefined, 204)
+    expect((await (await opened('invitation'))({ token })).status).toBe(410)
+  })
+
+  test('guesses of links are limited per network', async () => {
+    const strict = await startTestHost({ THROTTLE_NETWORK: '3' })
+    try {
+      await addDefaultSolution(strict, 'shop')
+      const send = await opened('new-password', strict)
+      const statuses: number[] = []
+      for (let count = 0; count < 4; count++) statuses.push((await send({ token: 'x'.repeat(43) })).status)
+      expect(statuses).toEqual([410, 410, 410, 429])
+    } finally {
+      await strict.stop()
+    }
+  })
+})
+
+describe('a new address', () => {
+  const account = '/solution/shop/account'
+
+  test('takes effect once it is confirmed, and the old address gets a notice', async () => {
+    const uid = await addUser(host, 'kim', { email: 'kim@example.org' })
+    const browser = await visit(host, 'shop')
+    await browser.signIn('kim')
+    expect((await browser.get(account)).text).toContain('Not confirmed')
+    const wrong = await browser.post(account, { act: 'new-address', address: 'kim@' })
+    expect([wrong.status, wrong.text.includes('Enter an email address')]).toEqual([422, true])
+    const asked = await browser.post(account, { act: 'new-address', address: ' new-kim@example.org' })
+    expect(asked.text).toContain('We sent a link to new-kim@example.org.')
+    const mail = await mailTo('new-kim@example.org')
+    expect(linkIn(mail)).toContain(`${PUBLIC_URL}/solution/shop/verify-address#token=`)
+    expect(await userOf(uid)).toMatchObject({ email: 'kim@example.org' })
+    const send = await opened('verify-address')
+    const token = tokenIn(linkIn(mail))
+    const page = await send({ token })
+    expect([page.status, page.text.includes('<bdi>new-kim@example.org</bdi>')]).toEqual([200, true])
+    expect(await userOf(uid)).toMatchObject({ email: 'kim@example.org' })
+    expect((await send({ token, confirm: 'yes' })).text).toContain('Your email address is confirmed')
+    expect(await userOf(uid)).toMatchObject({ email: 'new-kim@example.org', emailVerifiedAt: expect.any(Number) })
+    expect((await send({ token, confirm: 'yes' })).status).toBe(410)
+    expect((await mailTo('kim@example.org')).text).toContain('The email address of your account was changed.')
+    expect((await browser.get(account)).text).toContain('Confirmed')
+    expect((await entriesOf('address-change'))[0]).toMatchObject({ actor: 'user:kim', outcome: 'ok' })
+  })
+
+  test('needs a confirmation, also of a session without a second step', async () => {
+    await addDefaultSolution(host, 'lax')
+    await askAdmin(host, 'PUT', 'solutions/lax/sign-in-policy', { level: 'off' })
+    await addUser(host, 'lea', { email: 'lea@example.org' })
+    const own = await visit(host, 'shop')
+    await own.signIn('lea')
+    await addApp(own, 'shop')
+    const stolen = await visit(host, 'lax')
+    await stolen.signIn('lea')
+    await stolen.get('/solution/lax/account')
+    const answer = await stolen.post('/solution/lax/account', { act: 'new-address', address: 'evil@example.org' })
+    expect([answer.status, answer.headers.location]).toEqual([303, '/solution/lax/confirm?for=account'])
+    expect(mailsTo('evil@example.org')).toEqual([])
+  })
+
+  test('does not take effect after the password has changed', async () => {
+    const uid = await addUser(host, 'max', { email: 'max@example.org' })
+    const browser = await visit(host, 'shop')
+    await browser.signIn('max')
+    await browser.get(account)
+    await browser.post(account, { act: 'new-address', address: 'new-max@example.org' })
+    const token = tokenIn(linkIn(await mailTo('new-max@example.org')))
+    await askAdmin(host, 'PATCH', `users/${uid}`, { password: NEW })
+    expect((await (await opened('verify-address'))({ token, confirm: 'yes' })).status).toBe(410)
+    expect(await userOf(uid)).toMatchObject({ email: 'max@example.org', emailVerifiedAt: null })
+  })
+})
+
+test('the API shows that a mail server is set, but not its address, which may contain a password', async () => {
+  const answer = await ask(`${noMail.url}/admin/api/settings`, { headers: { authorization: noMail.admin } })
+  expect(answer.text).toContain('SMTP_URL')
+  expect(answer.text).not.toContain(server.url)
+})
