@@ -35,11 +35,13 @@ import { createAuthenticatorQuestion } from '../host/login/ask-authenticator.ts'
 import { createChangePasswordPages } from '../host/login/change-password.ts'
 import { createFormTokens } from '../host/login/form-token.ts'
 import { createLoginTokens } from '../host/login/login-token.ts'
+import { createPasskeyPlaces } from '../host/login/passkey-places.ts'
 import { createClientSignIns } from '../host/login/sign-in-token.ts'
 import { createSignOutTargets } from '../host/login/sign-out-target.ts'
 import { createPreviewTickets } from '../host/login-pages/preview-tickets.ts'
 import { createMaintenance } from '../host/maintenance/maintenance.ts'
 import { createOAuth } from '../host/oauth/oauth.ts'
+import { createSignInPolicies } from '../host/second-step/policies.ts'
 import { createSecondSteps } from '../host/second-step/second-steps.ts'
 import { createSecrets } from '../host/secrets/secrets.ts'
 import { createSelfService } from '../host/self-service/self-service.ts'
@@ -91,7 +93,16 @@ const mail = createHostMail(settings, { db, key, log })
 const linkedUsers = createLinkedUsers({ db, users, passwords, limits, endAccess: nobody })
 const defaultSolution = async () => null
 const needs = { db, users, linkedUsers, mail, sites, store, catalog, audit, log, defaultSolution }
-const secondSteps = createSecondSteps({ db, key, limits, passwords, isShared: false })
+const secondSteps = createSecondSteps({
+  db,
+  key,
+  limits,
+  passwords,
+  formTokens,
+  passkeyPlaces: createPasskeyPlaces(settings, sites),
+  policies: createSignInPolicies(db),
+  isShared: false,
+})
 const oauth = createOAuth({
   db,
   key,

@@ -36,6 +36,7 @@ import { createAuthenticatorQuestion } from './login/ask-authenticator.ts'
 import { createChangePasswordPages } from './login/change-password.ts'
 import { createFormTokens } from './login/form-token.ts'
 import { createLoginTokens } from './login/login-token.ts'
+import { createPasskeyPlaces } from './login/passkey-places.ts'
 import { createClientSignIns } from './login/sign-in-token.ts'
 import { createSignOutTargets } from './login/sign-out-target.ts'
 import { createPreviewTickets } from './login-pages/preview-tickets.ts'
@@ -45,6 +46,7 @@ import { createOutbound } from './outbound/outbound.ts'
 import { createSolutionParts } from './parts.ts'
 import { openPlatform } from './platform.ts'
 import { noticeChanges } from './second-step/notice-changes.ts'
+import { createSignInPolicies } from './second-step/policies.ts'
 import { createSecondSteps } from './second-step/second-steps.ts'
 import { createSecrets } from './secrets/secrets.ts'
 import { createSelfService } from './self-service/self-service.ts'
@@ -145,6 +147,11 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   const isShared = settings.database.kind !== 'embedded'
   const throttle = watchThrottle(createThrottle(db, limits, isShared, testing.throttles), telemetry)
 
+  const policies = createSignInPolicies(db, testing.now)
+  const passkeyPlaces = createPasskeyPlaces(
+    settings,
+    createSites(settings, () => settings.port),
+  )
   const platformDatabase = platformPlaceOf(settings)
   const solutionParts = await createSolutionParts(
     {
@@ -161,6 +168,9 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
       passwords,
       throttle,
       platformDatabase,
+      // An operator's policy replaces the one in the manifest.
+      takesPasskeys: async (name) =>
+        passkeyPlaces.isOfferedFor(name) || (await policies.policyFor({ name, manifest: null })).source === 'operator',
     },
     started,
   )
@@ -177,6 +187,8 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
     loginTokens,
     remembered,
     endAccess,
+    policies,
+    passkeyPlaces,
     passwords,
     mail,
     notices,
@@ -202,6 +214,9 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
     key,
     limits,
     passwords: foundation.passwords,
+    formTokens,
+    passkeyPlaces: foundation.passkeyPlaces,
+    policies: foundation.policies,
     isShared: foundation.isShared,
     throttles: testing.throttles,
     now: testing.now,

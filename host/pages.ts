@@ -11,7 +11,7 @@ import { addOAuthPages, type OAuthPageParts } from './oauth/pages.ts'
 import { createPageRouter } from './pages/page.ts'
 import { addScriptRoute } from './pages/script.ts'
 import { addSignInRoutes, type SignInParts } from './pages/sign-in.ts'
-import type { SignInPolicies } from './second-step/policies.ts'
+import type { SignInPolicyApiParts } from './second-step/api.ts'
 import { policyCard } from './second-step/policy-card.ts'
 import { addSessionPages, type SessionPageParts } from './sessions/pages.ts'
 import { addSettingsPages, type SettingsPageParts } from './settings/pages.ts'
@@ -31,7 +31,8 @@ export type AdminPageParts = SignInParts &
   SettingsPageParts &
   SessionPageParts &
   TokenPageParts &
-  UserPageParts & { readonly policies: SignInPolicies }
+  UserPageParts &
+  Pick<SignInPolicyApiParts, 'policies' | 'passkeyPlaces'>
 
 /**
  * The pages under `/admin/`, only on the admin port. They only read; every change is an API request by the page's
@@ -44,7 +45,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addSignInRoutes(router, parts)
   const pages = createPageRouter(router)
   addSolutionPages(pages, parts)
-  addSolutionAccessPages(pages, parts, (name, active) => policyCard(name, active, parts.policies))
+  addSolutionAccessPages(pages, parts, (name, active) => policyCard(name, active, parts))
   addLoginPagePages(pages, parts)
   addLoginPreviewRoutes(router, parts)
   addOAuthPages(pages, parts)

@@ -24,7 +24,7 @@ import { createEntryRunner, type EntryRunner } from './solutions/run-entry.ts'
 import { createRefusalNote } from './solutions/script-refusals.ts'
 import type { SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
-import { createUploads, type Uploads } from './solutions/upload.ts'
+import { createUploads, type UploadParts, type Uploads } from './solutions/upload.ts'
 import { createFigures, type Figures } from './telemetry/figures.ts'
 import { keepLooking } from './telemetry/look-at-processes.ts'
 import { sayMemory } from './telemetry/say-memory.ts'
@@ -58,6 +58,7 @@ export type SolutionNeeds = {
   readonly passwords: Passwords
   readonly throttle: Throttle
   readonly platformDatabase: SolutionDatabasesOptions['platform']
+  readonly takesPasskeys: NonNullable<UploadParts['takesPasskeys']>
 }
 
 /** @param started receives the cleanup of each started part, so that it also runs if a later part fails to start */
@@ -76,6 +77,7 @@ export async function createSolutionParts(
     passwords,
     throttle,
     platformDatabase,
+    takesPasskeys,
   }: SolutionNeeds,
   started: AsyncDisposableStack,
 ): Promise<SolutionParts> {
@@ -127,7 +129,7 @@ export async function createSolutionParts(
   }
 
   const catalog = createCatalog(store, { retire: retireVersion }, makeSandboxSolution)
-  const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits })
+  const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits, takesPasskeys })
   const bindings = watchBindings(createGuestBindings({ plugins, limits, onPluginError }), telemetry)
   const figures = watchFigures(createFigures(), telemetry)
   observeProcesses(supervisor, telemetry)

@@ -105,6 +105,9 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
       '      SOLUTION_ORIGIN.',
     )
   }
+  if (host.sharedOrigin && settings.passkeys === 'on') {
+    lines.push('Note: PASSKEYS=on lets a page of one solution use passkeys that users created in another.')
+  }
   lines.push(...databaseLines(shown))
   const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')
   if (!secure) {

@@ -67,6 +67,7 @@ export function createAuthenticatorApps(
         name,
         secret: key.encrypt(purposeOf(id), secret),
         rp_id: null,
+        synced: null,
         counter: step,
         created_at: now(),
         last_used_at: null,

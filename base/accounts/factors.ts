@@ -14,6 +14,8 @@ export type Factor = {
   readonly name: string
   /** The address for which a passkey works; null for an authenticator app. */
   readonly rpId: string | null
+  /** Whether a passkey is synced to the user's other devices. */
+  readonly isSynced: boolean
   readonly createdAt: number
   readonly lastUsedAt: number | null
   /** When the host stopped accepting the passkey, because there is a copy of it; otherwise null. */
@@ -85,7 +87,7 @@ export function createFactors(db: Database, limits: Limits, now: () => number = 
       if (row === undefined) return EMPTY
       const factors = await db
         .selectFrom('factors')
-        .select(['id', 'kind', 'name', 'rp_id', 'created_at', 'last_used_at', 'refused_at'])
+        .select(['id', 'kind', 'name', 'rp_id', 'synced', 'created_at', 'last_used_at', 'refused_at'])
         .where('account', '=', id)
         .orderBy('created_at')
         .execute()
@@ -148,7 +150,7 @@ export function createFactors(db: Database, limits: Limits, now: () => number = 
 
 type FactorRow = Pick<
   Selectable<Tables['factors']>,
-  'id' | 'kind' | 'name' | 'rp_id' | 'created_at' | 'last_used_at' | 'refused_at'
+  'id' | 'kind' | 'name' | 'rp_id' | 'synced' | 'created_at' | 'last_used_at' | 'refused_at'
 >
 
 function factorOf(row: FactorRow): Factor {
@@ -157,6 +159,7 @@ function factorOf(row: FactorRow): Factor {
     kind: row.kind as Factor['kind'],
     name: row.name,
     rpId: row.rp_id,
+    isSynced: row.synced === 1,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     refusedAt: row.refused_at,

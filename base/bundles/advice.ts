@@ -19,7 +19,8 @@ const ADVICE = {
   module_missing: 'Add the folder to modules/, or remove the name from "modules".',
   module_invalid: 'Fix the module’s own solution.json, as the message says.',
   authenticator_count: 'List exactly one module whose solution.json has "type": "authenticator".',
-  passkeys_unavailable: 'Write "required" instead: users then need an authenticator app.',
+  passkeys_unavailable:
+    'Write "required" instead, or ask the operator to make passkeys work: they need https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on.',
   form_missing: 'Add the form, or use the name of a form in forms/.',
   form_invalid: 'Use an allowed value; with "$schema", your editor lists them.',
   form_unknown_key: 'Fix the name of the property, or remove it.',

@@ -64,13 +64,15 @@ export type LoginPageAnswer = {
   readonly script?: string
   /** Whether users can request a link to choose a new password. */
   readonly forgotten?: boolean
+  /** Options for passkeys as JSON; null: none are offered. */
+  readonly passkey?: string | null
 }
 
 /** Renders the page, for sign-in and for the preview. */
 export function renderLoginPage(
   { template, texts, firstTexts = {}, title, passwordHelp }: LoginLook,
   page: LoginPage,
-  { nonce, formToken, correlationId, script, forgotten = false }: LoginPageAnswer,
+  { nonce, formToken, correlationId, script, forgotten = false, passkey = null }: LoginPageAnswer,
 ): string {
   const { notice, locale } = page
   const message = createMessages(texts, locale, page.messages)
@@ -87,6 +89,7 @@ export function renderLoginPage(
     message: messageOf,
     value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
     fields: page.fields,
+    passkey,
     ...(script === undefined ? {} : { script: page.status === 200 ? script : script + sayRefused(messageOf(REFUSED)) }),
     ...(notice ? { notice: platformText(page.locale, notice.key, notice.values) } : {}),
     ...(page.status === 200 ? {} : { reference: platformText(page.locale, REFERENCE, [correlationId]) }),

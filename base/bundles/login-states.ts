@@ -8,6 +8,7 @@ type LoginState = Pick<LoginPage, 'status' | 'failed'> & { readonly notice?: { r
  *
  * - `first`: before the first attempt; `passwordChanged`: the same, after a password change.
  * - `refused`: the credentials were rejected; `outcome`: the script failed to return a result.
+ * - `passkeyRefused`: the passkey was rejected.
  * - `throttled`, `busy`, `unavailable`: too many attempts, the host is busy, the database is unreachable.
  * - `expired`: the hidden token was missing or wrong.
  * - `cloudAway`, `cloudRefused`, `verify`: for PLATFORM_CLOUD; the control center is unreachable, does not know the
@@ -21,6 +22,7 @@ export const LOGIN_STATES = {
   throttled: { status: 429, failed: true, notice: { key: 'platform.login.throttled' } },
   busy: { status: 503, failed: true, notice: { key: 'platform.login.busy' } },
   unavailable: { status: 503, failed: false, notice: { key: 'platform.login.unavailable' } },
+  passkeyRefused: { status: 401, failed: false, notice: { key: 'platform.step.passkey' } },
   expired: { status: 403, failed: false, notice: { key: 'platform.login.expired' } },
   cloudAway: { status: 503, failed: false, notice: { key: 'platform.login.cloud-away' } },
   cloudRefused: { status: 503, failed: false, notice: { key: 'platform.login.cloud-refused' } },

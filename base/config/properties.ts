@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import { readHostPort } from '../../runtime/host-port.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
@@ -113,6 +114,18 @@ export const PROPERTIES = {
     what: 'text on the default login page for users who forgot their password, such as a help desk’s number; if empty, no text is shown',
   },
   ...MAIL_PROPERTIES,
+  PASSKEYS: {
+    default: 'auto',
+    read: oneOf(['auto', 'on', 'off']),
+    form: 'one of auto, on, off',
+    what: 'where users can use passkeys. auto: on a loopback name, and with SOLUTION_ORIGIN. on: also where solutions share an origin, so a page of one solution can use passkeys of another',
+  },
+  PASSKEY_DOMAIN: {
+    default: '',
+    read: (text) => (text === '' ? null : readPasskeyDomain(text)),
+    form: 'a domain such as apps.example.org, which browsers accept for passkeys: not an IP address, a single label, or a name in localhost, local, internal or intern',
+    what: 'parent domain of SOLUTION_ORIGIN, for which one passkey works in all solutions; if it is not set, each solution has its own passkeys',
+  },
   SOLUTIONS_FOLDER: {
     default: '',
     read: (text) => (text === '' ? '' : readWord(text)),
@@ -313,6 +326,14 @@ function readOrigin(text: string): URL | undefined {
  * there is none.
  */
 export type SolutionOrigin = { readonly protocol: 'http:' | 'https:'; readonly suffix: string; readonly port: string }
+
+/** Browsers refuse a domain below which anybody can register names, and names that are not registered anywhere. */
+function readPasskeyDomain(text: string): string | undefined {
+  const domain = URL.parse(`https://${text}`)?.hostname
+  if (domain === undefined || domain !== text.toLowerCase() || isIP(domain) !== 0) return undefined
+  const top = /^(?:[a-z0-9-]+\.)+([a-z0-9-]+)$/.exec(domain)?.[1]
+  return top === undefined || ['localhost', 'local', 'internal', 'intern'].includes(top) ? undefined : domain
+}
 
 function readSolutionOrigin(text: string): SolutionOrigin | undefined {
   const match = /^(https?:)\/\/\{name\}(\.[^/{}]+)\/?$/i.exec(text)

@@ -351,6 +351,7 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.alterTable('users').addColumn('email_verified_at', 'bigint'),
     schema.alterTable('users').addColumn('locale', key),
   ],
+  '013-passkeys': (schema) => [schema.alterTable('factors').addColumn('synced', 'integer')],
 }
 
 /** Version names in order; the last one is the current schema version. */

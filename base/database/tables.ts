@@ -113,6 +113,8 @@ export interface Tables {
     secret: string
     /** The address for which a passkey works; null for an authenticator app. */
     rp_id: string | null
+    /** Whether a passkey is synced to other devices: 0 or 1; null for an authenticator app. */
+    synced: number | null
     /** The last time step whose code was accepted, or the last signature counter of a passkey. */
     counter: number
     created_at: number

@@ -25,6 +25,8 @@ export const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'same-origin',
   'Cache-Control': 'no-store',
+  // Firefox and Safari ignore this, so it is only a second line of defence.
+  'Permissions-Policy': 'publickey-credentials-get=(), publickey-credentials-create=()',
 } as const
 
 export function setSecurityHeaders(ctx: Context): void {
@@ -52,6 +54,12 @@ export function allowLoginPreview(ctx: Context, nonce: string, media: string): v
       `style-src 'nonce-${nonce}' ${media}; img-src ${media} data:; font-src ${media}; connect-src 'none'; ` +
       `worker-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`,
   )
+}
+
+/** Lets a page use passkeys, or create them. Only the pages for set-up create them, so that no author can replace one. */
+export function allowPasskeys(ctx: Context, use: 'get' | 'create'): void {
+  const [get, create] = use === 'get' ? ['(self)', '()'] : ['()', '(self)']
+  ctx.set('Permissions-Policy', `publickey-credentials-get=${get}, publickey-credentials-create=${create}`)
 }
 
 /** For the docs, whose pages have their scripts and styles in files. */

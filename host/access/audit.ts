@@ -19,6 +19,7 @@ export const AUDIT_ACTIONS = [
   'factor-add',
   'factor-remove',
   'factor-reset',
+  'passkey-clone',
   'factor-unlock',
   'sign-in-policy',
   'admin-sign-in',

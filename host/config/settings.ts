@@ -24,6 +24,9 @@ export type Settings = ServiceSettings & {
   readonly passwordHelp: string
   /** The mail server and the sender; null if the host sends no mail. */
   readonly mail: MailSettings | null
+  readonly passkeys: 'auto' | 'on' | 'off'
+  /** `PASSKEY_DOMAIN`: the domain to which the passkeys of all solutions are bound; null: each solution has its own. */
+  readonly passkeyDomain: string | null
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
@@ -59,11 +62,17 @@ export function readSettings(environment: Readonly<Record<string, string | undef
       faults.push('PLATFORM_TESTING_MODE must not be true with ENVIRONMENT=onprem, unless HOST is a loopback address')
   }
   faults.push(...mailFaults(values))
+  faults.push(...passkeyFaults(values))
   const unconnected = telemetryFault(values)
   if (unconnected !== null) faults.push(unconnected)
   refuseFaults('Solhost', values, faults)
   const settings = settingsOf(values, createLimits(overrides))
   return { ...settings, certificate, shown: showSettings(read) }
+}
+
+function passkeyFaults({ PASSKEY_DOMAIN: domain, SOLUTION_ORIGIN: origin }: Partial<Values>): readonly string[] {
+  if (typeof domain !== 'string' || origin?.suffix.endsWith(`.${domain}`)) return []
+  return ['PASSKEY_DOMAIN must be the domain of SOLUTION_ORIGIN without "{name}", or a parent of it']
 }
 
 function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'certificate'> {
@@ -89,6 +98,8 @@ function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'c
     startPage: values.START_PAGE,
     passwordHelp: values.PASSWORD_HELP,
     mail: mailSettingsOf(values),
+    passkeys: values.PASSKEYS,
+    passkeyDomain: values.PASSKEY_DOMAIN,
     trustedProxies: values.TRUSTED_PROXIES,
     allowedHosts: values.ALLOWED_HOSTS,
     httpAllowedHosts: values.HTTP_ALLOWED_HOSTS,

@@ -1,4 +1,6 @@
 import type { AccountSourceName } from '../../base/accounts/account-source-name.ts'
+import type { FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { PasskeyUser } from '../../base/accounts/passkeys.ts'
 import type { Series } from '../../base/accounts/remembered.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
@@ -9,7 +11,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Asking } from './arrival.ts'
 import { askAgain, earlierOf } from './ask-again.ts'
 import type { AuthenticatorQuestion } from './ask-authenticator.ts'
-import { queryParams } from './query-params.ts'
+import { customFields, queryParams } from './query-params.ts'
 import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
 import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode.ts'
 
@@ -36,6 +38,15 @@ export interface FormSource extends AccountSource {
   /** The name under which sign-in attempts for its accounts are counted. */
   countedAs(solution: ActiveSolution): string
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
+  /** Whether the user whose passkey was used may sign in. @param fields as sent by the login page */
+  checkPasskey(asking: Asking, owner: PasskeyOwner, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
+}
+
+export type PasskeyOwner = {
+  readonly account: FactorAccount
+  readonly user: PasskeyUser
+  /** When the passkey was last used before, or created: in epoch ms. */
+  readonly lastUsedAt: number
 }
 
 export interface AccountSources {
@@ -100,6 +111,10 @@ function usersTable(users: Users): FormSource {
       const user = await users.authenticate(fields.get('username') ?? '', fields.get('password') ?? '')
       return user === null ? refused() : answerFor(asking, user)
     },
+    async checkPasskey(asking, { account }) {
+      const user = await users.get(account.uid)
+      return user?.enabled ? answerFor(asking, user) : refused()
+    },
     async recheck(asking, series) {
       const user = await users.get(series.uid)
       // Users who must change their password do so after they have signed in on the login page.
@@ -114,6 +129,14 @@ function authenticatorModule(ask: AuthenticatorQuestion): FormSource {
     method: 'script',
     countedAs: (solution) => `solution ${solution.name}`,
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
+    checkPasskey(asking, { account, user, lastUsedAt }, fields) {
+      const custom = customFields(asking.url, fields)
+      // All solutions share the users table. What the user may do in another one is none of this script's business.
+      const { permissions, tenant, ...known } = user
+      const own = account.source === 'users' ? { permissions: [], tenant: null } : { permissions, tenant }
+      const earlier = { ...known, ...own, uid: account.uid }
+      return askAgain(ask, asking, { ...earlier, custom }, { last_login: lastUsedAt, ...earlier, passkey: true })
+    },
     recheck: (asking, series) =>
       askAgain(ask, asking, series, { last_login: series.lastLoginAt, ...earlierOf(asking, series) }),
     // The platform does not know the authenticator's users, so it can't end their access.

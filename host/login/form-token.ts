@@ -17,7 +17,10 @@ export interface FormTokens {
   check(ctx: Context, scope: CookieScope, token: string | undefined): boolean
   /** Gives the browser a new cookie, which invalidates the tokens of earlier pages. */
   renew(ctx: Context, scope: CookieScope): void
-  /** An id for the browser: the hash of its cookie, or null if it has none. This does not set the cookie. */
+  /**
+   * An id for the browser: the hash of its cookie, also of the one that this response sets, or null if it has none. This
+   * does not set the cookie.
+   */
   browserOf(ctx: Context, scope: CookieScope): string | null
   /** The ids for all cookies with that name, to match an id that `browserOf` returned earlier. */
   browsersOf(ctx: Context, scope: CookieScope): readonly string[]
@@ -48,7 +51,7 @@ export function createFormTokens(key: PlatformKey): FormTokens {
     },
     renew: (ctx, scope) => void renew(ctx, scope),
     browserOf(ctx, scope) {
-      const cookie = readCookie(ctx, 'login', scope)
+      const cookie = given.get(ctx) ?? readCookie(ctx, 'login', scope)
       return cookie === undefined ? null : storedHash(cookie)
     },
     browsersOf: (ctx, scope) => readCookies(ctx, 'login', scope).map(storedHash),

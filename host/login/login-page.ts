@@ -9,10 +9,13 @@ import {
 } from '../../base/bundles/login-page.ts'
 import { allowLoginPage } from '../../base/http/content-security.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
-import { cookieScope, createNonce, sendHtml, stateOf } from '../../base/http/request.ts'
+import { createNonce, sendHtml } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
+import { makeScript } from '../../base/web/browser-script.ts'
 import type { Mail } from '../../base/mail/mail.ts'
+import { readArrival } from './arrival.ts'
 import type { FormTokens } from './form-token.ts'
+import type { PasskeyRequests } from './passkey-requests.ts'
 import { signInModeOf } from './sign-in-mode.ts'
 
 /**
@@ -29,6 +32,7 @@ export type LoginPageSenderParts = {
   /** `PASSWORD_HELP` */
   readonly passwordHelp: string
   readonly mail: Pick<Mail, 'isSetUp'>
+  readonly passkeyRequests: Pick<PasskeyRequests, 'askAnybody'>
   readonly cloudLogin: { pageOf(solution: ActiveSolution): Promise<DesignedPage | null> } | null
 }
 
@@ -38,20 +42,23 @@ export function createLoginPageSender({
   isTesting,
   passwordHelp,
   mail,
+  passkeyRequests,
   cloudLogin,
 }: LoginPageSenderParts): LoginPageSender {
-  const script = isTesting ? USE_LOGIN_TOKEN + NAME_INPUTS : USE_LOGIN_TOKEN
+  const script = `${isTesting ? USE_LOGIN_TOKEN + NAME_INPUTS : USE_LOGIN_TOKEN}\n${OFFER_PASSKEYS}`
   return async (ctx, solution, page) => {
     const designed = (await cloudLogin?.pageOf(solution)) ?? null
     const look = lookOf(solution, designed, passwordHelp)
     // The page may have texts in languages that the solution lacks.
     const asked = designed === null ? null : chooseLocale(ctx.get('Accept-Language'), localesOf(look))
     const nonce = createNonce()
-    const formToken = formTokens.issue(ctx, cookieScope(ctx, sites, solution.name))
-    const { correlationId } = stateOf(ctx)
+    const arrival = readArrival(ctx, solution, page.locale, sites)
+    const formToken = formTokens.issue(ctx, arrival.scope)
+    const { correlationId } = arrival
+    const passkey = await passkeyRequests.askAnybody(arrival, look.template !== null)
     const shown = asked === null ? page : { ...page, locale: asked }
     const forgotten = mail.isSetUp && signInModeOf(solution) === 'DEFAULT'
-    const html = renderLoginPage(look, shown, { nonce, formToken, correlationId, script, forgotten })
+    const html = renderLoginPage(look, shown, { nonce, formToken, correlationId, script, forgotten, passkey })
     allowLoginPage(ctx, nonce, sites.shared)
     ctx.vary('Accept-Language')
     sendHtml(ctx, page.status, html)
@@ -71,6 +78,8 @@ export function lookOf(
   if (designed !== null) return { ...common, template: designed.template, firstTexts: designed.texts }
   return { ...common, template: manifest.authenticator === 'PLATFORM_CLOUD' ? null : template }
 }
+
+const OFFER_PASSKEYS = makeScript(new URL('../web/passkeys/login.ts', import.meta.url)).text
 
 /**
  * Signs in with a login token in the fragment of the URL, `index.html#id_token=…`, which browsers don't send to

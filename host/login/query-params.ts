@@ -6,7 +6,7 @@ const NEVER_FROM_URL = new Set(['username', 'password'])
  * Fields for the host itself, and `last_login`, which only the host may set: authenticators skip the password check if
  * it is set.
  */
-const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'remember', 'last_login'])
+const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'passkey', 'remember', 'last_login'])
 
 /**
  * `queryParams` for an entry function: the URL's parameters, then the form's fields, which take precedence. All values

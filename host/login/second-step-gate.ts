@@ -4,9 +4,8 @@ import type { RememberedUser, Series } from '../../base/accounts/remembered.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { Refusal } from '../../base/accounts/sign-in-steps.ts'
 import type { User } from '../../base/accounts/users.ts'
-import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
-import type { Arrival } from './arrival.ts'
+import type { Arrival, Asking } from './arrival.ts'
 import type { Accepted } from './sign-in-answer.ts'
 
 /** A sign-in whose first step succeeded, with everything that is needed to complete it in a later request. */
@@ -39,5 +38,5 @@ export interface SecondStepGate {
    * Whether a remembered login may be used again: its sign-in met the policy that is now in force for the user whom the
    * source has just accepted.
    */
-  allowsAgain(solution: ActiveSolution, series: Series, accepted: Pick<Accepted, 'login' | 'effects'>): Promise<boolean>
+  allowsAgain(asking: Asking, series: Series, accepted: Pick<Accepted, 'login' | 'effects'>): Promise<boolean>
 }

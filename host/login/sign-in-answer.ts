@@ -13,7 +13,7 @@ export type SignInAnswer =
       readonly kind: 'refused'
       readonly effects: Effects
       readonly values: Readonly<Record<string, unknown>>
-      readonly state?: 'verify'
+      readonly state?: 'verify' | 'passkeyRefused'
     }
   | { readonly kind: 'failed'; readonly failure: Failed }
 

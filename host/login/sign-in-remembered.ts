@@ -69,7 +69,7 @@ async function recheck(
   }
   try {
     const answer = await source.recheck(attempt, series)
-    const isAllowed = answer.kind === 'accepted' && (await secondStep.allowsAgain(solution, series, answer))
+    const isAllowed = answer.kind === 'accepted' && (await secondStep.allowsAgain(attempt, series, answer))
     if (answer.kind === 'accepted' && isAllowed) return { known, answer }
     if (answer.kind === 'failed') return new Refusal(endedBy(answer.failure.code), () => ({ failure: answer.failure }))
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { factorAccount } from '../../base/accounts/factor-account.ts'
+import { type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
@@ -20,6 +20,7 @@ import type { ChangePasswordPages } from './change-password.ts'
 import type { LoginPageSender } from './login-page.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
+import type { PasskeyRequests } from './passkey-requests.ts'
 import { customFields, keptFields } from './query-params.ts'
 import { redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
 import { requestedPage } from './requested-page.ts'
@@ -43,6 +44,7 @@ export type SignInParts = SessionParts & {
   readonly loginTokens: LoginTokens
   readonly changePassword: ChangePasswordPages
   readonly sendLoginPage: LoginPageSender
+  readonly passkeyRequests: Pick<PasskeyRequests, 'use'>
 }
 
 /** A sign-in attempt, with everything that the browser sent. */
@@ -68,6 +70,7 @@ const PASSWORDS_BUSY: Failed = {
 
 type Refused = Omit<Extract<SignInAnswer, { kind: 'refused' }>, 'kind'>
 const REFUSED: Refused = { effects: noEffects(), values: {} }
+const PASSKEY_REFUSED: Refused = { ...REFUSED, state: 'passkeyRefused' }
 
 /** Responds to GET with the login page, without running the authenticator. */
 export function showLoginPage(
@@ -84,18 +87,27 @@ export function showLoginPage(
   })
 }
 
-type Checked = Refusal | Accepted
+/** `passkeyOf`: the account whose passkey signed in. */
+type Checked = Accepted & { readonly passkeyOf?: FactorAccount }
 
 /** Handles a name and password entered on the login page. */
-export const BY_PASSWORD: WayOfSigningIn<Attempt, Attempt, Accepted, SignedIn, SignInParts> = {
+export const BY_PASSWORD: WayOfSigningIn<Attempt, Attempt, Checked, SignedIn, SignInParts> = {
   ownPage: checkPage,
   throttle: (attempt, parts) => countAttempt(attempt, isKnown(attempt, parts), parts),
   source: checkPassword,
   secondStep: (attempt, accepted, parts) => parts.secondStep.check(attempt, firstStepOf(attempt, accepted)),
-  accept: acceptPassword,
+  accept: acceptCredentials,
   audit: auditSignIn,
   redirect: redirectSignedIn,
   failed: refusalOfError,
+}
+
+/** Handles a passkey that the login page sends. It completes both steps. */
+export const BY_PASSKEY: typeof BY_PASSWORD = {
+  ...BY_PASSWORD,
+  // Count the attempt only towards the network's limit, because the account is unknown.
+  throttle: (attempt, parts) => countAttempt(attempt, true, parts),
+  source: checkPasskey,
 }
 
 /** Handles a login token that the login page sends: see `USE_LOGIN_TOKEN` in login-page.ts. */
@@ -119,7 +131,8 @@ export async function signIn(
   const { sites, accountSources, limits } = parts
   const fields = await readForm(ctx, limits)
   const attempt = { ...readArrival(ctx, solution, locale, sites), fields, source: accountSources.ofForm(mode) }
-  await walkSignIn(fields.get('id_token') ? BY_LOGIN_TOKEN : BY_PASSWORD, attempt, parts)
+  const way = fields.get('id_token') ? BY_LOGIN_TOKEN : fields.get('passkey') ? BY_PASSKEY : BY_PASSWORD
+  await walkSignIn(way, attempt, parts)
 }
 
 /** The page may just have been open for too long, so the user gets a new one with their input. */
@@ -133,7 +146,7 @@ async function countAttempt(attempt: Attempt, known: boolean, parts: SignInParts
   return wait === null ? null : throttled(attempt, wait, parts)
 }
 
-async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Checked> {
+async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { throttle } = parts
   const known = isKnown(attempt, parts)
   try {
@@ -152,21 +165,48 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Chec
   }
 }
 
+/** The passkey says who the user is. The source says whether they may sign in. */
+async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
+  const { solution, source, fields } = attempt
+  const used = await parts.passkeyRequests.use(attempt, 'sign-in', null, fields.get('passkey') ?? '')
+  if (used.kind === 'copied') auditCopied(attempt, used.account, parts)
+  // A passkey that did not verify its user is a second step only.
+  if (used.kind !== 'right' || !used.isVerified) return refused(attempt, PASSKEY_REFUSED, parts)
+  const { account } = used
+  // Scripts may also sign in users of the users table.
+  const isOfSource = account.source === source.name || (source.name === '' && account.source === 'users')
+  if (!isOfSource || (account.source !== 'users' && account.solution !== solution.name)) {
+    return refused(attempt, PASSKEY_REFUSED, parts)
+  }
+  const answer = await source.checkPasskey(attempt, used, fields)
+  if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
+  if (answer.kind === 'refused') return refused(attempt, { ...answer, state: answer.state ?? 'passkeyRefused' }, parts)
+  // The script must not sign in anybody else: the passkey proves only this account.
+  if (answer.login.uid !== account.uid) return refused(attempt, PASSKEY_REFUSED, parts)
+  await parts.throttle.succeeded(counted(attempt), true)
+  return { ...answer, passkeyOf: account }
+}
+
+function auditCopied({ solution, address, correlationId }: Attempt, { uid }: FactorAccount, { audit }: SignInParts) {
+  const facts = { actor: `uid:${uid}`, solution: solution.name, address, correlationId }
+  audit.note({ ...facts, action: 'passkey-clone', outcome: 'refused' })
+}
+
 /** Signs in the user for whom a login token was issued, if the solution's scripts could grant its permissions. */
-async function checkLoginToken(attempt: Attempt, parts: SignInParts): Promise<Checked> {
+async function checkLoginToken(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { solution, fields } = attempt
   const login = await parts.loginTokens.consume(solution.name, fields.get('id_token') ?? '')
   if (login === null || !mayGrant(solution, login.permissions)) return refused(attempt, REFUSED, parts)
   return { kind: 'accepted', login, effects: { ...noEffects(), login }, user: null }
 }
 
-async function acceptPassword(attempt: Attempt, accepted: Accepted, parts: SignInParts): Promise<Refusal | SignedIn> {
-  const { ctx, solution, scope, locale, source, fields } = attempt
+async function acceptCredentials(attempt: Attempt, accepted: Checked, parts: SignInParts): Promise<Refusal | SignedIn> {
+  const { ctx, solution, scope, locale, source } = attempt
   const { user } = accepted
   if (user?.mustChangePassword) {
     return new Refusal(null, () => parts.changePassword.demand(ctx, solution, locale, user))
   }
-  const { remember, methods, account } = firstStepOf(attempt, accepted)
+  const { remember, methods, account, knownAs } = firstStepOf(attempt, accepted)
   const basis: SessionBasis = {
     source: source.name,
     providerLogin: null,
@@ -177,25 +217,27 @@ async function acceptPassword(attempt: Attempt, accepted: Accepted, parts: SignI
   }
   const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
   if (session === null) return refused(attempt, REFUSED, parts)
-  parts.knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')
+  if (knownAs !== null) parts.knownBrowsers.note(ctx, scope, knownAs.source, knownAs.username)
   return signedIn(attempt, accepted)
 }
 
-function firstStepOf(attempt: Attempt, { login, effects, user }: Accepted): FirstStep {
+function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Checked): FirstStep {
   const { ctx, solution, source, fields } = attempt
   // A script signed in a user of the users table, after it had checked the password there.
   const isOfTable = source.name === '' && effects.authenticatedUid === login.uid
   return {
-    account: factorAccount(isOfTable ? 'users' : source.name, solution.name, login.uid),
+    account: passkeyOf ?? factorAccount(isOfTable ? 'users' : source.name, solution.name, login.uid),
     login,
     ...valuesOf(attempt, effects),
     showUrl: effects.showUrl,
     page: requestedPage(ctx),
     source: source.name,
     providerLogin: null,
-    methods: [source.method],
+    methods: [passkeyOf === undefined ? source.method : 'passkey'],
     remember: (fields.get('remember') ?? '') === '' ? null : { custom: customFields(attempt.url, fields) },
-    knownAs: { source: source.countedAs(solution), username: fields.get('username') ?? '' },
+    // A user with a passkey doesn't guess passwords, and the name in the form may be someone else's.
+    knownAs:
+      passkeyOf === undefined ? { source: source.countedAs(solution), username: fields.get('username') ?? '' } : null,
     password: user,
     isRaised: effects.needsSecondFactor === true,
   }

@@ -1,15 +1,18 @@
 import type { FoundSession } from '../../base/accounts/find-session.ts'
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import { platformText } from '../../base/web/texts.ts'
 import { canRequire } from '../../runtime/bundle/manifest-schema.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { passwordPath } from '../login/change-password.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
-import { accountPage, newAppPage, recoveryCodesPage } from '../web/pages.ts'
+import { accountPage, newAppPage, newPasskeyPage, recoveryCodesPage } from '../web/pages.ts'
 import { addressOf, requestAddress } from './account-address.ts'
+import { addPasskey } from './add-passkey.ts'
 import { browserName } from './browser-name.ts'
 import { auditFactor, endOthers } from './complete.ts'
 import { accountOf, confirmationOf, goToConfirm } from './confirmation.ts'
+import { usableFactors } from './gate.ts'
 import { accountPath } from './paths.ts'
 import { levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
@@ -34,7 +37,7 @@ export async function submitAccount(
   const act = ACTS.get(fields.get('act') ?? '')
   if (act === undefined) return goTo(ctx, accountPath(solution.name))
   // Ending a session only takes access away, so that it needs no confirmation.
-  const isMissing = act.needsConfirmation && (await confirmationOf(found, parts)).isNeeded
+  const isMissing = act.needsConfirmation && (await confirmationOf(found, arrival.serverUrl, parts)).isNeeded
   if (isMissing) return goToConfirm(ctx, solution.name, 'account')
   await act.run(arrival, found, fields, parts)
 }
@@ -50,6 +53,8 @@ type Act = (
 const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run: Act }>([
   ['new-app', { needsConfirmation: true, run: showNewApp }],
   ['add-app', { needsConfirmation: true, run: addApp }],
+  ['new-passkey', { needsConfirmation: true, run: showNewPasskey }],
+  ['add-passkey', { needsConfirmation: true, run: addNewPasskey }],
   ['remove', { needsConfirmation: true, run: removeFactor }],
   ['new-codes', { needsConfirmation: true, run: renewCodes }],
   ['new-address', { needsConfirmation: true, run: changeAddress }],
@@ -69,8 +74,7 @@ async function addApp(
   parts: SecondStepParts,
 ): Promise<void> {
   const { ctx, solution, locale } = arrival
-  const { session } = found
-  const account = accountOf(session)
+  const account = accountOf(found.session)
   const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
   if (secret === null) return goTo(ctx, accountPath(solution.name))
   const name = platformText(locale, 'platform.factor.app')
@@ -78,10 +82,40 @@ async function addApp(
   if (added === 'wrong') {
     return sendNewApp(arrival, found, secret, platformText(locale, 'platform.step.wrong'), 401, parts)
   }
-  auditFactor(arrival, session, 'factor-add', 'ok', parts)
-  await parts.sessions.confirm(solution.name, found.cookie, [...new Set([...session.methods, 'totp' as const])])
-  await endOthers(account, session, parts)
+  await noteAdded(arrival, found, 'totp', parts)
   await sendNewCodes(arrival, found, parts)
+}
+
+async function showNewPasskey(arrival: Arrival, found: FoundSession, _fields: unknown, parts: SecondStepParts) {
+  await sendNewPasskey(arrival, found, null, 200, parts)
+}
+
+async function addNewPasskey(
+  arrival: Arrival,
+  found: FoundSession,
+  fields: ReadonlyMap<string, string>,
+  parts: SecondStepParts,
+): Promise<void> {
+  const account = accountOf(found.session)
+  const added = await addPasskey(arrival, 'account', account, found.session, fields.get('passkey') ?? '', parts)
+  if (added.kind === 'refused') return sendNewPasskey(arrival, found, added.refusal, 401, parts)
+  await noteAdded(arrival, found, added.method, parts)
+  // Another factor keeps the codes that the user saved with the first one.
+  const { recoveryCodesLeft } = await parts.factors.of(account)
+  if (recoveryCodesLeft === 0) return sendNewCodes(arrival, found, parts)
+  goTo(arrival.ctx, accountPath(arrival.solution.name))
+}
+
+/** A user who adds a factor also proves that they have it, so this is a confirmation too. */
+async function noteAdded(
+  arrival: Arrival,
+  { session, cookie }: FoundSession,
+  method: SignInMethod,
+  parts: SecondStepParts,
+): Promise<void> {
+  auditFactor(arrival, session, 'factor-add', 'ok', parts)
+  await parts.sessions.confirm(arrival.solution.name, cookie, [...new Set([...session.methods, method])])
+  await endOthers(accountOf(session), session, parts)
 }
 
 async function removeFactor(
@@ -93,14 +127,17 @@ async function removeFactor(
   const { ctx, solution, locale } = arrival
   const { session } = found
   const account = accountOf(session)
+  const id = fields.get('id') ?? ''
   const { factors } = await parts.factors.of(account)
   const policy = await parts.policies.policyFor(solution)
   const level = levelFor(policy, { permissions: session.permissions, isRaised: false })
-  if (factors.length === 1 && canRequire(level)) {
+  const rest = usableFactors({ factors: factors.filter((one) => one.id !== id) }, arrival.serverUrl, parts)
+  const isLast = level === 'passkey' ? !rest.passkey : !rest.passkey && !rest.app
+  if (isLast && canRequire(level)) {
     auditFactor(arrival, session, 'factor-remove', 'refused', parts)
     return send(arrival, found, platformText(locale, 'platform.account.lastfactor'), 409, parts)
   }
-  if (await parts.factors.remove(account, fields.get('id') ?? '')) {
+  if (await parts.factors.remove(account, id)) {
     auditFactor(arrival, session, 'factor-remove', 'ok', parts)
     await endOthers(account, session, parts)
   }
@@ -174,6 +211,20 @@ function sendNewApp(
   sendPage(arrival, status, (frame) => newAppPage(frame, model))
 }
 
+async function sendNewPasskey(
+  arrival: Arrival,
+  { session }: FoundSession,
+  refusal: string | null,
+  status: number,
+  parts: SecondStepParts,
+): Promise<void> {
+  const path = accountPath(arrival.solution.name)
+  const passkey = await parts.passkeyRequests.offer(arrival, 'account', accountOf(session), session.username)
+  if (passkey === null) return goTo(arrival.ctx, path)
+  const model = { ...formModel(arrival, path, parts), passkey, refusal, cancelHref: path }
+  sendPage(arrival, status, (frame) => newPasskeyPage(frame, model))
+}
+
 async function send(
   arrival: Arrival,
   { session }: FoundSession,
@@ -182,9 +233,11 @@ async function send(
   parts: SecondStepParts,
   said: string | null = null,
 ): Promise<void> {
-  const { solution } = arrival
+  const { solution, serverUrl } = arrival
   const form = formModel(arrival, accountPath(solution.name), parts)
-  const { firstAskedAt: _, ...set } = await parts.factors.of(accountOf(session))
+  const { firstAskedAt: _, factors, ...set } = await parts.factors.of(accountOf(session))
+  const { places } = parts.passkeyRequests
+  const place = places.at(serverUrl)
   const activity = { limit: MOST_SHOWN, actor: `user:${session.username}`, solution: solution.name }
   const { items: entries } = await parts.audit.read(activity)
   const model = {
@@ -194,6 +247,8 @@ async function send(
     passwordHref: session.factorsOf === 'users' && session.source === 'users' ? passwordPath(solution.name) : null,
     email: await addressOf(session, parts),
     ...set,
+    factors: factors.map((one) => ({ ...one, isElsewhere: one.kind === 'passkey' && one.rpId !== place?.rpId })),
+    passkeys: { isOffered: place !== null, isBlocked: places.isBlockedByAddress(serverUrl) },
     sessions: (await sessionsOf(session, parts)).map((one) => ({
       ...one,
       browser: browserName(one.agent),

@@ -5,6 +5,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 import { Warnings } from '../grants/api.ts'
+import type { PasskeyPlaces } from '../login/passkey-places.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { findSolution, namedSolution, type OfSolution } from '../solutions/find-solution.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
@@ -15,6 +16,7 @@ export type SignInPolicyApiParts = {
   readonly store: SolutionStore
   readonly catalog: Catalog
   readonly policies: SignInPolicies
+  readonly passkeyPlaces: Pick<PasskeyPlaces, 'isOfferedFor'>
 }
 
 /** The longest grace period, in days. */
@@ -22,9 +24,7 @@ export const LONGEST_GRACE = 30
 
 const SignInPolicyForm = z
   .strictObject({
-    level: z
-      .enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` })
-      .refine((level) => level !== 'passkey', { error: 'must not be "passkey": passkeys are not supported yet' }),
+    level: z.enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` }),
     requiredFor: RequiredFor.optional().describe('the permissions that require a second factor; default: all users'),
     graceDays: z
       .int({ error: `must be a whole number from 0 to ${LONGEST_GRACE}` })
@@ -35,11 +35,11 @@ const SignInPolicyForm = z
   })
   .refine(({ level, requiredFor }) => requiredFor === undefined || canRequire(level), {
     path: ['requiredFor'],
-    error: 'requires the level "required"',
+    error: 'requires the level "required" or "passkey"',
   })
   .refine(({ level, graceDays }) => graceDays === 0 || canRequire(level), {
     path: ['graceDays'],
-    error: 'requires the level "required"',
+    error: 'requires the level "required" or "passkey"',
   })
   .meta({ id: 'SignInPolicyForm' })
 
@@ -54,13 +54,16 @@ const SignInPolicyInForce = z
   .meta({ id: 'SignInPolicy' })
 
 /** The operator's policy about second factors for a solution, which replaces the one in its manifest. */
-export function signInPolicyRoutes({ store, catalog, policies }: SignInPolicyApiParts): AdminRoute[] {
+export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: SignInPolicyApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
 
   async function shown(name: string) {
     const active = await catalog.active(name)
     const policy = await policies.policyFor({ name, manifest: active?.manifest ?? null })
-    return { ...policy, warnings: warnOfPolicy(policy, active && permissionsOf(active)) }
+    return {
+      ...policy,
+      warnings: warnOfPolicy(policy, active && permissionsOf(active), passkeyPlaces.isOfferedFor(name)),
+    }
   }
 
   return [
@@ -87,6 +90,7 @@ export function signInPolicyRoutes({ store, catalog, policies }: SignInPolicyApi
         answers: { 200: SignInPolicyInForce },
       },
       async ({ params: { name }, body: { level, requiredFor = null, graceDays }, names }) => {
+        if (level === 'passkey' && !passkeyPlaces.isOfferedFor(name)) throw passkeysUnavailable(name)
         const policy = { level, requiredFor, graceDays }
         names.target = policyTarget(policy)
         await policies.put(name, policy)
@@ -120,13 +124,36 @@ function policyTarget({ level, requiredFor, graceDays }: SignInPolicy): string {
   return `${level}${whom}${graceDays === 0 ? '' : `, ${graceDays} days`}`
 }
 
-/** @param listed the permissions that the solution's manifests list; null: any can be granted */
-export function warnOfPolicy({ requiredFor }: Pick<SignInPolicy, 'requiredFor'>, listed: readonly string[] | null) {
-  if (listed === null) return []
-  return (requiredFor ?? [])
-    .filter((name) => !listed.includes(name))
-    .map((name) => ({
+function passkeysUnavailable(name: string): PlatformError {
+  const how = 'They need https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on; or choose another level.'
+  return new PlatformError('ERR_REQUEST_INVALID', `"level": this host doesn’t offer passkeys for "${name}". ${how}`, {
+    level: 'passkey',
+  })
+}
+
+/**
+ * @param listed the permissions that the solution's manifests list; null: any can be granted
+ * @param hasPasskeys whether the host offers passkeys for the solution
+ */
+export function warnOfPolicy(
+  { level, requiredFor }: Pick<SignInPolicy, 'level' | 'requiredFor'>,
+  listed: readonly string[] | null,
+  hasPasskeys: boolean,
+) {
+  const unlisted = listed === null ? [] : (requiredFor ?? []).filter((name) => !listed.includes(name))
+  return [
+    ...unlisted.map((name) => ({
       code: 'permission_unlisted',
       message: `No manifest of the solution lists the permission "${name}", so nobody can have it.`,
-    }))
+    })),
+    ...(level !== 'passkey' || hasPasskeys
+      ? []
+      : [
+          {
+            code: 'passkeys_unavailable',
+            message:
+              'Users must have a passkey, but this host doesn’t offer passkeys for the solution, so nobody can sign in.',
+          },
+        ]),
+  ]
 }

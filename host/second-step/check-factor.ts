@@ -4,28 +4,52 @@ import type { Factors } from '../../base/accounts/factors.ts'
 import type { RecoveryCodes } from '../../base/accounts/recovery-codes.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { FactorThrottle } from '../../base/accounts/throttle.ts'
+import type { Arrival } from '../login/arrival.ts'
+import type { PasskeyPurpose, PasskeyRequests } from '../login/passkey-requests.ts'
 
 export type FactorParts = {
   readonly factors: Factors
   readonly apps: AuthenticatorApps
   readonly recoveryCodes: RecoveryCodes
   readonly factorThrottle: FactorThrottle
+  readonly passkeyRequests: PasskeyRequests
 }
 
 /** What the user entered. */
 export type Entered = { readonly kind: 'totp' | 'recovery-code'; readonly code: string }
 
-/** `throttled`: seconds until the next try. `locked`: the app's codes don't count until the account is unlocked. */
+/**
+ * `throttled`: seconds until the next try. `locked`: the app's codes don't count until the account is unlocked.
+ * `passkey`: the passkey was refused. `copied`: it was refused because there is a copy of it.
+ */
 export type FactorAnswer =
   | { readonly kind: 'right'; readonly method: SignInMethod; readonly recoveryCodesLeft: number | null }
-  | { readonly kind: 'wrong' | 'locked' }
+  | { readonly kind: 'wrong' | 'locked' | 'passkey' | 'copied' }
   | { readonly kind: 'throttled'; readonly seconds: number }
+
+/** Checks the form of a page that asks for a factor. */
+export async function checkForm(
+  arrival: Arrival,
+  purpose: PasskeyPurpose,
+  account: FactorAccount,
+  fields: ReadonlyMap<string, string>,
+  parts: FactorParts,
+): Promise<FactorAnswer> {
+  const answer = fields.get('passkey') ?? ''
+  if (answer !== '') {
+    const used = await parts.passkeyRequests.use(arrival, purpose, account, answer)
+    if (used.kind !== 'right') return { kind: used.kind === 'copied' ? 'copied' : 'passkey' }
+    return { kind: 'right', method: used.isVerified ? 'passkey' : 'security-key', recoveryCodesLeft: null }
+  }
+  const kind = fields.has('recovery') ? 'recovery-code' : 'totp'
+  return checkFactor(account, { kind, code: fields.get('code') ?? '' }, parts)
+}
 
 /** Checks a code. The try is counted first, so that parallel guesses all count. */
 export async function checkFactor(
   account: FactorAccount,
   { kind, code }: Entered,
-  { factors, apps, recoveryCodes, factorThrottle }: FactorParts,
+  { factors, apps, recoveryCodes, factorThrottle }: Omit<FactorParts, 'passkeyRequests'>,
 ): Promise<FactorAnswer> {
   const id = accountId(account)
   const seconds = await factorThrottle.count(id)

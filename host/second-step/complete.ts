@@ -49,7 +49,7 @@ async function checkPage(form: StepForm, parts: SecondStepParts): Promise<StepAt
 export async function advance(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
   const { ctx, solution, locale, found } = attempt
   const { open } = found
-  const next = await nextStepOf(solution, open, parts)
+  const next = await nextStepOf(attempt, open, parts)
   if (next.step === 'second-step') return new Refusal(null, () => goTo(ctx, stepPath(solution.name, next.step)))
   if (open.password?.mustChangePassword) {
     const user = await parts.users.get(open.login.uid)

@@ -10,11 +10,12 @@ import { refuseOwnPassword } from '../login/own-password.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { type ConfirmModel, confirmPage } from '../web/pages.ts'
-import { checkFactor } from './check-factor.ts'
+import { checkForm } from './check-factor.ts'
 import { auditFactor } from './complete.ts'
+import { usableFactors } from './gate.ts'
 import { accountPath, confirmPath } from './paths.ts'
 import { hasSecondStep } from './policy.ts'
-import { refusalOf } from './second-step.ts'
+import { auditAnswer, refusalOf } from './second-step.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
 
@@ -36,10 +37,13 @@ export function accountOf({ factorsOf, realm, uid }: Pick<Session, 'factorsOf' |
  */
 export async function confirmationOf(
   { session }: FoundSession,
-  { factors, limits, now }: Pick<SecondStepParts, 'factors' | 'limits' | 'now'>,
+  serverUrl: string,
+  parts: Pick<SecondStepParts, 'factors' | 'passkeyRequests' | 'limits' | 'now'>,
 ): Promise<{ readonly isNeeded: boolean; readonly hasFactor: boolean }> {
+  const { limits, now } = parts
   const isRecent = session.confirmedAt !== null && session.confirmedAt + limits.CONFIRMED_FOR > now()
-  const hasFactor = (await factors.of(accountOf(session))).factors.length > 0
+  const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
+  const hasFactor = usable.app || usable.passkey
   return { isNeeded: !isRecent || (hasFactor && !hasSecondStep(session.methods)), hasFactor }
 }
 
@@ -48,16 +52,10 @@ export function goToConfirm(ctx: Context, solution: string, page: Page): void {
   goTo(ctx, `${confirmPath(solution)}?for=${page}`)
 }
 
-export async function showConfirm(arrival: Arrival, { session }: FoundSession, parts: SecondStepParts): Promise<void> {
+export function showConfirm(arrival: Arrival, { session }: FoundSession, parts: SecondStepParts): Promise<void> {
   const { url } = arrival
-  const way = await wayOf(session, parts)
-  send(
-    arrival,
-    session,
-    { way, page: pageOf(url.get('for')), isRecovery: url.has('recovery'), refusal: null },
-    200,
-    parts,
-  )
+  const shown = { page: pageOf(url.get('for')), isRecovery: url.has('recovery'), refusal: null }
+  return send(arrival, session, shown, 200, parts)
 }
 
 export async function submitConfirm(
@@ -69,12 +67,10 @@ export async function submitConfirm(
   const { ctx, solution } = arrival
   const { session } = found
   const page = pageOf(fields.get('for'))
-  const way = await wayOf(session, parts)
-  const checked = await check(arrival, session, way, fields, parts)
-  auditFactor(arrival, session, 'confirm', checked.kind === 'right' ? 'ok' : 'refused', parts)
+  const checked = await check(arrival, session, fields, parts)
   if (checked.kind !== 'right') {
     const { status, text: refusal } = checked
-    return send(arrival, session, { way, page, isRecovery: fields.has('recovery'), refusal }, status, parts)
+    return send(arrival, session, { page, isRecovery: fields.has('recovery'), refusal }, status, parts)
   }
   await parts.sessions.confirm(solution.name, found.cookie, checked.methods)
   goTo(ctx, page === 'password' ? passwordPath(solution.name) : accountPath(solution.name))
@@ -87,39 +83,46 @@ type Checked =
 async function check(
   arrival: Arrival,
   session: Session,
-  way: Way,
   fields: ReadonlyMap<string, string>,
   parts: SecondStepParts,
 ): Promise<Checked> {
   const { ctx, locale } = arrival
-  if (way === 'code') {
-    const kind = fields.has('recovery') ? 'recovery-code' : 'totp'
-    const answer = await checkFactor(accountOf(session), { kind, code: fields.get('code') ?? '' }, parts)
+  const { way } = await wayOf(session, arrival, parts)
+  if (way === 'factor') {
+    const answer = await checkForm(arrival, 'confirm', accountOf(session), fields, parts)
+    auditAnswer(arrival, session, 'confirm', answer, parts)
     if (answer.kind !== 'right') return { kind: 'refused', ...refusalOf(arrival, answer) }
     return { kind: 'right', methods: [...new Set([...session.methods, answer.method])] }
   }
-  if (way === 'sign-in') return { kind: 'refused', status: 401, text: platformText(locale, 'platform.confirm.signin') }
-  const refusal = await refuseOwnPassword(ctx, locale, session, fields.get('password') ?? '', parts)
+  const refusal =
+    way === 'sign-in'
+      ? { isThrottled: false, text: platformText(locale, 'platform.confirm.signin') }
+      : await refuseOwnPassword(ctx, locale, session, fields.get('password') ?? '', parts)
+  auditFactor(arrival, session, 'confirm', refusal === null ? 'ok' : 'refused', parts)
   if (refusal === null) return { kind: 'right', methods: session.methods }
   return { kind: 'refused', status: refusal.isThrottled ? 429 : 401, text: refusal.text }
 }
 
-async function wayOf(session: Session, { factors }: SecondStepParts): Promise<Way> {
-  const { factors: all } = await factors.of(accountOf(session))
-  if (all.length > 0) return 'code'
-  return session.factorsOf === 'users' ? 'password' : 'sign-in'
+async function wayOf(session: Session, { serverUrl }: Arrival, parts: SecondStepParts) {
+  const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
+  const way: Way = usable.app || usable.passkey ? 'factor' : session.factorsOf === 'users' ? 'password' : 'sign-in'
+  return { way, usable }
 }
 
-function send(
+async function send(
   arrival: Arrival,
-  { username }: Session,
-  shown: Pick<ConfirmModel, 'way' | 'isRecovery' | 'refusal'> & { readonly page: Page },
+  session: Session,
+  shown: Pick<ConfirmModel, 'isRecovery' | 'refusal'> & { readonly page: Page },
   status: number,
   parts: SecondStepParts,
-): void {
+): Promise<void> {
   const { name } = arrival.solution
+  const { username } = session
   const cancelHref = shown.page === 'account' ? accountPath(name) : `/solution/${name}/index.html`
-  const model = { ...formModel(arrival, confirmPath(name), parts), ...shown, username, cancelHref }
+  const form = formModel(arrival, confirmPath(name), parts)
+  const { way, usable } = await wayOf(session, arrival, parts)
+  const passkey = usable.passkey ? await parts.passkeyRequests.ask(arrival, 'confirm', accountOf(session)) : null
+  const model = { ...form, ...shown, way, ways: { passkey, hasApp: usable.app }, username, cancelHref }
   sendPage(arrival, status, (frame) => confirmPage(frame, model))
 }
 

@@ -1,9 +1,10 @@
-import { type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
-import type { Factors } from '../../base/accounts/factors.ts'
+import { factorAccount } from '../../base/accounts/factor-account.ts'
+import type { Factor, FactorSet, Factors } from '../../base/accounts/factors.ts'
 import { Refusal } from '../../base/accounts/sign-in-steps.ts'
-import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { setCookie } from '../../base/http/cookies.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { Asking } from '../login/arrival.ts'
+import type { PasskeyRequests } from '../login/passkey-requests.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
 import type { SecondStepGate } from '../login/second-step-gate.ts'
 import type { OpenSignIn, OpenSignIns } from './open-sign-ins.ts'
@@ -15,6 +16,7 @@ export type GateParts = {
   readonly factors: Factors
   readonly openSignIns: OpenSignIns
   readonly policies: Pick<SignInPolicies, 'policyFor'>
+  readonly passkeyRequests: Pick<PasskeyRequests, 'places'>
   readonly limits: Limits
   /** The clock, in epoch ms. */
   readonly now: () => number
@@ -27,7 +29,7 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
     async check(arrival, first) {
       const { ctx, solution, scope } = arrival
       const open = { ...first, isPostponed: false }
-      const next = await nextStepOf(solution, open, parts)
+      const next = await nextStepOf(arrival, open, parts)
       // A new password comes before the set-up; the sign-in then starts again.
       if (next.step === 'done' || (next.step === 'set-up' && first.password?.mustChangePassword)) return null
       const cookie = await openSignIns.start(solution.name, open)
@@ -36,11 +38,11 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
         goTo(ctx, stepPath(solution.name, next.step))
       })
     },
-    async allowsAgain(solution, { factorsOf, methods }, { login, effects }) {
-      const account = factorAccount(factorsOf, solution.name, login.uid)
+    async allowsAgain(asking, { factorsOf, methods }, { login, effects }) {
+      const account = factorAccount(factorsOf, asking.solution.name, login.uid)
       const isRaised = effects.needsSecondFactor === true
       // During the grace period, users without a factor can be remembered.
-      const next = await nextStepOf(solution, { account, login, methods, isRaised, isPostponed: true }, parts)
+      const next = await nextStepOf(asking, { account, login, methods, isRaised, isPostponed: true }, parts)
       return next.step === 'done'
     },
   }
@@ -50,22 +52,27 @@ type Progress = Pick<OpenSignIn, 'account' | 'login' | 'methods' | 'isRaised' | 
 
 /** What the sign-in still needs under the policy that is in force now. */
 export async function nextStepOf(
-  solution: ActiveSolution,
+  { solution, serverUrl }: Pick<Asking, 'solution' | 'serverUrl'>,
   { account, login, methods, isRaised, isPostponed }: Progress,
-  parts: Pick<GateParts, 'factors' | 'policies' | 'now'>,
+  parts: Pick<GateParts, 'factors' | 'policies' | 'passkeyRequests' | 'now'>,
 ): Promise<NextStep> {
   const policy = await parts.policies.policyFor(solution)
   if (policy.level === 'off' && !isRaised) return { step: 'done' }
-  const { factors, firstAskedAt } = await standingOf(account, parts)
+  const set = await parts.factors.of(account)
+  const factors = usableFactors(set, serverUrl, parts)
+  const { firstAskedAt } = set
   const state = { permissions: login.permissions, methods, factors, isRaised, firstAskedAt, isPostponed }
   return nextStep(policy, state, parts.now())
 }
 
-async function standingOf(
-  account: FactorAccount,
-  { factors }: Pick<GateParts, 'factors'>,
-): Promise<{ readonly factors: UsableFactors; readonly firstAskedAt: number | null }> {
-  const set = await factors.of(account)
-  const hasApp = set.factors.some(({ kind }) => kind === 'app')
-  return { factors: { passkey: false, app: hasApp }, firstAskedAt: set.firstAskedAt }
+/** The account's factors that can be used at this address. */
+export function usableFactors(
+  { factors }: Pick<FactorSet, 'factors'>,
+  serverUrl: string,
+  { passkeyRequests }: Pick<GateParts, 'passkeyRequests'>,
+): UsableFactors {
+  const place = passkeyRequests.places.at(serverUrl)
+  const isUsable = ({ kind, rpId, refusedAt }: Factor) =>
+    kind === 'passkey' && rpId === place?.rpId && refusedAt === null
+  return { passkey: factors.some(isUsable), app: factors.some(({ kind }) => kind === 'app') }
 }

@@ -1,10 +1,14 @@
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
-import { LONGEST_GRACE, warnOfPolicy } from './api.ts'
-import type { SignInPolicies } from './policies.ts'
+import { LONGEST_GRACE, type SignInPolicyApiParts, warnOfPolicy } from './api.ts'
 
 /** What the card for the sign-in policy on a solution's page shows; null if the solution has no sign-in. */
-export async function policyCard(name: string, active: ActiveSolution | null, policies: SignInPolicies) {
+export async function policyCard(
+  name: string,
+  active: ActiveSolution | null,
+  { policies, passkeyPlaces }: Pick<SignInPolicyApiParts, 'policies' | 'passkeyPlaces'>,
+) {
+  const hasPasskeys = passkeyPlaces.isOfferedFor(name)
   const policy = await policies.policyFor({ name, manifest: active?.manifest ?? null })
   if (active?.manifest.authenticator === 'NONE' && policy.source !== 'operator') return null
   const listed = active && permissionsOf(active)
@@ -12,7 +16,8 @@ export async function policyCard(name: string, active: ActiveSolution | null, po
     policy,
     // Permissions that the policy names stay in it, unless the operator removes them.
     permissions: [...new Set([...(listed ?? []), ...(policy.requiredFor ?? [])])],
+    hasPasskeys,
     longestGrace: LONGEST_GRACE,
-    warnings: warnOfPolicy(policy, listed),
+    warnings: warnOfPolicy(policy, listed, hasPasskeys),
   }
 }

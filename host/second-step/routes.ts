@@ -85,9 +85,10 @@ export function addSecondStepRoutes(
   }
 
   /** The form asks for the current password. An account with a factor needs the factor too. */
-  async function needsFactor(found: FoundSession | null): Promise<boolean> {
+  async function needsFactor(ctx: Context, solution: ActiveSolution, found: FoundSession | null): Promise<boolean> {
     if (found === null) return false
-    const { hasFactor, isNeeded } = await confirmationOf(found, parts)
+    const { serverUrl } = readArrival(ctx, solution, found.session.locale, parts.sites)
+    const { hasFactor, isNeeded } = await confirmationOf(found, serverUrl, parts)
     return hasFactor && isNeeded
   }
 
@@ -95,7 +96,7 @@ export function addSecondStepRoutes(
     requireNavigation(ctx)
     const solution = await needSolution(ctx)
     const found = await findSession(ctx, solution)
-    if (await needsFactor(found)) return goToConfirm(ctx, solution.name, 'password')
+    if (await needsFactor(ctx, solution, found)) return goToConfirm(ctx, solution.name, 'password')
     await parts.changePassword.show(ctx, solution, found?.session ?? null)
   })
 
@@ -103,7 +104,7 @@ export function addSecondStepRoutes(
     requireNavigation(ctx)
     const solution = await needSolution(ctx)
     const found = await findSession(ctx, solution)
-    if (await needsFactor(found)) return goToConfirm(ctx, solution.name, 'password')
+    if (await needsFactor(ctx, solution, found)) return goToConfirm(ctx, solution.name, 'password')
     const session = found?.session ?? null
     await parts.changePassword.submit(ctx, solution, session?.locale ?? localeOf(ctx, solution), session)
   })

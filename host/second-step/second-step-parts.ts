@@ -13,7 +13,7 @@ import type { GateParts } from './gate.ts'
 
 /** What the pages of the second step, of the set-up and of the account share. */
 export type SecondStepParts = FactorParts &
-  GateParts &
+  Omit<GateParts, 'passkeyRequests'> &
   SessionParts & {
     readonly key: PlatformKey
     readonly sites: Sites

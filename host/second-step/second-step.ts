@@ -4,50 +4,61 @@ import type { Arrival } from '../login/arrival.ts'
 import type { SignedIn } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { secondStepPage } from '../web/pages.ts'
-import { checkFactor, type FactorAnswer } from './check-factor.ts'
+import { checkForm, type FactorAnswer } from './check-factor.ts'
 import { advance, auditFactor, STEP_WAY, type StepAttempt, type StepForm } from './complete.ts'
-import type { FoundSignIn } from './open-sign-ins.ts'
+import { usableFactors } from './gate.ts'
+import type { FoundSignIn, OpenSignIn } from './open-sign-ins.ts'
 import { stepPath } from './paths.ts'
+import { levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel, sendStepOver } from './send-pages.ts'
 
-/** Completes a sign-in with a code of an authenticator app, or with a recovery code. */
+/** Completes a sign-in with a passkey, a code of an authenticator app, or a recovery code. */
 export const BY_SECOND_STEP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
   ...STEP_WAY,
   throttle: { none: '`checkFactor` counts each try, together with those of confirmations.' },
-  source: checkCode,
+  source: checkStep,
   secondStep: { none: 'This is the second step.' },
 }
 
 /** The page that asks for the second step. */
-export async function showSecondStep(arrival: Arrival, { open }: FoundSignIn, parts: SecondStepParts): Promise<void> {
-  send(arrival, open.login.username, arrival.url.has('recovery'), null, 200, parts)
+export function showSecondStep(arrival: Arrival, { open }: FoundSignIn, parts: SecondStepParts): Promise<void> {
+  return send(arrival, open, { isRecovery: arrival.url.has('recovery'), refusal: null }, 200, parts)
 }
 
-async function checkCode(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
+async function checkStep(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
   const { fields, found } = attempt
   const { account, login, methods } = found.open
-  const kind = fields.get('recovery') === undefined ? 'totp' : 'recovery-code'
-  const answer = await checkFactor(account, { kind, code: fields.get('code') ?? '' }, parts)
-  auditFactor(attempt, login, 'second-step', answer.kind === 'right' ? 'ok' : outcomeOf(answer), parts)
+  const answer = await checkForm(attempt, 'second-step', account, fields, parts)
+  auditAnswer(attempt, login, 'second-step', answer, parts)
   if (answer.kind === 'right') {
     const open = { ...found.open, methods: [...methods, answer.method] }
     return advance({ ...attempt, found: await parts.openSignIns.change(found, open) }, parts)
   }
-  if (answer.kind === 'wrong' && (await parts.openSignIns.noteWrong(found)) === 0) {
+  const isWrong = answer.kind !== 'throttled' && answer.kind !== 'locked'
+  if (isWrong && (await parts.openSignIns.noteWrong(found)) === 0) {
     return new Refusal({ outcome: 'refused', username: login.username }, () => sendStepOver(attempt))
   }
   return new Refusal(null, () => {
-    const { status, text } = refusalOf(attempt, answer)
-    send(attempt, login.username, kind === 'recovery-code', text, status, parts)
+    const { status, text: refusal } = refusalOf(attempt, answer)
+    return send(attempt, found.open, { isRecovery: fields.has('recovery'), refusal }, status, parts)
   })
 }
 
-function outcomeOf({ kind }: FactorAnswer): string {
-  return kind === 'throttled' ? 'throttled' : 'refused'
+/** Adds the answer, and a passkey of which there is a copy, to the audit log. */
+export function auditAnswer(
+  arrival: Arrival,
+  user: { readonly username: string },
+  action: 'second-step' | 'confirm',
+  { kind }: FactorAnswer,
+  parts: Pick<SecondStepParts, 'audit'>,
+): void {
+  const outcome = kind === 'right' ? 'ok' : kind === 'throttled' ? 'throttled' : 'refused'
+  auditFactor(arrival, user, action, outcome, parts)
+  if (kind === 'copied') auditFactor(arrival, user, 'passkey-clone', 'refused', parts)
 }
 
-/** Why a code was not accepted, in the user's language. */
+/** Why a factor was not accepted, in the user's language. */
 export function refusalOf(
   { ctx, locale }: Pick<Arrival, 'ctx' | 'locale'>,
   answer: Exclude<FactorAnswer, { kind: 'right' }>,
@@ -58,16 +69,22 @@ export function refusalOf(
   return { status: 429, text: platformText(locale, 'platform.step.throttled', [minutes]) }
 }
 
-function send(
+async function send(
   arrival: Arrival,
-  username: string,
-  isRecovery: boolean,
-  refusal: string | null,
+  { account, login, isRaised }: OpenSignIn,
+  shown: { readonly isRecovery: boolean; readonly refusal: string | null },
   status: number,
   parts: SecondStepParts,
-): void {
+): Promise<void> {
   const { name } = arrival.solution
   const form = formModel(arrival, stepPath(name, 'second-step'), parts)
-  const model = { ...form, username, isRecovery, cancelHref: `/solution/${name}/index.html`, refusal }
+  const usable = usableFactors(await parts.factors.of(account), arrival.serverUrl, parts)
+  const policy = await parts.policies.policyFor(arrival.solution)
+  const level = levelFor(policy, { permissions: login.permissions, isRaised })
+  const ways = {
+    passkey: usable.passkey ? await parts.passkeyRequests.ask(arrival, 'second-step', account) : null,
+    hasApp: usable.app && !(level === 'passkey' && usable.passkey),
+  }
+  const model = { ...form, ...shown, ways, username: login.username, cancelHref: `/solution/${name}/index.html` }
   sendPage(arrival, status, (frame) => secondStepPage(frame, model))
 }

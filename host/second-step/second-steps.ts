@@ -1,20 +1,27 @@
 import { createAuthenticatorApps } from '../../base/accounts/authenticator-app.ts'
 import { createFactors } from '../../base/accounts/factors.ts'
+import { createPasskeys } from '../../base/accounts/passkeys.ts'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import { createRecoveryCodes } from '../../base/accounts/recovery-codes.ts'
 import { createFactorThrottle } from '../../base/accounts/throttle.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
+import type { FormTokens } from '../login/form-token.ts'
+import type { PasskeyPlaces } from '../login/passkey-places.ts'
+import { createPasskeyRequests } from '../login/passkey-requests.ts'
 import { createSecondStepGate } from './gate.ts'
 import { createOpenSignIns } from './open-sign-ins.ts'
-import { createSignInPolicies } from './policies.ts'
+import type { SignInPolicies } from './policies.ts'
 
 export type SecondStepNeeds = {
   readonly db: HostDatabase
   readonly key: PlatformKey
   readonly limits: Limits
   readonly passwords: Pick<Passwords, 'run'>
+  readonly formTokens: FormTokens
+  readonly passkeyPlaces: PasskeyPlaces
+  readonly policies: SignInPolicies
   /** Whether other hosts use the same database; see `createThrottle`, also for `throttles`. */
   readonly isShared: boolean
   readonly throttles?: () => boolean
@@ -28,18 +35,24 @@ export function createSecondSteps({
   key,
   limits,
   passwords,
+  formTokens,
+  passkeyPlaces,
+  policies,
   isShared,
   throttles,
   now = Date.now,
 }: SecondStepNeeds) {
   const factors = createFactors(db, limits, now)
-  const policies = createSignInPolicies(db, now)
+  const passkeys = createPasskeys(db, key, factors, limits, now)
+  const passkeyRequests = createPasskeyRequests({ db, key, passkeys, places: passkeyPlaces, formTokens }, now)
   const openSignIns = createOpenSignIns(db, key, limits, now)
   return {
     factors,
     policies,
     openSignIns,
-    secondStep: createSecondStepGate({ factors, policies, openSignIns, limits, now }),
+    passkeyPlaces,
+    passkeyRequests,
+    secondStep: createSecondStepGate({ factors, policies, openSignIns, passkeyRequests, limits, now }),
     apps: createAuthenticatorApps(db, key, factors, now),
     recoveryCodes: createRecoveryCodes(db, passwords, now),
     factorThrottle: createFactorThrottle(db, limits, isShared, throttles),

@@ -1,5 +1,6 @@
 import { renderSVG } from 'uqr'
 import { accountId } from '../../base/accounts/factor-account.ts'
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { platformText } from '../../base/web/texts.ts'
@@ -7,10 +8,12 @@ import type { Arrival } from '../login/arrival.ts'
 import { goTo, type SignedIn } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { type NewApp, recoveryCodesPage, setUpPage } from '../web/pages.ts'
+import { type AddedFactor, addPasskey } from './add-passkey.ts'
 import { advance, auditFactor, endOthers, STEP_WAY, type StepAttempt, type StepForm } from './complete.ts'
 import { nextStepOf } from './gate.ts'
 import type { FoundSignIn, OpenSignIn } from './open-sign-ins.ts'
 import { stepPath } from './paths.ts'
+import { levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
 
@@ -25,17 +28,18 @@ export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, Signe
 /** The page on which users set up a factor, because the solution requires one. */
 export async function showSetUp(arrival: Arrival, { open }: FoundSignIn, parts: SecondStepParts): Promise<void> {
   const { ctx, solution } = arrival
-  const next = await nextStepOf(solution, open, parts)
+  const next = await nextStepOf(arrival, open, parts)
   // With a factor that was set up in another tab, the user continues there or signs in again.
   if (next.step !== 'set-up') return goTo(ctx, stepPath(solution.name, 'second-step'))
   await parts.factors.noteAsked(open.account)
-  send(arrival, open, { secret: parts.apps.newSecret(), canPostpone: next.canPostpone, refusal: null }, 200, parts)
+  const shown = { secret: parts.apps.newSecret(), canPostpone: next.canPostpone, refusal: null }
+  await send(arrival, open, shown, 200, parts)
 }
 
 function setUp(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
   const act = attempt.fields.get('act')
   if (act === 'later') return postpone(attempt, parts)
-  return act === 'saved' ? advance(attempt, parts) : addApp(attempt, parts)
+  return act === 'saved' ? advance(attempt, parts) : addFactor(attempt, parts)
 }
 
 async function postpone(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
@@ -43,31 +47,63 @@ async function postpone(attempt: StepAttempt, parts: SecondStepParts): Promise<S
   return advance({ ...attempt, found: await parts.openSignIns.change(attempt.found, open) }, parts)
 }
 
-async function addApp(attempt: StepAttempt, parts: SecondStepParts): Promise<Refusal> {
-  const { ctx, solution, locale, fields, found } = attempt
-  const { account, login, methods } = found.open
-  const next = await nextStepOf(solution, found.open, parts)
+async function addFactor(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
+  const { ctx, solution, fields, found } = attempt
+  const { account } = found.open
+  const next = await nextStepOf(attempt, found.open, parts)
+  const answer = fields.get('passkey') ?? ''
   const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
-  if (secret === null || next.step !== 'set-up') {
-    return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'set-up')))
-  }
+  // At the level `passkey`, an app would not count.
+  const canAdd = answer !== '' || (secret !== null && (await takesApps(attempt, found.open, parts)))
+  if (next.step !== 'set-up' || !canAdd) return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'set-up')))
+  const added =
+    answer === ''
+      ? await addApp(attempt, secret ?? '', parts)
+      : await addPasskey(attempt, 'set-up', account, { ...found.open, ...found.open.login }, answer, parts)
+  if (added.kind === 'taken') return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'second-step')))
+  if (added.kind === 'added') return noteAdded(attempt, added.method, parts)
+  const shown = { secret: secret ?? parts.apps.newSecret(), canPostpone: next.canPostpone, refusal: added.refusal }
+  return new Refusal(null, () => send(attempt, found.open, shown, 401, parts))
+}
+
+async function addApp(
+  { locale, fields, found }: StepAttempt,
+  secret: string,
+  { apps }: Pick<SecondStepParts, 'apps'>,
+): Promise<AddedFactor | { readonly kind: 'taken' }> {
   const name = platformText(locale, 'platform.factor.app')
-  const added = await parts.apps.add(account, secret, fields.get('code') ?? '', name)
-  if (added === 'wrong') {
-    const refusal = platformText(locale, 'platform.step.wrong')
-    return new Refusal(null, () =>
-      send(attempt, found.open, { secret, canPostpone: next.canPostpone, refusal }, 401, parts),
-    )
-  }
-  if (added === 'taken') return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'second-step')))
+  const added = await apps.add(found.open.account, secret, fields.get('code') ?? '', name)
+  if (added === 'wrong') return { kind: 'refused', refusal: platformText(locale, 'platform.step.wrong') }
+  return added === 'taken' ? { kind: 'taken' } : { kind: 'added', method: 'totp' }
+}
+
+async function noteAdded(
+  attempt: StepAttempt,
+  method: SignInMethod,
+  parts: SecondStepParts,
+): Promise<StepAttempt | Refusal> {
+  const { solution, found } = attempt
+  const { account, login, methods } = found.open
   auditFactor(attempt, login, 'factor-add', 'ok', parts)
   await endOthers(account, null, parts)
-  await parts.openSignIns.change(found, { ...found.open, methods: [...methods, 'totp'] })
+  const changed = await parts.openSignIns.change(found, { ...found.open, methods: [...methods, method] })
+  // A second factor keeps the codes that the user saved with the first one.
+  const { recoveryCodesLeft } = await parts.factors.of(account)
+  if (recoveryCodesLeft > 0 && method !== 'totp') return advance({ ...attempt, found: changed }, parts)
   const codes = await parts.recoveryCodes.renew(account)
   return new Refusal(null, () => {
     const model = { ...formModel(attempt, stepPath(solution.name, 'set-up'), parts), codes }
     sendPage(attempt, 200, (frame) => recoveryCodesPage(frame, model))
   })
+}
+
+/** Whether an authenticator app meets the policy. */
+async function takesApps(
+  { solution }: Pick<Arrival, 'solution'>,
+  { login, isRaised }: OpenSignIn,
+  { policies }: Pick<SecondStepParts, 'policies'>,
+): Promise<boolean> {
+  return levelFor(await policies.policyFor(solution), { permissions: login.permissions, isRaised }) !== 'passkey'
 }
 
 /** In ms: how long a page for the set-up can be used. */
@@ -114,16 +150,20 @@ export function newAppOf(
   }
 }
 
-function send(
+async function send(
   arrival: Arrival,
   open: OpenSignIn,
   shown: { readonly secret: string; readonly canPostpone: boolean; readonly refusal: string | null },
   status: number,
   parts: SecondStepParts,
-): void {
-  const { solution } = arrival
-  const { secret, canPostpone, refusal } = shown
+): Promise<void> {
+  const { solution, serverUrl } = arrival
+  const { account, login } = open
+  const { secret, ...others } = shown
   const form = formModel(arrival, stepPath(solution.name, 'set-up'), parts)
-  const model = { ...form, app: newAppOf(solution, open, secret, parts), canPostpone, refusal }
+  const passkey = await parts.passkeyRequests.offer(arrival, 'set-up', account, login.username)
+  const takesApp = await takesApps(arrival, open, parts)
+  const isBlocked = parts.passkeyRequests.places.isBlockedByAddress(serverUrl)
+  const model = { ...form, ...others, app: newAppOf(solution, open, secret, parts), takesApp, passkey, isBlocked }
   sendPage(arrival, status, (frame) => setUpPage(frame, model))
 }

@@ -58,12 +58,21 @@ export type UploadParts = {
   readonly supervisor: Supervisor
   readonly makeSandboxSolution: SandboxSolutionMaker
   readonly limits: Limits
+  /** Whether a solution's manifest may require passkeys; by default, every one may. */
+  readonly takesPasskeys?: (solution: string) => Promise<boolean>
 }
 
 /** A bundle whose ZIP file and manifests are valid. */
 type SoundBundle = { readonly bundle: Bundle; readonly warnings: readonly Warning[] }
 
-export function createUploads({ store, catalog, supervisor, makeSandboxSolution, limits }: UploadParts): Uploads {
+export function createUploads({
+  store,
+  catalog,
+  supervisor,
+  makeSandboxSolution,
+  limits,
+  takesPasskeys,
+}: UploadParts): Uploads {
   const check = createBundleCheck({ supervisor, makeSandboxSolution, limits })
   const oneAtATime = createQueue()
   const inTurn = createBundleTurns('uploads', supervisor.needRoom, limits)
@@ -92,7 +101,7 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
   }
 
   async function readSound(packed: Uint8Array): Promise<SoundBundle> {
-    const { bundle, faults, warnings } = await readBundle(packed, limits)
+    const { bundle, faults, warnings } = await readBundle(packed, limits, takesPasskeys)
     if (bundle === null) throw refused(faults, warnings)
     return { bundle, warnings }
   }

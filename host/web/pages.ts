@@ -103,7 +103,16 @@ type StepModel = {
   readonly action: string
 }
 
+/** The factors that a page asks for. */
+type FactorWays = {
+  /** Options for host/web/passkeys, as JSON; null: the user has no passkey for this address. */
+  readonly passkey: string | null
+  /** Whether the user has an authenticator app that counts here. */
+  readonly hasApp: boolean
+}
+
 export type SecondStepModel = StepModel & {
+  readonly ways: FactorWays
   readonly username: string
   /** Whether the page asks for a recovery code instead of a code of the authenticator app. */
   readonly isRecovery: boolean
@@ -126,14 +135,28 @@ export type NewApp = {
 
 type NewAppModel = StepModel & { readonly app: NewApp; readonly refusal: string | null }
 
+export type SetUpModel = NewAppModel & {
+  readonly canPostpone: boolean
+  /** Whether an authenticator app meets the policy. */
+  readonly takesApp: boolean
+  /** Options for host/web/passkeys, as JSON; null: no passkeys are offered here. */
+  readonly passkey: string | null
+  /** Whether browsers don't allow passkeys at this address. */
+  readonly isBlocked: boolean
+}
+
 export type ConfirmModel = SecondStepModel & {
-  readonly way: 'code' | 'password' | 'sign-in'
+  readonly way: 'factor' | 'password' | 'sign-in'
   /** The page to return to. */
   readonly page: string
 }
 
 export type AccountModel = StepModel &
-  Omit<FactorSet, 'firstAskedAt'> & {
+  Omit<FactorSet, 'firstAskedAt' | 'factors'> & {
+    /** `isElsewhere`: a passkey of another address. */
+    readonly factors: readonly (FactorSet['factors'][number] & { readonly isElsewhere: boolean })[]
+    /** `isBlocked`: browsers don't allow passkeys at this address. */
+    readonly passkeys: { readonly isOffered: boolean; readonly isBlocked: boolean }
     readonly solution: { readonly title: string; readonly href: string }
     readonly username: string
     /** Null if the password isn't stored here. */
@@ -260,21 +283,36 @@ export function changePasswordPage(frame: PageFrame, model: ChangePasswordModel)
 }
 
 export function secondStepPage(frame: PageFrame, model: SecondStepModel): string {
-  return ofAccount('second-step', frame, platformText(frame.locale, 'platform.step.title'), model)
+  return withPasskeys('second-step', frame, 'platform.step.title', model)
 }
 
 export function confirmPage(frame: PageFrame, model: ConfirmModel): string {
-  return ofAccount('confirm', frame, platformText(frame.locale, 'platform.step.title'), model)
+  return withPasskeys('confirm', frame, 'platform.step.title', model)
 }
 
 /** The set-up of a factor during a sign-in. */
-export function setUpPage(frame: PageFrame, model: NewAppModel & { readonly canPostpone: boolean }): string {
-  return ofAccount('new-app', frame, platformText(frame.locale, 'platform.setup.title'), { ...model, cancelHref: null })
+export function setUpPage(frame: PageFrame, model: SetUpModel): string {
+  return withPasskeys('set-up', frame, 'platform.setup.title', model)
 }
 
 /** The set-up of a factor on the account page. */
 export function newAppPage(frame: PageFrame, model: NewAppModel & { readonly cancelHref: string }): string {
-  return ofAccount('new-app', frame, platformText(frame.locale, 'platform.setup.own'), { ...model, canPostpone: false })
+  return ofAccount('new-app', frame, platformText(frame.locale, 'platform.setup.own'), model)
+}
+
+/** The set-up of a passkey on the account page. */
+export function newPasskeyPage(
+  frame: PageFrame,
+  model: StepModel & { readonly passkey: string; readonly refusal: string | null; readonly cancelHref: string },
+): string {
+  return withPasskeys('new-passkey', frame, 'platform.passkey.add', model)
+}
+
+const passkeyScript = makeScript(new URL('passkeys/main.ts', import.meta.url)).text
+
+/** A page whose form a passkey can answer. */
+function withPasskeys(template: string, frame: PageFrame, title: string, model: object): string {
+  return ofAccount(template, frame, platformText(frame.locale, title), { ...model, passkeyScript })
 }
 
 export function recoveryCodesPage(frame: PageFrame, model: StepModel & { readonly codes: readonly string[] }): string {

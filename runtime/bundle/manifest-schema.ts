@@ -311,7 +311,7 @@ const SignIn = z
       secondFactor: z.enum(SECOND_FACTORS, { error: `must be one of ${SECOND_FACTORS.join(', ')}` }).meta({
         title: 'Second factor',
         description:
-          'optional: users who have set up a second factor must use it. required: all users must set one up. passkey: not supported yet.',
+          'optional: users who have set up a second factor must use it. required: all users must set one up. passkey: all users must set up a passkey; codes don’t count.',
       }),
       requiredFor: RequiredFor.optional().meta({
         title: 'Required for',

@@ -31,14 +31,28 @@ const MODES_WITH_AUTHENTICATOR: ReadonlySet<AuthenticatorMode> = new Set([
   'OAUTH_AUTHENTICATOR',
 ])
 
-/** Reads a packed bundle. Never throws because of its content: every error found is listed. */
-export async function readBundle(packed: Uint8Array, limits: Limits): Promise<BundleReading> {
+/**
+ * Reads a packed bundle. Never throws because of its content: every error found is listed.
+ * @param takesPasskeys whether the manifest of this solution may require passkeys; by default, every one may
+ */
+export async function readBundle(
+  packed: Uint8Array,
+  limits: Limits,
+  takesPasskeys: PasskeyCheck = async () => true,
+): Promise<BundleReading> {
   const found = new Findings()
-  const bundle = await read(packed, limits, found)
+  const bundle = await read(packed, limits, takesPasskeys, found)
   return { bundle: found.anyFault ? null : bundle, faults: found.faults, warnings: found.warnings }
 }
 
-async function read(packed: Uint8Array, limits: Limits, found: Findings): Promise<Bundle | null> {
+type PasskeyCheck = (solution: string) => Promise<boolean>
+
+async function read(
+  packed: Uint8Array,
+  limits: Limits,
+  takesPasskeys: PasskeyCheck,
+  found: Findings,
+): Promise<Bundle | null> {
   if (packed.length > limits.BUNDLE_SIZE) {
     const size = `the bundle has ${packed.length} bytes; at most ${limits.BUNDLE_SIZE} are allowed`
     found.fault(WHOLE_BUNDLE, 'too_large', size)
@@ -52,6 +66,7 @@ async function read(packed: Uint8Array, limits: Limits, found: Findings): Promis
   const modules = await readModules(main, parts, found)
   const reached = [...modules.reached.map(({ name }) => parts.get(name) as Part), parts.get(null) as Part]
   checkMain(main, modules, reached, found)
+  await checkPasskeys(main, takesPasskeys, found)
   // Without a readable manifest, every module would seem unused.
   if (main.manifest !== null) warnOfUnreached(parts, reached, found)
   const files = bundleFiles(reached, found)
@@ -59,6 +74,16 @@ async function read(packed: Uint8Array, limits: Limits, found: Findings): Promis
   const known = modules.reached.flatMap(({ name, manifest }) => (manifest === null ? [] : [{ name, manifest }]))
   if (main.manifest === null) return null
   return { sha256: hash('sha256', zip, 'hex'), bytes: zip.length, manifest: main.manifest, modules: known, ...files }
+}
+
+async function checkPasskeys(
+  { manifest, places }: ReadManifest,
+  takesPasskeys: PasskeyCheck,
+  found: Findings,
+): Promise<void> {
+  if (manifest?.signIn?.secondFactor !== 'passkey' || (await takesPasskeys(manifest.name))) return
+  const message = '"signIn.secondFactor" is "passkey", but this host doesn’t offer passkeys for the solution'
+  found.fault(MANIFEST, 'passkeys_unavailable', message, places.value(['signIn', 'secondFactor']))
 }
 
 /** The most common mistake: zipping the folder instead of its contents. */
@@ -155,11 +180,7 @@ function checkAuthenticators(
 /** Permissions that no manifest lists can't be granted, so a second step would be required of nobody. */
 function checkSignIn(main: Manifest, { reached, complete }: Modules, places: JsonPlaces, found: Findings): void {
   if (main.signIn === null) return
-  const { secondFactor, requiredFor } = main.signIn
-  if (secondFactor === 'passkey') {
-    const message = '"signIn.secondFactor" is "passkey", but passkeys are not supported yet'
-    found.fault(MANIFEST, 'passkeys_unavailable', message, places.value(['signIn', 'secondFactor']))
-  }
+  const { requiredFor } = main.signIn
   const listed = new Set([main, ...reached.map(({ manifest }) => manifest)].flatMap((one) => one?.permissions ?? []))
   // A module that is missing or invalid may list the others.
   if (listed.size === 0 || !complete) return

@@ -16,6 +16,8 @@ export type TemplateValues = {
   readonly formToken: string
   /** A script from the host, inserted unchanged at the end of `head`. */
   readonly script?: string
+  /** Options for passkeys as JSON, which that script reads from its own element. */
+  readonly passkey?: string | null
   /** Whether to show the error label. */
   readonly failed: boolean
   /** Whether to show the link `forgotten`, which a template has as `<a id="forgotten" hidden>`. */
@@ -117,11 +119,12 @@ function fillPart(
   }
 }
 
-function fillHead({ failed, forgotten = false, nonce, script }: TemplateValues): string {
+function fillHead({ failed, forgotten = false, nonce, script, passkey = null }: TemplateValues): string {
   const attribute = `nonce="${escapeValue(nonce)}"`
+  const options = passkey === null ? '' : ` data-passkey="${escapeValue(passkey)}"`
   const rules = `${failed ? '#errorlabel{display:block!important}' : ''}${forgotten ? 'a#forgotten{display:inline-block!important}' : ''}`
   const shown = rules === '' ? '' : `<style ${attribute}>${rules}</style>`
-  return script === undefined ? shown : `${shown}<script ${attribute}>${script}</script>`
+  return script === undefined ? shown : `${shown}<script ${attribute}${options}>${script}</script>`
 }
 
 function fillAddress(pieces: readonly Piece[], ownOrigin: boolean, look: Look): string {

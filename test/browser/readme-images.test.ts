@@ -57,6 +57,12 @@ const PICTURES: Readonly<Record<string, Picture>> = {
       await page.fill('[id="e-sign_in-username.input"]', 'marco')
     },
   },
+  'passkey-login': {
+    page: 'docs/passkeys.md',
+    size: { width: 560, height: 620 },
+    options: { colorScheme: 'light' },
+    come: openPasskeyLogin,
+  },
   'second-factor-set-up': {
     page: 'docs/second-factors.md',
     size: { width: 720, height: 880 },
@@ -109,6 +115,12 @@ afterAll(async () => {
 async function openOrders(page: Page): Promise<void> {
   await signIn(page, `${host.url}/solution/orders/index.html`, 'marco')
   await page.waitForSelector('[id="e-orders-list.row.60"]')
+}
+
+/** Browsers don't allow passkeys on an IP address. */
+async function openPasskeyLogin(page: Page): Promise<void> {
+  await page.goto(`${host.url.replace('127.0.0.1', 'localhost')}/solution/payroll/index.html`)
+  await page.waitForSelector('#passkey:visible')
 }
 
 /** Signs in with the password only, where a second step follows. */

@@ -22,6 +22,7 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   // line connects to the host that its user chooses. It runs in a separate process, which a running host never loads
   // (test/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
+    'base/config/properties.ts: { isIP } of net',
     'base/http/answer-errors.ts: { STATUS_CODES } of http',
     'base/http/early-answer.ts: { STATUS_CODES } of http',
     'base/http/upgrades.ts: { ServerResponse } of http',
@@ -38,6 +39,7 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     'cli/host-api.ts: { request as httpRequest, type IncomingMessage } of http',
     'cli/host-api.ts: { request as httpsRequest, type RequestOptions as SecureRequestOptions } of https',
     'cli/listen-once.ts: { createServer } of net',
+    'host/login/passkey-places.ts: { isIP } of net',
     'host/metrics-route.ts: { createServer, type Server } of http',
     'host/metrics-route.ts: { isIP } of net',
     'host/outbound/check-request.ts: { isIP } of net',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { BY_CENTER_PAGE } from '../../control-center/accounts/pages.ts'
-import { BY_LOGIN_TOKEN, BY_PASSWORD } from '../../host/login/sign-in.ts'
+import { BY_LOGIN_TOKEN, BY_PASSKEY, BY_PASSWORD } from '../../host/login/sign-in.ts'
 import { BY_LOGIN_FORM } from '../../host/login/sign-in-by-login-form.ts'
 import { REMEMBERED } from '../../host/login/sign-in-remembered.ts'
 import { BY_PROVIDER } from '../../host/oauth/return.ts'
@@ -16,6 +16,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** All rows of the table in base/accounts/sign-in-steps.ts. */
 const WAYS = {
   BY_PASSWORD,
+  BY_PASSKEY,
   BY_LOGIN_TOKEN,
   BY_LOGIN_FORM,
   REMEMBERED,

@@ -55,6 +55,7 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...(options.args ?? []),
     ],
   })
 }

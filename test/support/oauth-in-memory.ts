@@ -21,12 +21,14 @@ import { openHostDatabase } from '../../host/database/open.ts'
 import { readArrival } from '../../host/login/arrival.ts'
 import type { AuthenticatorQuestion } from '../../host/login/ask-authenticator.ts'
 import { createFormTokens } from '../../host/login/form-token.ts'
+import { createPasskeyPlaces } from '../../host/login/passkey-places.ts'
 import { createMaintenance } from '../../host/maintenance/maintenance.ts'
 import { createOAuth } from '../../host/oauth/oauth.ts'
 import type { WrittenOAuthSettings } from '../../host/oauth/oauth-settings.ts'
 import { addOAuthRoutes, signInAtProvider } from '../../host/oauth/routes.ts'
 import { checkHeaders, checkMethod, readTarget } from '../../host/outbound/check-request.ts'
 import type { Outbound } from '../../host/outbound/outbound.ts'
+import { createSignInPolicies } from '../../host/second-step/policies.ts'
 import { createSecondSteps } from '../../host/second-step/second-steps.ts'
 import { createSecrets } from '../../host/secrets/secrets.ts'
 import type { EntryRunner } from '../../host/solutions/run-entry.ts'
@@ -116,8 +118,19 @@ export async function createOAuthInMemory(
     solutionLog,
     audit,
     maintenance: createMaintenance(db),
-    secondStep: createSecondSteps({ db, key, limits, passwords: { run: (work) => work() }, isShared: false })
-      .secondStep,
+    secondStep: createSecondSteps({
+      db,
+      key,
+      limits,
+      passwords: { run: (work) => work() },
+      formTokens: createFormTokens(key),
+      passkeyPlaces: createPasskeyPlaces(
+        { passkeys: 'auto', passkeyDomain: null, host: '127.0.0.1', publicUrl: null },
+        sites,
+      ),
+      policies: createSignInPolicies(db),
+      isShared: false,
+    }).secondStep,
   }
   const { parts } = createOAuth(needs)
   const solutions = new Map<string, ActiveSolution>()

@@ -72,6 +72,12 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     return { kind: 'accepted', login, effects, user: null }
   }
 
+  /** @param since when the user last signed in with credentials, in epoch ms */
+  async function refresh(asking: Asking, uid: string, since: number): Promise<SignInAnswer> {
+    const asked = RefreshRequest.parse({ uid, since })
+    return answerOf(asking, read(asking, await requests.refresh(asking.solution.name, asked)), uid)
+  }
+
   return {
     name: 'cloud',
     method: 'cloud',
@@ -88,10 +94,9 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
       if (!asked.success) return refused('credentials')
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },
-    async recheck(asking, { uid, lastLoginAt }) {
-      const asked = RefreshRequest.parse({ uid, since: lastLoginAt })
-      return answerOf(asking, read(asking, await requests.refresh(asking.solution.name, asked)), uid)
-    },
+    // The passkey itself is the credential that the user has just entered.
+    checkPasskey: (asking, { account }) => refresh(asking, account.uid, Date.now()),
+    recheck: (asking, { uid, lastLoginAt }) => refresh(asking, uid, lastLoginAt),
     // The control center has just been asked. If the user loses access there, the next use of the remembered login
     // fails.
     stillHolds: async () => true,

@@ -36,6 +36,7 @@ test.each([
   ['expired', 'platform.login.expired'],
   ['cloudAway', 'platform.login.cloud-away'],
   ['cloudRefused', 'platform.login.cloud-refused'],
+  ['passkeyRefused', 'platform.step.passkey'],
   ['verify', 'platform.login.verify'],
 ] as const)('login preview: the state %s shows the notice %s', (state, key) => {
   const shown = /<p class="platform-notice" role="status">([^<]*)<\/p>/.exec(render(state, { locale: 'nl' }))?.[1]
@@ -50,6 +51,7 @@ test('login preview: states with a reference show a placeholder, which is in no 
     'throttled',
     'busy',
     'unavailable',
+    'passkeyRefused',
     'expired',
     'cloudAway',
     'cloudRefused',

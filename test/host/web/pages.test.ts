@@ -353,6 +353,7 @@ describe('pages: the default login template', () => {
         '%%i18n:platform.logindialog.forgotten%%',
         '%%i18n:platform.logindialog.hide%%',
         '%%i18n:platform.logindialog.label.name%%',
+        '%%i18n:platform.logindialog.passkey%%',
         '%%i18n:platform.logindialog.password%%',
         '%%i18n:platform.logindialog.remember%%',
         '%%i18n:platform.logindialog.show%%',

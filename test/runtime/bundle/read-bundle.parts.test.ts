@@ -322,17 +322,24 @@ test('bundle: signIn names permissions that a manifest lists, if any does', asyn
   ])
 })
 
-test('bundle: signIn with passkeys is refused at its line, and so is signIn of a module', async () => {
+test('bundle: signIn with passkeys is refused at its line where the host has none, and so is signIn of a module', async () => {
   const text = `{"name": "crm", "version": "1.0.0",\n"signIn": {"secondFactor": "passkey"}}`
-  const { faults } = await read(await zipOf({ 'solution.json': text, 'globals.js': 'function onSolutionOpen() {}' }))
-  expect(faults).toEqual([
-    {
-      file: 'solution.json',
-      line: 2,
-      column: 28,
-      code: 'passkeys_unavailable',
-      message: '"signIn.secondFactor" is "passkey", but passkeys are not supported yet',
-    },
+  const packed = await zipOf({ 'solution.json': text, 'globals.js': 'function onSolutionOpen() {}' })
+  expect((await read(packed)).faults).toEqual([])
+  const asked: string[] = []
+  const { faults, bundle } = await readBundle(packed, createLimits(), async (name) => asked.push(name) < 0)
+  expect([faults, bundle, asked]).toEqual([
+    [
+      {
+        file: 'solution.json',
+        line: 2,
+        column: 28,
+        code: 'passkeys_unavailable',
+        message: '"signIn.secondFactor" is "passkey", but this host doesn’t offer passkeys for the solution',
+      },
+    ],
+    null,
+    ['crm'],
   ])
   const base = moduleFile('base', { signIn: { secondFactor: 'required' } })
   expect(await codesOf(await bundleOf({ modules: ['base'] }, base))).toEqual([

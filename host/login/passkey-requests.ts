@@ -1,0 +1,121 @@
+import { accountId, type FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { PasskeyPlace, Passkeys, PasskeyUse } from '../../base/accounts/passkeys.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { allowPasskeys } from '../../base/http/content-security.ts'
+import { z } from '../../runtime/zod.ts'
+import type { HostDatabase } from '../database/tables.ts'
+import type { Arrival } from './arrival.ts'
+import type { FormTokens } from './form-token.ts'
+import type { PasskeyPlaces } from './passkey-places.ts'
+import { createSingleUseTokens, type TokenKind } from './single-use-token.ts'
+
+/** The page that asks for a passkey. A challenge of one page is refused by all others. */
+const PURPOSES = ['sign-in', 'second-step', 'set-up', 'confirm', 'account'] as const
+export type PasskeyPurpose = (typeof PURPOSES)[number]
+
+const Challenge = z.strictObject({
+  purpose: z.enum(PURPOSES),
+  /** See `FormTokens.browserOf`. */
+  browser: z.string(),
+  /** Null on the login page, where the passkey says who the user is. */
+  account: z.string().nullable(),
+})
+type Challenge = z.output<typeof Challenge>
+
+const KIND: TokenKind<Challenge> = { purpose: 'passkey-challenge', content: Challenge, longest: 1000 }
+
+/** In ms. A login page may stay open for longer than the others. */
+const LIFETIME = 10 * 60_000
+const LIFETIME_OF_LOGIN_PAGE = 60 * 60_000
+
+type Page = Pick<Arrival, 'ctx' | 'scope' | 'solution' | 'serverUrl'>
+
+/** Asks browsers for passkeys, and checks what they send. */
+export interface PasskeyRequests {
+  readonly places: PasskeyPlaces
+  /** For a page on which a passkey is used. @returns options as JSON, for host/web/passkeys; null: none is offered */
+  ask(page: Page, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
+  /** The same for a login page, whose user is unknown. @param hasOwnTemplate whether its author wrote the page */
+  askAnybody(page: Page, hasOwnTemplate: boolean): Promise<string | null>
+  /** For a page on which a passkey is created. */
+  offer(page: Page, purpose: PasskeyPurpose, account: FactorAccount, username: string): Promise<string | null>
+  /** @param account null: any account */
+  use(page: Page, purpose: PasskeyPurpose, account: FactorAccount | null, answer: string): Promise<PasskeyUse>
+  add(
+    page: Page,
+    purpose: PasskeyPurpose,
+    account: FactorAccount,
+    answer: string,
+    label: Parameters<Passkeys['add']>[4],
+  ): ReturnType<Passkeys['add']>
+}
+
+/** @param now the clock, in epoch milliseconds */
+export function createPasskeyRequests(
+  { db, key, passkeys, places, formTokens }: PasskeyRequestParts,
+  now: () => number = Date.now,
+): PasskeyRequests {
+  const challenges = createSingleUseTokens<Challenge>(db, key, KIND, now)
+
+  /** The token itself is the challenge. The passkey signs it, so it doesn't need to be stored. */
+  function challengeFor({ ctx, scope, solution }: Page, purpose: PasskeyPurpose, account: string | null): string {
+    // Gives the browser its cookie.
+    formTokens.issue(ctx, scope)
+    const browser = formTokens.browserOf(ctx, scope) ?? ''
+    const lifetime = purpose === 'sign-in' ? LIFETIME_OF_LOGIN_PAGE : LIFETIME
+    const { token } = challenges.issue(solution.name, { purpose, browser, account }, lifetime)
+    return Buffer.from(token).toString('base64url')
+  }
+
+  function checkOf({ ctx, scope, solution }: Page, purpose: PasskeyPurpose, account: string | null) {
+    return async (challenge: string) => {
+      const browsers = formTokens.browsersOf(ctx, scope)
+      const token = Buffer.from(challenge, 'base64url').toString('utf8')
+      const isMeant = (one: Challenge) =>
+        one.purpose === purpose && one.account === account && browsers.includes(one.browser)
+      return (await challenges.consume(solution.name, token, isMeant)) !== null
+    }
+  }
+
+  async function request(page: Page, purpose: PasskeyPurpose, account: FactorAccount | null, place: PasskeyPlace) {
+    allowPasskeys(page.ctx, 'get')
+    return passkeys.request(account, challengeFor(page, purpose, account && accountId(account)), place)
+  }
+
+  return {
+    places,
+    async ask(page, purpose, account) {
+      const place = places.at(page.serverUrl)
+      return place === null ? null : request(page, purpose, account, place)
+    },
+    async askAnybody(page, hasOwnTemplate) {
+      const place = places.onLoginPage(page.serverUrl, hasOwnTemplate)
+      return place === null ? null : request(page, 'sign-in', null, place)
+    },
+    async offer(page, purpose, account, username) {
+      const place = places.at(page.serverUrl)
+      if (place === null) return null
+      allowPasskeys(page.ctx, 'create')
+      const challenge = challengeFor(page, purpose, accountId(account))
+      return passkeys.creation(account, challenge, { issuer: page.solution.manifest.title, username }, place)
+    },
+    async use(page, purpose, account, answer) {
+      const place = places.at(page.serverUrl)
+      if (place === null) return { kind: 'refused' }
+      return passkeys.use(account, answer, checkOf(page, purpose, account && accountId(account)), place)
+    },
+    async add(page, purpose, account, answer, label) {
+      const place = places.at(page.serverUrl)
+      if (place === null) return { kind: 'refused' }
+      return passkeys.add(account, answer, checkOf(page, purpose, accountId(account)), place, label)
+    },
+  }
+}
+
+export type PasskeyRequestParts = {
+  readonly db: HostDatabase
+  readonly key: PlatformKey
+  readonly passkeys: Passkeys
+  readonly places: PasskeyPlaces
+  readonly formTokens: Pick<FormTokens, 'issue' | 'browserOf' | 'browsersOf'>
+}
