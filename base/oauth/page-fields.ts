@@ -41,6 +41,7 @@ const ADVANCED = [
   'response_type',
   'response_mode',
   'token_endpoint_auth_method',
+  'secondFactorAcr',
   'userInfoEndpoint',
   'refreshTokenEndpoint',
   'revokeTokenEndpoint',

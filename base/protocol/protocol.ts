@@ -47,6 +47,7 @@ export const DesiredOAuth = z.strictObject({
   defaultScope: plain(OAUTH_SETTINGS.defaultScope.unwrap()),
   code_challenge_method: OAUTH_SETTINGS.code_challenge_method,
   token_endpoint_auth_method: OAUTH_SETTINGS.token_endpoint_auth_method,
+  secondFactorAcr: plain(OAUTH_SETTINGS.secondFactorAcr.unwrap()),
   teamId: OAUTH_SETTINGS.teamId,
   keyId: OAUTH_SETTINGS.keyId,
   response_type: OAUTH_SETTINGS.response_type,

@@ -42,6 +42,8 @@ export type OAuthConfiguration = {
   readonly revokeTokenEndpoint?: string
   readonly jwksUri: string | null
   readonly userInfoEndpoint: string | null
+  /** The values of `acr` with which the provider reports a second factor. */
+  readonly secondFactorAcr?: readonly string[]
   readonly hasIdToken: boolean
   /** If null, it is chosen from the discovery document, with `client_secret_basic` as the default. */
   readonly clientAuthentication: ClientAuthentication | null
@@ -116,6 +118,7 @@ export function checkConfiguration(
     ...(read.revokeTokenEndpoint === undefined ? {} : { revokeTokenEndpoint: read.revokeTokenEndpoint }),
     jwksUri: read.jwks_uri ?? null,
     userInfoEndpoint: places.userInfoEndpoint ?? null,
+    ...(read.secondFactorAcr === undefined ? {} : { secondFactorAcr: read.secondFactorAcr.split(' ') }),
     hasIdToken: row.hasIdToken,
     clientAuthentication: clientAuthenticationOf(read, row, responseType, pkce, refuse),
     scope,

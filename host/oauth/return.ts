@@ -20,6 +20,7 @@ import {
 } from './authorization-response.ts'
 import type { ClaimsReader, VerifiedClaims } from './claims.ts'
 import type { ClientSecrets } from './client-secret.ts'
+import type { OAuthConfiguration } from './configuration.ts'
 import { lastLoginOf } from './last-login.ts'
 import { OAuthProblem, problemOfFailure } from './problems.ts'
 import type { Claims } from './provider.ts'
@@ -191,13 +192,21 @@ async function accept(attempt: Attempt, checked: Checked, parts: ReturnParts): P
   return { username: answer.login.username, showUrl: answer.effects.showUrl, page: transaction.returnTo, locale }
 }
 
+/** Whether the ID token says that the user had a second factor, by `amr` (RFC 8176) or by one of the configured `acr`. */
+function reportsSecondFactor(
+  { amr, acr }: Checked['verified']['claims'],
+  { secondFactorAcr = [] }: OAuthConfiguration,
+) {
+  const hasMethod = Array.isArray(amr) && amr.includes('mfa')
+  return hasMethod || (typeof acr === 'string' && acr !== '' && secondFactorAcr.includes(acr))
+}
+
 function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Checked): FirstStep {
   const { solution, url, transaction } = attempt
   const { login, effects } = answer
   const { claims, refreshToken } = verified
   const isOfTable = effects.authenticatedUid === login.uid
-  // RFC 8176: the provider authenticated the user with more than one factor.
-  const hasSecondFactor = Array.isArray(claims.amr) && claims.amr.includes('mfa')
+  const hasSecondFactor = reportsSecondFactor(claims, transaction.content.configuration)
   return {
     account: factorAccount(isOfTable ? 'users' : 'provider', solution.name, login.uid),
     login,

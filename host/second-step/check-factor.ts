@@ -27,6 +27,12 @@ export type FactorAnswer =
   | { readonly kind: 'wrong' | 'locked' | 'passkey' | 'copied' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
+/** The factor that a form contains. */
+export function enteredMethod(fields: ReadonlyMap<string, string>): 'passkey' | Entered['kind'] {
+  if ((fields.get('passkey') ?? '') !== '') return 'passkey'
+  return fields.has('recovery') ? 'recovery-code' : 'totp'
+}
+
 /** Checks the form of a page that asks for a factor. */
 export async function checkForm(
   arrival: Arrival,
@@ -35,13 +41,12 @@ export async function checkForm(
   fields: ReadonlyMap<string, string>,
   parts: FactorParts,
 ): Promise<FactorAnswer> {
-  const answer = fields.get('passkey') ?? ''
-  if (answer !== '') {
-    const used = await parts.passkeyRequests.use(arrival, purpose, account, answer)
+  const kind = enteredMethod(fields)
+  if (kind === 'passkey') {
+    const used = await parts.passkeyRequests.use(arrival, purpose, account, fields.get('passkey') ?? '')
     if (used.kind !== 'right') return { kind: used.kind === 'copied' ? 'copied' : 'passkey' }
     return { kind: 'right', method: used.isVerified ? 'passkey' : 'security-key', recoveryCodesLeft: null }
   }
-  const kind = fields.has('recovery') ? 'recovery-code' : 'totp'
   return checkFactor(account, { kind, code: fields.get('code') ?? '' }, parts)
 }
 

@@ -102,8 +102,10 @@ export function auditFactor(
   action: AuditAction,
   outcome: string,
   { audit }: Pick<SecondStepParts, 'audit'>,
+  target?: string,
 ): void {
-  audit.note({ actor: `user:${username}`, action, solution: solution.name, outcome, address, correlationId })
+  const facts = { actor: `user:${username}`, action, solution: solution.name, outcome, address, correlationId }
+  audit.note(target === undefined ? facts : { ...facts, target })
 }
 
 /** Ends the account's other sessions and remembered logins, after its factors changed. */

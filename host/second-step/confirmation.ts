@@ -10,7 +10,7 @@ import { refuseOwnPassword } from '../login/own-password.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { type ConfirmModel, confirmPage } from '../web/pages.ts'
-import { checkForm } from './check-factor.ts'
+import { checkForm, enteredMethod } from './check-factor.ts'
 import { auditFactor } from './complete.ts'
 import { usableFactors } from './gate.ts'
 import { accountPath, confirmPath } from './paths.ts'
@@ -90,7 +90,7 @@ async function check(
   const { way } = await wayOf(session, arrival, parts)
   if (way === 'factor') {
     const answer = await checkForm(arrival, 'confirm', accountOf(session), fields, parts)
-    auditAnswer(arrival, session, 'confirm', answer, parts)
+    auditAnswer(arrival, session, 'confirm', enteredMethod(fields), answer, parts)
     if (answer.kind !== 'right') return { kind: 'refused', ...refusalOf(arrival, answer) }
     return { kind: 'right', methods: [...new Set([...session.methods, answer.method])] }
   }

@@ -4,7 +4,7 @@ import type { Arrival } from '../login/arrival.ts'
 import type { SignedIn } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { secondStepPage } from '../web/pages.ts'
-import { checkForm, type FactorAnswer } from './check-factor.ts'
+import { checkForm, enteredMethod, type FactorAnswer } from './check-factor.ts'
 import { advance, auditFactor, STEP_WAY, type StepAttempt, type StepForm } from './complete.ts'
 import { usableFactors } from './gate.ts'
 import type { FoundSignIn, OpenSignIn } from './open-sign-ins.ts'
@@ -30,7 +30,7 @@ async function checkStep(attempt: StepAttempt, parts: SecondStepParts): Promise<
   const { fields, found } = attempt
   const { account, login, methods } = found.open
   const answer = await checkForm(attempt, 'second-step', account, fields, parts)
-  auditAnswer(attempt, login, 'second-step', answer, parts)
+  auditAnswer(attempt, login, 'second-step', enteredMethod(fields), answer, parts)
   if (answer.kind === 'right') {
     const open = { ...found.open, methods: [...methods, answer.method] }
     return advance({ ...attempt, found: await parts.openSignIns.change(found, open) }, parts)
@@ -50,11 +50,12 @@ export function auditAnswer(
   arrival: Arrival,
   user: { readonly username: string },
   action: 'second-step' | 'confirm',
+  method: ReturnType<typeof enteredMethod>,
   { kind }: FactorAnswer,
   parts: Pick<SecondStepParts, 'audit'>,
 ): void {
   const outcome = kind === 'right' ? 'ok' : kind === 'throttled' ? 'throttled' : 'refused'
-  auditFactor(arrival, user, action, outcome, parts)
+  auditFactor(arrival, user, action, outcome, parts, method)
   if (kind === 'copied') auditFactor(arrival, user, 'passkey-clone', 'refused', parts)
 }
 

@@ -12,6 +12,7 @@ export type MetricEntry = {
 
 export const METRICS = {
   logins: counter('logins', ['solution', 'mode', 'result'], 'Sign-in attempts by result'),
+  secondSteps: counter('second_steps', ['method', 'result'], 'Second steps of sign-ins by result'),
   loginTime: histogram('login_duration', ['mode', 'result'], 'Time from the sign-in request until its result'),
   throttles: counter('throttled', [], 'Password checks rejected because of too many attempts'),
   requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, except probes'),

@@ -19,8 +19,10 @@ type Watcher = Pick<Telemetry, 'metrics' | 'spans' | 'solutionLabel'>
 
 /** Counts sign-ins. They are taken from the audit log, which records each sign-in, whatever its outcome. */
 export function watchAudit(audit: Audit, { metrics, spans, solutionLabel }: Watcher): Audit {
-  function count({ action, outcome, solution = '', mode = '' }: AuditEntry): void {
-    if (!metrics.isOn() || (action !== 'sign-in' && action !== 'remembered-sign-in')) return
+  function count({ action, outcome, solution = '', mode = '', target = '' }: AuditEntry): void {
+    if (!metrics.isOn()) return
+    if (action === 'second-step') metrics.add('secondSteps', { method: target, result: resultLabel(outcome) })
+    if (action !== 'sign-in' && action !== 'remembered-sign-in') return
     const labels = { mode: action === 'sign-in' ? modeLabel(mode) : 'remembered', result: resultLabel(outcome) }
     metrics.add('logins', { solution: solutionLabel(solution), ...labels })
     const request = spans.current()

@@ -181,6 +181,11 @@ export const OAUTH_SETTINGS = {
       title: 'Client authentication',
       description: 'How the secret is sent. Default: a method that the provider supports.',
     }),
+  secondFactorAcr: text(500).optional().meta({
+    title: 'Second factor (acr)',
+    description:
+      'Values of the ID token’s acr with which the provider reports a second factor, separated by spaces. The value mfa in amr always counts.',
+  }),
   teamId: pattern(/^[A-Za-z0-9]+$/, 40, '1 to 40 letters and digits')
     .optional()
     .meta({
