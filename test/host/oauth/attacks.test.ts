@@ -454,3 +454,42 @@ test('after all tests, no log contains the client’s secret, a code or a token'
   expect(lines).not.toContain(CLIENT_SECRET)
   expect(lines).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)
 })
+
+describe('where the script requires a second factor, a provider replaces it', () => {
+  const requireFactor: AuthenticatorQuestion = async (...question) => {
+    const answer = await byVerifiedEmail(...question)
+    return answer.kind === 'accepted' ? { ...answer, effects: { ...answer.effects, needsSecondFactor: true } } : answer
+  }
+  const acr = { secondFactorAcr: 'urn:mfa https://refeds.org/profile/mfa' }
+
+  test.each([
+    ['amr-mfa', { amr: ['pwd', 'mfa'] }, {}],
+    ['acr-first', { acr: 'urn:mfa' }, acr],
+    ['acr-second', { acr: 'https://refeds.org/profile/mfa' }, acr],
+  ])('if its ID token says so: %s', async (name, more, oauth) => {
+    const claims: Play['claims'] = (sound) => ({ ...sound, ...more })
+    await addSolution(name, { play: { claims }, oauth, onSolutionOpen: requireFactor })
+    const anna = comeIn(name)
+    const page = await signIn(anna)
+    expect([page.status, page.headers.location]).toEqual([303, `/solution/${name}/index.html`])
+    expect((await anna.session()).status).toBe(200)
+  })
+
+  test.each([
+    ['no-amr', {}, {}],
+    ['amr-password', { amr: ['pwd'] }, {}],
+    ['amr-text', { amr: 'mfa' }, {}],
+    ['acr-unknown', { acr: 'urn:mfa' }, {}],
+    ['acr-other', { acr: 'urn:mfa2' }, acr],
+    ['acr-both', { acr: 'urn:mfa https://refeds.org/profile/mfa' }, acr],
+    ['acr-empty', { acr: '' }, { secondFactorAcr: 'a  b' }],
+    ['acr-list', { acr: ['urn:mfa'] }, acr],
+  ])('and in no other case: %s', async (name, more, oauth) => {
+    const claims: Play['claims'] = (sound) => ({ ...sound, ...more })
+    await addSolution(name, { play: { claims }, oauth, onSolutionOpen: requireFactor })
+    const anna = comeIn(name)
+    const page = await signIn(anna)
+    expect([page.status, page.headers.location]).toEqual([303, `/solution/${name}/set-up`])
+    expect((await anna.session()).status).toBe(401)
+  })
+})
