@@ -117,7 +117,10 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     await touches(device, true)
     await button(page, 'Create a passkey').click()
     await button(page, 'I have saved them').click()
-    await page.getByRole('table', { name: 'Second step' }).getByText(/^Passkey/).waitFor()
+    await page
+      .getByRole('table', { name: 'Second step' })
+      .getByText(/^Passkey/)
+      .waitFor()
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
 
     // The browser offers the passkey as soon as the page is open.
