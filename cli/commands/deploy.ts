@@ -28,7 +28,7 @@ export const deployCommand = command({
     ...HOST_OPTIONS,
     'no-check': {
       type: 'boolean',
-      what: 'skip the local check, for a host with other plugins or limits; the host still checks the bundle',
+      what: 'skip the local check if the host has other plugins or limits; the host still checks',
     },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
