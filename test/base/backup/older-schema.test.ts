@@ -1,9 +1,12 @@
 import { join } from 'node:path'
 import { Migrator } from 'kysely/migration'
 import { expect, test } from 'vitest'
+import { createFactors } from '../../../base/accounts/factors.ts'
 import { createRemembered } from '../../../base/accounts/remembered.ts'
+import { createSessions } from '../../../base/accounts/sessions.ts'
 import { backUpPlatform } from '../../../base/backup/backup.ts'
 import { restorePlatform } from '../../../base/backup/restore.ts'
+import { noEffects } from '../../../base/bundles/host-call.ts'
 import { openPlatformKey } from '../../../base/config/platform-key.ts'
 import { embedded, embeddedDialect } from '../../../base/database/embedded.ts'
 import { migrationsFor } from '../../../base/database/migrations.ts'
@@ -11,6 +14,9 @@ import { openKysely } from '../../../base/database/open-kysely.ts'
 import { storedHash } from '../../../base/database/stored-hash.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { openHostDatabase } from '../../../host/database/open.ts'
+import { createSecondStepGate } from '../../../host/second-step/gate.ts'
+import { createOpenSignIns } from '../../../host/second-step/open-sign-ins.ts'
+import { createSignInPolicies } from '../../../host/second-step/policies.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
@@ -80,4 +86,82 @@ test('schema 006: remembered sign-ins of an existing backup still work', async (
   const home = join(target.path, 'restored')
   await restorePlatform({ settings: readSettings({ PLATFORM_HOME: home }), file, replace: false, force: false })
   expect(await useAndRotate(home)).toMatchObject(USED)
+})
+
+const SESSION = {
+  id_hash: storedHash('of 009'),
+  public_id: 'p-1',
+  solution: 'crm',
+  username: 'anna',
+  uid: 'u-1',
+  permissions: '["Users"]',
+  tenant: null,
+  locale: 'nl',
+  address: '127.0.0.1',
+  created_at: 1000,
+  last_seen_at: 1000,
+  ended_at: null,
+  source: 'users',
+  selector: null,
+  provider_login: null,
+}
+
+/** Writes a PLATFORM_HOME of the last version without second factors, with a session and a remembered login. */
+async function writePlatformWithoutFactors(home: string): Promise<void> {
+  const db = openKysely(embeddedDialect(join(home, 'platform.sqlite')))
+  const provider = { getMigrations: async () => migrationsFor(embedded) }
+  const { error } = await new Migrator({ db, provider }).migrateTo('009-media-pieces')
+  expect(error).toBeUndefined()
+  await openPlatformKey(db, home, '')
+  const rows = { sessions: SESSION, remembered: { ...ROW, source: 'users', uid: 'u-1' } } as const
+  for (const [table, row] of Object.entries(rows)) {
+    await db
+      .insertInto(table as 'sessions')
+      .values(row as never)
+      .execute()
+  }
+  await db.destroy()
+}
+
+/** Uses both rows on the current version. @returns the session, the remembered login, and whether it may be used */
+async function useWithoutFactors(home: string): Promise<unknown[]> {
+  const db = await openHostDatabase(home)
+  const now = () => 2000
+  const key = await openPlatformKey(db, home, '')
+  const limits = createLimits()
+  const session = await createSessions(db, limits, now).find('crm', 'of 009')
+  const use = await createRemembered(db, key, limits, now).use('crm', COOKIE)
+  const policies = createSignInPolicies(db, now)
+  const factors = createFactors(db, limits, now)
+  const openSignIns = createOpenSignIns(db, key, limits, now)
+  const passkeyRequests = { places: { at: () => null } } as never
+  const gate = createSecondStepGate({ factors, openSignIns, policies, passkeyRequests, limits, now })
+  const solution = { name: 'crm', manifest: { authenticator: 'DEFAULT', signIn: null } }
+  const asking = { solution, serverUrl: 'http://127.0.0.1' } as never
+  const login = { username: 'anna', uid: 'u-1', permissions: ['Users'] }
+  const isAllowed =
+    use.kind === 'current' && (await gate.allowsAgain(asking, use.series, { login, effects: noEffects() }))
+  await db.destroy()
+  return [session, use, isAllowed]
+}
+
+const UNCHANGED = [
+  { username: 'anna', uid: 'u-1', methods: [], factorsOf: 'users', confirmedAt: null },
+  { kind: 'current', series: { uid: 'u-1', methods: [], factorsOf: 'users' } },
+  true,
+]
+
+test('schema 009: users without a second factor stay signed in and remembered, in an existing database and in a backup', async () => {
+  using source = temporaryFolder()
+  using target = temporaryFolder()
+  await writePlatformWithoutFactors(source.path)
+  const file = join(target.path, 'backup.zip')
+  const settings = readSettings({ PLATFORM_HOME: source.path })
+  expect((await backUpPlatform({ settings, file, withKey: true, version: '0' })).manifest.schema).toBe(
+    '009-media-pieces',
+  )
+  expect(await useWithoutFactors(source.path)).toMatchObject(UNCHANGED)
+  const home = join(target.path, 'restored')
+  await restorePlatform({ settings: readSettings({ PLATFORM_HOME: home }), file, replace: false, force: false })
+  expect(await useWithoutFactors(home)).toMatchObject(UNCHANGED)
 })
