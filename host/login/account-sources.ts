@@ -6,7 +6,9 @@ import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
+import { availableLocales } from '../../base/bundles/messages.ts'
 import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
+import { chooseLocale } from '../../base/http/languages.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Asking } from './arrival.ts'
 import { askAgain, earlierOf } from './ask-again.ts'
@@ -88,7 +90,9 @@ function usersTable(users: Users): FormSource {
     const permissions = listed === null ? held : held.filter((name) => listed.includes(name))
     if (permissions.length === 0) return refused()
     const login = { username: user.username, uid: user.uid, permissions }
-    return { kind: 'accepted', login, effects: { ...noEffects(), login }, user }
+    // The language that the user chose, as far as the solution has it.
+    const locale = user.locale === null ? null : chooseLocale(user.locale, availableLocales(solution.texts))
+    return { kind: 'accepted', login, effects: { ...noEffects(), login, locale }, user }
   }
 
   /**

@@ -8,6 +8,7 @@ import { goTo } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { accountPage, newAppPage, newPasskeyPage, recoveryCodesPage } from '../web/pages.ts'
 import { addressOf, requestAddress } from './account-address.ts'
+import { languagesOf, setLanguage } from './account-language.ts'
 import { addPasskey } from './add-passkey.ts'
 import { browserName } from './browser-name.ts'
 import { auditFactor, endOthers } from './complete.ts'
@@ -59,6 +60,7 @@ const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run
   ['new-codes', { needsConfirmation: true, run: renewCodes }],
   ['new-address', { needsConfirmation: true, run: changeAddress }],
   ['confirm-address', { needsConfirmation: false, run: changeAddress }],
+  ['language', { needsConfirmation: false, run: setLanguage }],
   ['end', { needsConfirmation: false, run: endSession }],
   ['end-others', { needsConfirmation: false, run: endAllOthers }],
 ])
@@ -246,6 +248,7 @@ async function send(
     username: session.username,
     passwordHref: session.factorsOf === 'users' && session.source === 'users' ? passwordPath(solution.name) : null,
     email: await addressOf(session, parts),
+    language: languagesOf(solution, session.locale),
     ...set,
     factors: factors.map((one) => ({ ...one, isElsewhere: one.kind === 'passkey' && one.rpId !== place?.rpId })),
     passkeys: { isOffered: place !== null, isBlocked: places.isBlockedByAddress(serverUrl) },

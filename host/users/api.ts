@@ -36,7 +36,9 @@ const UserChange = z
     username: Text.optional(),
     displayName: Text.nullable().optional(),
     email: Text.nullable().optional(),
-    locale: Text.nullable().optional().describe('the language of mails, such as `nl`; null: that of the request'),
+    locale: Text.nullable()
+      .optional()
+      .describe('the user’s language, such as `nl`; null: the language of each request'),
     enabled: z.boolean().optional(),
     permissions: z.array(Permission).max(10_000).optional(),
     mustChangePassword: z

@@ -167,6 +167,11 @@ export type AccountModel = StepModel &
       readonly isVerified: boolean
       readonly isMailing: boolean
     } | null
+    /** The languages by locale, and the current one. */
+    readonly language: {
+      readonly options: readonly (readonly [locale: string, name: string])[]
+      readonly value: string
+    }
     readonly sessions: readonly {
       readonly id: string
       /** Null if unknown. */
