@@ -214,7 +214,7 @@ test('the pages of the steps need an open sign-in and their own form', async () 
   expect(browser.cookie('session')).toBeUndefined()
 })
 
-test('a user chooses a language on the account page, which applies at once and at the next sign-in', async () => {
+test('a user chooses a language on the account page, which applies immediately and at the next sign-in', async () => {
   await addUser(host, 'lola')
   const browser = await visit(host, 'shop', { 'accept-language': 'en' })
   await browser.signIn('lola')
