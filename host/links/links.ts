@@ -59,6 +59,12 @@ export interface Links {
   sweep(): Promise<void>
 }
 
+/** The token in a form. Without scripts, users paste the link from the mail. */
+export function tokenIn(fields: ReadonlyMap<string, string>): string {
+  const text = (fields.get('token') || fields.get('link') || '').trim()
+  return /(?:^|#token=)([A-Za-z0-9_-]{43})$/.exec(text)?.[1] ?? ''
+}
+
 const FORM = tokenForm('')
 const MOST_OF_A_KIND = 3
 

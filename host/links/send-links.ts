@@ -13,7 +13,7 @@ import { LINK_LIFETIMES, type LinkKind, type Links, type MadeLink } from './link
 export type LinkSolution = { readonly name: string; readonly title: string }
 
 /** The links that operators create. */
-export const OPERATOR_KINDS = ['invitation', 'password'] as const
+export const OPERATOR_KINDS = ['invitation', 'password', 'set-up'] as const
 export type OperatorKind = (typeof OPERATOR_KINDS)[number]
 
 export const SentLink = z

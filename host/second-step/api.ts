@@ -6,6 +6,7 @@ import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 import { Warnings } from '../grants/api.ts'
 import type { PasskeyPlaces } from '../login/passkey-places.ts'
+import { signInModeOf } from '../login/sign-in-mode.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { findSolution, namedSolution, type OfSolution } from '../solutions/find-solution.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
@@ -32,6 +33,12 @@ const SignInPolicyForm = z
       .max(LONGEST_GRACE, { error: `must be a whole number from 0 to ${LONGEST_GRACE}` })
       .default(0)
       .describe('for how many days users can postpone the set-up, from when they are first asked'),
+    setUpByLink: z
+      .boolean()
+      .default(false)
+      .describe(
+        'whether users without a second factor need a link of the kind `set-up` to set one up when they sign in',
+      ),
   })
   .refine(({ level, requiredFor }) => requiredFor === undefined || canRequire(level), {
     path: ['requiredFor'],
@@ -48,6 +55,7 @@ const SignInPolicyInForce = z
     level: z.enum(LEVELS),
     requiredFor: z.array(z.string()).nullable().describe('null for all users'),
     graceDays: z.int(),
+    setUpByLink: z.boolean(),
     source: z.enum(['operator', 'manifest', 'default']).describe('who set the policy'),
   })
   .extend(Warnings.shape)
@@ -60,10 +68,22 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
   async function shown(name: string) {
     const active = await catalog.active(name)
     const policy = await policies.policyFor({ name, manifest: active?.manifest ?? null })
+    const { setUpByLink = false } = policy
     return {
       ...policy,
+      setUpByLink,
       warnings: warnOfPolicy(policy, active && permissionsOf(active), passkeyPlaces.isOfferedFor(name)),
     }
+  }
+
+  /** @throws ERR_REQUEST_INVALID if links can't open the solution, so that its users could not sign in */
+  async function requireLinks(name: string): Promise<void> {
+    const active = await catalog.active(name)
+    if (active !== null && signInModeOf(active) === 'DEFAULT') return
+    throw new PlatformError(
+      'ERR_REQUEST_INVALID',
+      '"setUpByLink" requires an active version with the authenticator DEFAULT, because links exist only for its users.',
+    )
   }
 
   return [
@@ -89,9 +109,10 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
         body: SignInPolicyForm,
         answers: { 200: SignInPolicyInForce },
       },
-      async ({ params: { name }, body: { level, requiredFor = null, graceDays }, names }) => {
+      async ({ params: { name }, body: { level, requiredFor = null, graceDays, setUpByLink }, names }) => {
         if (level === 'passkey' && !passkeyPlaces.isOfferedFor(name)) throw passkeysUnavailable(name)
-        const policy = { level, requiredFor, graceDays }
+        if (setUpByLink) await requireLinks(name)
+        const policy = { level, requiredFor, graceDays, setUpByLink }
         names.target = policyTarget(policy)
         await policies.put(name, policy)
         return shown(name)
@@ -119,9 +140,9 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
 }
 
 /** Describes a policy for the audit log, such as `required for Administrators, 14 days`. */
-function policyTarget({ level, requiredFor, graceDays }: SignInPolicy): string {
+function policyTarget({ level, requiredFor, graceDays, setUpByLink }: SignInPolicy): string {
   const whom = requiredFor === null ? '' : ` for ${requiredFor.join(', ')}`
-  return `${level}${whom}${graceDays === 0 ? '' : `, ${graceDays} days`}`
+  return `${level}${whom}${graceDays === 0 ? '' : `, ${graceDays} days`}${setUpByLink ? ', set up by link' : ''}`
 }
 
 function passkeysUnavailable(name: string): PlatformError {

@@ -7,7 +7,13 @@ import type { HostDatabase } from '../database/tables.ts'
 import type { FirstStep } from '../login/second-step-gate.ts'
 
 /** A sign-in that waits for its next step. `isPostponed`: the user chose "Not now" at the set-up. */
-export type OpenSignIn = FirstStep & { readonly isPostponed: boolean }
+export type OpenSignIn = FirstStep & {
+  readonly isPostponed: boolean
+  /** Whether the user has shown what the set-up of a factor needs: see set-up-proof.ts. */
+  readonly isProved?: boolean
+  /** The code for that, which was mailed to the user. */
+  readonly code?: { readonly text: string; readonly expiresAt: number } | null
+}
 
 /** An open sign-in, as found by its cookie. */
 export type FoundSignIn = { readonly idHash: string; readonly solution: string; readonly open: OpenSignIn }

@@ -40,8 +40,8 @@ export function createSignInPolicies(db: HostDatabase, now: () => number = Date.
       const ofOperator = await cache.get(name)
       return ofOperator === null ? policyOfManifest(manifest) : { ...ofOperator, source: 'operator' }
     },
-    async put(solution, { level, requiredFor, graceDays }) {
-      const value = JSON.stringify({ level, requiredFor, graceDays })
+    async put(solution, { level, requiredFor, graceDays, setUpByLink }) {
+      const value = JSON.stringify({ level, requiredFor, graceDays, setUpByLink })
       await put(db, 'sign_in_policies', ['solution'], { solution, value, updated_at: now() })
       cache.forget(solution)
     },

@@ -1,5 +1,6 @@
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
+import { signInModeOf } from '../login/sign-in-mode.ts'
 import { LONGEST_GRACE, type SignInPolicyApiParts, warnOfPolicy } from './api.ts'
 
 /** What the card for the sign-in policy on a solution's page shows; null if the solution has no sign-in. */
@@ -18,6 +19,7 @@ export async function policyCard(
     permissions: [...new Set([...(listed ?? []), ...(policy.requiredFor ?? [])])],
     hasPasskeys,
     longestGrace: LONGEST_GRACE,
+    canLink: active !== null && signInModeOf(active) === 'DEFAULT',
     warnings: warnOfPolicy(policy, listed, hasPasskeys),
   }
 }

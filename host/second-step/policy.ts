@@ -14,6 +14,8 @@ export type SignInPolicy = {
   readonly requiredFor: readonly string[] | null
   /** The days during which users can postpone the set-up, counted from when they were first asked. */
   readonly graceDays: number
+  /** Whether users can set up their first factor only with a link from an operator; absent: no. */
+  readonly setUpByLink?: boolean
 }
 
 /** The factors of an account that can be used at the address of the page. */

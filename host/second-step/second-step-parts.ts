@@ -4,6 +4,7 @@ import type { Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import type { Mail } from '../../base/mail/mail.ts'
+import type { Links } from '../links/links.ts'
 import type { SendLinks } from '../links/send-links.ts'
 import type { AccountSources } from '../login/account-sources.ts'
 import type { ChangePasswordPages } from '../login/change-password.ts'
@@ -22,6 +23,7 @@ export type SecondStepParts = FactorParts &
     readonly knownBrowsers: KnownBrowsers
     readonly accountSources: AccountSources
     readonly changePassword: ChangePasswordPages
-    readonly mail: Pick<Mail, 'isSetUp'>
+    readonly mail: Pick<Mail, 'isSetUp' | 'send'>
+    readonly links: Pick<Links, 'find' | 'take'>
     readonly sendLinks: Pick<SendLinks, 'fromUser'>
   }

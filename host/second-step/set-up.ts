@@ -16,6 +16,7 @@ import { stepPath } from './paths.ts'
 import { levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
+import { checkProof, proofNeeded, showProof } from './set-up-proof.ts'
 
 /** Completes a sign-in for which the user set up a factor, or postponed that. */
 export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
@@ -26,19 +27,24 @@ export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, Signe
 }
 
 /** The page on which users set up a factor, because the solution requires one. */
-export async function showSetUp(arrival: Arrival, { open }: FoundSignIn, parts: SecondStepParts): Promise<void> {
+export async function showSetUp(arrival: Arrival, found: FoundSignIn, parts: SecondStepParts): Promise<void> {
+  const { open } = found
   const { ctx, solution } = arrival
   const next = await nextStepOf(arrival, open, parts)
   // With a factor that was set up in another tab, the user continues there or signs in again.
   if (next.step !== 'set-up') return goTo(ctx, stepPath(solution.name, 'second-step'))
   await parts.factors.noteAsked(open.account)
+  const proof = await proofNeeded(arrival, open, parts)
+  if (proof !== null) return showProof(arrival, found, proof, next.canPostpone, parts)
   const shown = { secret: parts.apps.newSecret(), canPostpone: next.canPostpone, refusal: null }
   await send(arrival, open, shown, 200, parts)
 }
 
-function setUp(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
+async function setUp(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
   const act = attempt.fields.get('act')
   if (act === 'later') return postpone(attempt, parts)
+  const unproved = await checkProof(attempt, parts)
+  if (unproved !== null) return unproved
   return act === 'saved' ? advance(attempt, parts) : addFactor(attempt, parts)
 }
 

@@ -1,6 +1,6 @@
 import { platformText } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { FoundLink, LinkKind } from '../links/links.ts'
+import { type FoundLink, type LinkKind, tokenIn } from '../links/links.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { readPlatformForm } from '../login/own-page.ts'
 import { goTo } from '../login/redirect-signed-in.ts'
@@ -39,12 +39,6 @@ export async function submitLinkPage(arrival: Arrival, page: LinkPage, parts: Se
   const { kind, submit } = LINK_PAGES[page]
   const found = await findLink(arrival, kind, token, parts)
   await submit({ arrival, page, token, found, fields }, parts)
-}
-
-/** Without scripts, users paste the link into a field. */
-function tokenIn(fields: ReadonlyMap<string, string>): string {
-  const text = (fields.get('token') || fields.get('link') || '').trim()
-  return /(?:^|#token=)([A-Za-z0-9_-]{43})$/.exec(text)?.[1] ?? ''
 }
 
 /** Attempts with unknown tokens count for the network. @throws ERR_LINK_OVER, ERR_THROTTLED */

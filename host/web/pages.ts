@@ -300,6 +300,20 @@ export function setUpPage(frame: PageFrame, model: SetUpModel): string {
   return withPasskeys('set-up', frame, 'platform.setup.title', model)
 }
 
+/** What a user shows before the set-up of a factor during a sign-in. */
+export function setUpProofPage(
+  frame: PageFrame,
+  model: StepModel & {
+    readonly kind: 'code' | 'link'
+    readonly canPostpone: boolean
+    readonly refusal: string | null
+    readonly cancelHref: string
+  },
+): string {
+  const title = platformText(frame.locale, 'platform.setup.title')
+  return ofAccount('set-up-proof', frame, title, { ...model, script: linkScript })
+}
+
 /** The set-up of a factor on the account page. */
 export function newAppPage(frame: PageFrame, model: NewAppModel & { readonly cancelHref: string }): string {
   return ofAccount('new-app', frame, platformText(frame.locale, 'platform.setup.own'), model)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addApp } from '../support/authenticator-app.ts'
+import { addApp, codeOf, readNewApp } from '../support/authenticator-app.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { type ArrivedMail, startMailServer, type TestMailServer } from '../support/mail.ts'
@@ -246,7 +246,9 @@ describe('links from operators', () => {
     expect(await create({ kind: 'invitation', solution: 'own' })).toMatchObject({
       detail: expect.stringContaining('"own" is not an active solution with the authenticator DEFAULT'),
     })
-    expect(await create({ kind: 'verify' })).toMatchObject({ detail: expect.stringContaining('invitation, password') })
+    expect(await create({ kind: 'verify' })).toMatchObject({
+      detail: expect.stringContaining('invitation, password, set-up'),
+    })
     await addDefaultSolution(noMail, 'second')
     const body = { username: 'ida', invite: true }
     expect(await askAdmin(noMail, 'POST', 'users', body, 422)).toMatchObject({
@@ -338,6 +340,110 @@ describe('a new address', () => {
     await askAdmin(host, 'PATCH', `users/${uid}`, { password: NEW })
     expect((await (await opened('verify-address'))({ token, confirm: 'yes' })).status).toBe(410)
     expect(await userOf(uid)).toMatchObject({ email: 'max@example.org', emailVerifiedAt: null })
+  })
+})
+
+describe('the set-up of a second step during a sign-in', () => {
+  beforeAll(async () => {
+    await addDefaultSolution(host, 'bank', { title: 'Bank' })
+    await askAdmin(host, 'PUT', 'solutions/bank/sign-in-policy', { level: 'required' })
+    await addDefaultSolution(host, 'vault')
+    await askAdmin(host, 'PUT', 'solutions/vault/sign-in-policy', { level: 'required', setUpByLink: true })
+  })
+  const path = (solution: string) => `/solution/${solution}/set-up`
+  const codeIn = ({ text }: ArrivedMail) => /^\d{6}$/m.exec(text)?.[0] ?? ''
+  const wrongFor = (code: string) => (code === '000000' ? '000001' : '000000')
+
+  async function userWithAddress(name: string) {
+    const email = `${name}@example.org`
+    await addUser(host, name, { email, password: null, invite: true, solution: 'bank' })
+    const token = tokenIn(linkIn(await mailTo(email)))
+    const visitor = await visit(host, 'bank')
+    await visitor.get('/solution/bank/invitation')
+    await visitor.post('/solution/bank/invitation', { token, new: PASSWORD, repeat: PASSWORD })
+    return mailTo(email, 2)
+  }
+
+  async function start(name: string, solution: string) {
+    const browser = await visit(host, solution)
+    expect((await browser.signIn(name)).headers.location).toBe(path(solution))
+    const page = await browser.get(path(solution))
+    return { browser, page, send: (fields: Record<string, string>) => browser.post(path(solution), fields) }
+  }
+
+  test('needs a code that is mailed to the confirmed address', async () => {
+    await userWithAddress('nora')
+    const { browser, page, send } = await start('nora', 'bank')
+    expect([page.text.includes('name="setup"'), page.text.includes('name="code"')]).toEqual([false, true])
+    const mail = await mailTo('nora@example.org', 3)
+    const code = codeIn(mail)
+    expect(mail.subject).toBe(`Your code for Bank: ${code}`)
+    // Opening the page again sends no other code.
+    expect((await browser.get(path('bank'))).text).not.toContain('name="setup"')
+    // Neither the app nor the next page can be reached without the code.
+    expect((await send({ act: 'add-app', setup: 'x', code: '123456' })).headers.location).toBe(path('bank'))
+    expect((await send({ act: 'saved' })).headers.location).toBe(path('bank'))
+    const wrong = await send({ act: 'prove', code: wrongFor(code) })
+    expect([wrong.status, wrong.text.includes('This code is wrong or has expired.')]).toEqual([401, true])
+    expect((await send({ act: 'prove', code: ` ${code.slice(0, 3)} ${code.slice(3)}` })).headers.location).toBe(
+      path('bank'),
+    )
+    const { setup, secret } = readNewApp((await browser.get(path('bank'))).text)
+    await send({ act: 'add-app', setup, code: codeOf(secret, 0) })
+    expect((await send({ act: 'saved' })).headers.location).toBe('/solution/bank/index.html')
+    expect((await browser.session()).status).toBe(200)
+    expect(mailsTo('nora@example.org').filter(({ subject }) => subject.startsWith('Your code'))).toHaveLength(1)
+    expect(host.logged()).not.toContain(code)
+  })
+
+  test('ends after three wrong codes, also if they are sent in parallel; the right one then no longer counts', async () => {
+    await userWithAddress('olga')
+    const { browser, send } = await start('olga', 'bank')
+    const code = codeIn(await mailTo('olga@example.org', 3))
+    const guess = { act: 'prove', code: wrongFor(code) }
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send(guess)))
+    expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(2)
+    expect((await send({ act: 'prove', code })).status).toBe(410)
+    expect((await browser.get(path('bank'))).status).toBe(410)
+    // A new sign-in gets a new code, and the old one is worthless.
+    const again = await start('olga', 'bank')
+    const other = codeIn(await mailTo('olga@example.org', 4))
+    if (other !== code) expect((await again.send({ act: 'prove', code })).status).toBe(401)
+    expect((await again.send({ act: 'prove', code: other })).headers.location).toBe(path('bank'))
+  })
+
+  test('is open to users without a confirmed address, who can’t prove more than their password', async () => {
+    await addUser(host, 'pia', { email: 'pia@example.org' })
+    expect((await start('pia', 'bank')).page.text).toContain('name="setup"')
+    expect(mailsTo('pia@example.org')).toEqual([])
+  })
+
+  test('needs an operator’s link if the policy says so', async () => {
+    const uid = await addUser(host, 'quin', { email: 'quin@example.org' })
+    const other = await addUser(host, 'rosa', { email: 'rosa@example.org' })
+    const { browser, page, send } = await start('quin', 'vault')
+    expect([page.text.includes('name="setup"'), page.text.includes('data-from-fragment')]).toEqual([false, true])
+    await askAdmin(host, 'POST', `users/${other}/links`, { kind: 'set-up', solution: 'vault' })
+    const foreign = tokenIn(linkIn(await mailTo('rosa@example.org')))
+    expect((await send({ act: 'prove', token: foreign })).status).toBe(401)
+    await askAdmin(host, 'POST', `users/${uid}/links`, { kind: 'set-up', solution: 'vault' })
+    const mail = await mailTo('quin@example.org')
+    expect(linkIn(mail)).toContain(`${PUBLIC_URL}/solution/vault/set-up#token=`)
+    const token = tokenIn(linkIn(mail))
+    expect((await send({ act: 'prove', token })).headers.location).toBe(path('vault'))
+    expect((await browser.get(path('vault'))).text).toContain('name="setup"')
+    // The link was used up.
+    const next = await start('quin', 'vault')
+    expect((await next.send({ act: 'prove', token })).status).toBe(401)
+    expect(await askAdmin(host, 'GET', 'solutions/vault/sign-in-policy')).toMatchObject({ setUpByLink: true })
+    const refused = await askAdmin(
+      host,
+      'PUT',
+      'solutions/own/sign-in-policy',
+      { level: 'required', setUpByLink: true },
+      422,
+    )
+    expect(refused).toMatchObject({ detail: expect.stringContaining('"setUpByLink" requires') })
   })
 })
 

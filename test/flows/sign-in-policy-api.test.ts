@@ -25,16 +25,17 @@ const OF_MANIFEST = {
   level: 'required',
   requiredFor: ['Administrators'],
   graceDays: 0,
+  setUpByLink: false,
   source: 'manifest',
   warnings: [],
 }
 
 test('sign-in policy: the operator replaces the manifest’s policy, until the policy is deleted', async () => {
   expect(await send('GET')).toEqual([200, OF_MANIFEST])
-  const all = { level: 'required', requiredFor: null, graceDays: 30, source: 'operator', warnings: [] }
+  const all = { level: 'required', requiredFor: null, graceDays: 30, setUpByLink: false, source: 'operator', warnings: [] }
   expect(await send('PUT', { level: 'required', graceDays: 30 })).toEqual([200, all])
   expect(await send('GET')).toEqual([200, all])
-  const off = { level: 'off', requiredFor: null, graceDays: 0, source: 'operator', warnings: [] }
+  const off = { level: 'off', requiredFor: null, graceDays: 0, setUpByLink: false, source: 'operator', warnings: [] }
   expect(await send('PUT', { level: 'off' })).toEqual([200, off])
   expect(await send('DELETE')).toEqual([204, null])
   expect(await send('DELETE')).toMatchObject([404, { code: 'ERR_NOT_FOUND' }])
@@ -62,7 +63,7 @@ test.each([
   [{ level: 'required', requiredFor: [] }, '✖ must list at least one permission\n  → at requiredFor'],
   [{ level: 'required', graceDays: 31 }, '✖ must be a whole number from 0 to 30\n  → at graceDays'],
   [{ level: 'required', graceDays: 0.5 }, '✖ must be a whole number from 0 to 30\n  → at graceDays'],
-  [{ level: 'required', setUpByLink: true }, '✖ Unrecognized key: "setUpByLink"'],
+  [{ level: 'required', remind: true }, '✖ Unrecognized key: "remind"'],
 ])('sign-in policy: %o is refused, and the policy in force stays', async (policy, message) => {
   const [status, body] = await send('PUT', policy)
   expect([status, body?.code]).toEqual([422, 'ERR_REQUEST_INVALID'])
