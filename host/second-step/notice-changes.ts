@@ -4,15 +4,21 @@ import type { Factors } from '../../base/accounts/factors.ts'
 import type { RecoveryCodes } from '../../base/accounts/recovery-codes.ts'
 import type { Users } from '../../base/accounts/users.ts'
 import type { NoticeKind, Notices } from '../links/notices.ts'
+import type { PasskeyRequests } from '../login/passkey-requests.ts'
 
-type Changed = { readonly factors: Factors; readonly apps: AuthenticatorApps; readonly recoveryCodes: RecoveryCodes }
+type Changed = {
+  readonly factors: Factors
+  readonly apps: AuthenticatorApps
+  readonly passkeyRequests: PasskeyRequests
+  readonly recoveryCodes: RecoveryCodes
+}
 
 /** The same parts. They also mail users of the users table about each change of their factors. */
 export function noticeChanges<Parts extends Changed>(
   parts: Parts,
   { notices, users }: { readonly notices: Notices; readonly users: Pick<Users, 'get'> },
 ): Parts {
-  const { factors, apps, recoveryCodes } = parts
+  const { factors, apps, passkeyRequests, recoveryCodes } = parts
 
   async function notice(kind: NoticeKind, { source, uid }: FactorAccount): Promise<void> {
     const user = source === 'users' ? await users.get(uid) : null
@@ -26,6 +32,14 @@ export function noticeChanges<Parts extends Changed>(
       async add(account, ...more) {
         const added = await apps.add(account, ...more)
         if (added !== 'wrong' && added !== 'taken') await notice('factors', account)
+        return added
+      },
+    },
+    passkeyRequests: {
+      ...passkeyRequests,
+      async add(page, purpose, account, ...more) {
+        const added = await passkeyRequests.add(page, purpose, account, ...more)
+        if (added.kind === 'added') await notice('factors', account)
         return added
       },
     },

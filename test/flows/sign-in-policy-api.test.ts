@@ -32,7 +32,14 @@ const OF_MANIFEST = {
 
 test('sign-in policy: the operator replaces the manifest’s policy, until the policy is deleted', async () => {
   expect(await send('GET')).toEqual([200, OF_MANIFEST])
-  const all = { level: 'required', requiredFor: null, graceDays: 30, setUpByLink: false, source: 'operator', warnings: [] }
+  const all = {
+    level: 'required',
+    requiredFor: null,
+    graceDays: 30,
+    setUpByLink: false,
+    source: 'operator',
+    warnings: [],
+  }
   expect(await send('PUT', { level: 'required', graceDays: 30 })).toEqual([200, all])
   expect(await send('GET')).toEqual([200, all])
   const off = { level: 'off', requiredFor: null, graceDays: 0, setUpByLink: false, source: 'operator', warnings: [] }
