@@ -95,7 +95,7 @@ describe.skipIf(browserPath === undefined)('self-service, in a browser', () => {
     expect(complaints.filter((text) => !/40[14]|422/.test(text))).toEqual([])
   })
 
-  test('a used link leads to a page that says so, and without scripts a link can be pasted', async () => {
+  test('a used link shows a page that says so, and without scripts a link can be pasted', async () => {
     const link = await linkTo('anna@example.org')
     await page.goto(link)
     await heading('This link can’t be used')
