@@ -31,7 +31,7 @@ export type PasskeyUse =
       readonly lastUsedAt: number
     }
   | { readonly kind: 'refused' }
-  | { readonly kind: 'copied'; readonly account: FactorAccount }
+  | { readonly kind: 'copied'; readonly account: FactorAccount; readonly user: PasskeyUser }
 
 /** The user as they were signed in when they created the passkey. */
 export type PasskeyUser = {
@@ -225,7 +225,7 @@ export function createPasskeys(
       const used = await verifyAssertion(given, stored, challenge, place)
       if (used === null || (used.credentialDeviceType === 'multiDevice') !== stored.mayBeSynced) return REFUSED
       const owner = { source: row.source as AccountSourceName, solution: row.solution, uid: row.uid }
-      if (!(await noteUse(row.id, used.newCounter, used.credentialBackedUp))) return copied(row.id, owner)
+      if (!(await noteUse(row.id, used.newCounter, used.credentialBackedUp))) return copied(row.id, owner, stored.user)
       await factors.unlock(owner)
       const lastUsedAt = row.last_used_at ?? row.created_at
       return { kind: 'right', account: owner, isVerified: used.userVerified, user: stored.user, lastUsedAt }
@@ -244,9 +244,9 @@ export function createPasskeys(
     return numUpdatedRows > 0n
   }
 
-  async function copied(id: string, account: FactorAccount): Promise<PasskeyUse> {
+  async function copied(id: string, account: FactorAccount, user: PasskeyUser): Promise<PasskeyUse> {
     await db.updateTable('factors').set({ refused_at: now() }).where('id', '=', id).execute()
-    return { kind: 'copied', account }
+    return { kind: 'copied', account, user }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import { type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
+import type { PasskeyUser } from '../../base/accounts/passkeys.ts'
 import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
@@ -169,7 +170,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refu
 async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { solution, source, fields } = attempt
   const used = await parts.passkeyRequests.use(attempt, 'sign-in', null, fields.get('passkey') ?? '')
-  if (used.kind === 'copied') auditCopied(attempt, used.account, parts)
+  if (used.kind === 'copied') auditCopied(attempt, used.user, parts)
   // A passkey that did not verify its user is a second step only.
   if (used.kind !== 'right' || !used.isVerified) return refused(attempt, PASSKEY_REFUSED, parts)
   const { account } = used
@@ -187,8 +188,12 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   return { ...answer, passkeyOf: account }
 }
 
-function auditCopied({ solution, address, correlationId }: Attempt, { uid }: FactorAccount, { audit }: SignInParts) {
-  const facts = { actor: `uid:${uid}`, solution: solution.name, address, correlationId }
+function auditCopied(
+  { solution, address, correlationId }: Attempt,
+  { username }: Pick<PasskeyUser, 'username'>,
+  { audit }: Pick<SignInParts, 'audit'>,
+): void {
+  const facts = { actor: `user:${username}`, solution: solution.name, address, correlationId }
   audit.note({ ...facts, action: 'passkey-clone', outcome: 'refused' })
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AuthenticateAnswer, LoginPageAnswer } from '../../base/protocol/protocol.ts'
+import { addApp, codeOf } from '../support/authenticator-app.ts'
 import {
   ANNA,
   addCloudSolution,
@@ -353,4 +354,17 @@ test('the audit log and metrics contain the mode; no log, audit log or error con
   expect(metrics).toMatch(/logins\S*\{[^}]*mode="platform_cloud"[^}]*\}/)
   const everything = host.logged() + JSON.stringify(items) + (await logOf('harbour')).join() + metrics
   for (const secret of [wrong, CLOUD_PASSWORD, CLOUD_TOKEN, 'secret branch']) expect(everything).not.toContain(secret)
+})
+
+test('a second factor is stored on this host: the control center gets neither codes nor a request for them', async () => {
+  cloud.answer(() => ({ ...ANNA, uid: 'c-77', username: 'gerda' }))
+  const { browser } = await signIn()
+  const { secret } = await addApp(browser, 'harbour')
+  const { browser: other, answer } = await signIn()
+  expect(answer.headers.location).toBe('/solution/harbour/second-step')
+  expect((await other.session()).status).toBe(401)
+  await other.get('/solution/harbour/second-step')
+  const done = await other.post('/solution/harbour/second-step', { code: codeOf(secret, 0) })
+  expect(done.headers.location).toBe('/solution/harbour/index.html')
+  expect((await other.session()).json()).toMatchObject({ username: 'gerda', uid: 'c-77' })
 })

@@ -9,6 +9,7 @@ import { createFormTokens, type FormTokens } from '../../host/login/form-token.t
 import { type ClientSignIns, createClientSignIns } from '../../host/login/sign-in-token.ts'
 import { createSignOutTargets, type SignOutTarget, type SignOutTargets } from '../../host/login/sign-out-target.ts'
 import { createLimits } from '../../runtime/limits.ts'
+import { codeOf, readNewApp, wrongCode } from '../support/authenticator-app.ts'
 import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
@@ -372,4 +373,30 @@ test('login form: a browser that was remembered before the solution had a login 
   expect(remembered.cookie('remember')).toBeDefined()
   await remembered.open()
   expect((await remembered.session()).status).toBe(401)
+})
+
+test('login form: a script can require a second factor, and the session starts only after it is set up or used', async () => {
+  const person = { login: { ...ANNA.login, username: 'fenna', uid: 'f-1' }, locale: 'en', needsSecondFactor: true }
+  const browser = openBrowser()
+  const first = await browser.signIn(person)
+  expect([first.status, first.headers.location]).toEqual([303, '/solution/crm/set-up'])
+  expect((await browser.session()).status).toBe(401)
+  const { setup, secret } = readNewApp((await browser.get('/solution/crm/set-up')).text)
+  await browser.postBare('/solution/crm/set-up', { act: 'add-app', setup, code: codeOf(secret, -1) })
+  const done = await browser.postBare('/solution/crm/set-up', { act: 'saved' })
+  expect(done.headers.location).toBe(PAGE)
+  expect((await browser.session()).json()).toMatchObject({ username: 'fenna', tenant: ['acme', 7] })
+
+  // The factor belongs to the uid, also if the script does not require it.
+  const other = openBrowser()
+  const second = await other.signIn({ ...person, needsSecondFactor: false })
+  expect(second.headers.location).toBe('/solution/crm/second-step')
+  await other.get('/solution/crm/second-step')
+  expect((await other.postBare('/solution/crm/second-step', { code: wrongCode(secret) })).status).toBe(401)
+  await other.postBare('/solution/crm/second-step', { code: codeOf(secret, 0) })
+  expect((await other.session()).json()).toMatchObject({ username: 'fenna' })
+  // Another uid of the same name is another account.
+  const stranger = openBrowser()
+  await stranger.signIn({ ...person, login: { ...person.login, uid: 'f-2' }, needsSecondFactor: false })
+  expect((await stranger.session()).status).toBe(200)
 })

@@ -190,7 +190,7 @@ test('a credential belongs to one account, and an account has at most PASSKEYS_A
 test('a counter that does not rise shows a copy: that passkey is never accepted again', async () => {
   const { use, account, factors } = await enrol('ines', { counter: 7 })
   expect((await use({ counter: 8 })).kind).toBe('right')
-  expect(await use({ counter: 8 })).toEqual({ kind: 'copied', account })
+  expect(await use({ counter: 8 })).toEqual({ kind: 'copied', account, user: USER })
   expect(await use({ counter: 9 })).toEqual({ kind: 'refused' })
   expect((await factors.of(account)).factors[0]?.refusedAt).toBeTypeOf('number')
 })
