@@ -24,6 +24,7 @@ import { createClients } from '../host/clients/clients.ts'
 import { createManagedSettings } from '../host/cloud/managed/managed-settings.ts'
 import { readSettings } from '../host/config/settings.ts'
 import { openHostDatabase } from '../host/database/open.ts'
+import { createDirectoryParts } from '../host/directories/directory-parts.ts'
 import { platformPlaceOf } from '../host/grants/grant-warnings.ts'
 import { createGrants } from '../host/grants/grants.ts'
 import { createHealth } from '../host/health/health-report.ts'
@@ -161,6 +162,7 @@ const parts: HostParts = {
   oauth,
   oauthSettings: oauth.settings,
   ...secondSteps,
+  ...createDirectoryParts({ db, key, limits, audit, log, endAccess: nobody, now: Date.now }),
   testOAuthSettings: oauth.testSettings,
   providerRequests: oauth.requests,
   loginTokens: createLoginTokens(db, key, limits),

@@ -4,6 +4,7 @@ import { createLimits, type Limits } from '../runtime/limits.ts'
 import type { Audit } from './access/audit.ts'
 import { type AdminRight, type AdminRoute, addAdminRoutes } from './access/route.ts'
 import { auditRoutes } from './audit/api.ts'
+import { type DirectoryApiParts, directoryRoutes } from './directories/api.ts'
 import { type GrantApiParts, grantRoutes } from './grants/api.ts'
 import { type HealthApiParts, healthRoutes } from './health/api.ts'
 import { type LoginTokenApiParts, loginTokenRoutes } from './login/login-token-api.ts'
@@ -33,6 +34,7 @@ export type AdminApiParts = SolutionApiParts &
   OAuthApiParts &
   SignInPolicyApiParts &
   FactorApiParts &
+  DirectoryApiParts &
   TokenApiParts &
   SessionApiParts &
   MaintenanceApiParts &
@@ -72,6 +74,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
     ...oauthRoutes(parts),
     ...signInPolicyRoutes(parts),
     ...factorRoutes(parts),
+    ...directoryRoutes(parts),
     ...tokenRoutes(parts),
     ...sessionRoutes(parts),
     ...auditRoutes(parts),

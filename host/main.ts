@@ -23,6 +23,7 @@ import type { Settings } from './config/settings.ts'
 import { type Debugger, startDebugger } from './debugger/debugger.ts'
 import type { DebugNode } from './debugger/find-debug-node.ts'
 import { createDebugTargets } from './debugger/targets.ts'
+import { createDirectoryParts } from './directories/directory-parts.ts'
 import { platformPlaceOf } from './grants/grant-warnings.ts'
 import { createGrants } from './grants/grants.ts'
 import { healthInWords } from './health/health-in-words.ts'
@@ -132,6 +133,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
     await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])
   }
   const passwords = await createPasswords()
+  const directoryParts = createDirectoryParts({ db, key, limits, audit, log, endAccess, now: testing.now })
   const mail = createHostMail(settings, { db, key, log })
   started.defer(mail.start())
   const notices = createNotices(mail, log)
@@ -139,6 +141,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   const userPorts = {
     endAccess,
     eraseFromAudit: audit.eraseUser,
+    directories: directoryParts.askDirectories,
     passwordChanged: (user: Pick<User, 'username' | 'email' | 'locale'>) => notices.send('password', user),
   }
   const users = createUsers(db, passwords, limits, userPorts)
@@ -177,6 +180,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   return {
     ...platform,
     ...solutionParts,
+    ...directoryParts,
     testing,
     store,
     solutionLog,
@@ -407,6 +411,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   }
 
   started.defer(keepSweeping(sweptOf(parts), log))
+  started.defer(parts.keepCheckingSessions(users))
 
   const host = addresses.url.replace(/^https?:\/\//, '')
   const client = { address: '127.0.0.1', protocol: certificate === null ? 'http' : 'https', host } as const

@@ -130,6 +130,11 @@ export const LIMITS = {
     what: 'how long users can change a password or factor after they confirm who they are',
   },
   PASSKEYS_ACCOUNT: { kind: 'count', default: '10', what: 'maximum number of passkeys of one account' },
+  DIRECTORY_CHECK: {
+    kind: 'time',
+    default: '15m',
+    what: 'how often a signed-in user is looked up in the directory they come from',
+  },
   PASSWORD_LENGTH: { kind: 'count', default: '8', what: 'minimum length of passwords in the users table' },
   AUDIT_KEPT: { kind: 'time', default: '365d', what: 'how long an entry stays in the audit log' },
   TELEMETRY_QUEUE: {

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely'
+import type { Insertable, Selectable, Updateable } from 'kysely'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { Tables } from '../database/tables.ts'
@@ -127,6 +127,28 @@ export async function readPermissions(db: Database, uids: readonly string[]): Pr
     for (const row of rows) found.get(row.uid)?.push(row)
   }
   return found
+}
+
+/**
+ * Changes a user, and unless undefined, their permissions.
+ * @returns whether permissions were removed
+ */
+export function writeUser(
+  db: Database,
+  uid: string,
+  columns: Updateable<Tables['users']>,
+  permissions: readonly Permission[] | undefined,
+): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    if (Object.keys(columns).length > 0) {
+      await transaction.updateTable('users').set(columns).where('uid', '=', uid).execute()
+    }
+    if (permissions === undefined) return false
+    const has = (await readPermissions(transaction, [uid])).get(uid) ?? []
+    const difference = comparePermissions(has, permissionRows(uid, permissions))
+    await applyPermissions(transaction, difference)
+    return difference.removed.length > 0
+  })
 }
 
 export async function insertPermissions(db: Database, rows: readonly PermissionRow[]): Promise<void> {

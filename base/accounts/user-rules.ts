@@ -44,7 +44,7 @@ export function checkUser(input: UserInput, owner: PasswordOwner, limits: Limits
     ...fieldFaults('displayName', input.displayName, isName, `must be 1 to ${LONGEST_NAME} visible characters`),
     ...fieldFaults('email', input.email, isEmail, `must be an email address of at most ${LONGEST_EMAIL} characters`),
     ...fieldFaults('locale', input.locale, isLocale, 'must be a language tag such as nl or pt-BR'),
-    ...permissionFaults(input.permissions ?? [], limits),
+    ...faultsOfPermissions(input.permissions ?? [], limits),
     ...passwordFaults(input.password, owner, limits),
   ]
 }
@@ -82,7 +82,7 @@ function isLocale(text: string): boolean {
   return /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}$/.test(text)
 }
 
-function permissionFaults(permissions: readonly Permission[], limits: Limits): UserFault[] {
+export function faultsOfPermissions(permissions: readonly Permission[], limits: Limits): UserFault[] {
   const field = 'permissions'
   const longest = Math.min(limits.PERMISSION_LENGTH, LONGEST_PERMISSION)
   if (permissions.length > limits.PERMISSIONS) {

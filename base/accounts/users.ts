@@ -4,6 +4,12 @@ import type { Limits } from '../../runtime/limits.ts'
 import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
+import {
+  createDirectoryUsers,
+  type DirectoryPerson,
+  type DirectoryPort,
+  faultsOfDirectoryUser,
+} from './directory-users.ts'
 import { accountId, factorAccount } from './factor-account.ts'
 import { createFailureCounts } from './failure-counts.ts'
 import { createPasswordCheck } from './password-check.ts'
@@ -11,10 +17,8 @@ import type { PasswordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 import { searchUsers } from './search-users.ts'
 import {
-  applyPermissions,
   changedColumns,
   columnsOf,
-  comparePermissions,
   insertPermissions,
   newRow,
   type PermissionRow,
@@ -23,6 +27,7 @@ import {
   readPermissions,
   rowsWithPassword,
   type UserRow,
+  writeUser,
 } from './user-rows.ts'
 import { checkUser, LONGEST_NAME, type Permission, tidyName, type UserFault, type UserInput } from './user-rules.ts'
 import { usernameKey } from './username.ts'
@@ -45,6 +50,8 @@ export type User = {
   readonly failedCount: number
   /** Epoch ms; null if the user never had a password. */
   readonly passwordChangedAt: number | null
+  /** The directory that has the user's password; null if it is stored here. */
+  readonly directory: string | null
 }
 
 export type NewUser = UserInput & { readonly username: string }
@@ -67,6 +74,8 @@ export type UserPorts = {
   readonly eraseFromAudit: (username: string) => Promise<void>
   /** Called after an existing user got a new password. Must not throw. */
   readonly passwordChanged?: (user: Pick<User, 'username' | 'email' | 'locale'>) => void
+  /** The directories from which users can come; absent if there are none, as in the control center. */
+  readonly directories?: DirectoryPort
 }
 
 /** The default users: one table for all solutions, with permissions that are valid in all solutions or in one. */
@@ -100,16 +109,31 @@ export interface Users {
   permissionsFor(uid: string, solution: string): Promise<string[]>
   /**
    * Returns the user with this name and password. For unknown, disabled and password-less users, the check takes as
-   * long as for a wrong password.
-   * @throws ERR_PASSWORDS_BUSY
+   * long as for a wrong password. A user who comes from a directory is checked there, and nowhere else. A name that
+   * isn't in the table is looked up in the directories, in order.
+   * @throws ERR_PASSWORDS_BUSY, ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   authenticate(username: string, password: string): Promise<User | null>
-  /** Checks a password without recording the result. @throws ERR_PASSWORDS_BUSY */
+  /**
+   * Checks a password without recording the result.
+   * @throws ERR_PASSWORDS_BUSY, ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
+   */
   checkPassword(uid: string, password: string): Promise<boolean>
+  /**
+   * Returns the user if they may sign in again without a password. If they come from a directory, their entry is looked
+   * up; if that takes rights from them, they are signed out.
+   * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
+   */
+  recheck(uid: string): Promise<User | null>
+  /**
+   * Applies what a directory says now about a user who comes from it: see `recheck`.
+   * @param person null: they may no longer sign in
+   */
+  applyDirectory(uid: string, person: DirectoryPerson | null): Promise<void>
   /**
    * Sets a password chosen by the user or on their behalf, and ends the user's sessions.
    * @returns why the password was rejected, or null if it was set
-   * @throws ERR_USER_NOT_FOUND, ERR_PASSWORDS_BUSY
+   * @throws ERR_USER_NOT_FOUND, ERR_PASSWORDS_BUSY, ERR_REQUEST_INVALID if a directory has the user's password
    */
   setPassword(uid: string, password: string, options?: { readonly mustChange?: boolean }): Promise<PasswordFault | null>
   /** Writes the queued failure counts. */
@@ -121,14 +145,15 @@ export function createUsers(
   db: Database,
   passwords: Passwords,
   limits: Limits,
-  { endAccess, eraseFromAudit, passwordChanged }: UserPorts,
+  { endAccess, eraseFromAudit, passwordChanged, directories = NO_DIRECTORIES }: UserPorts,
   now: () => number = Date.now,
 ): Users {
   const failures = createFailureCounts(db)
+  const directoryUsers = createDirectoryUsers({ db, limits, directories, failures, endAccess, now })
   const check = createPasswordCheck(passwords, limits, rowsWithPassword(db, failures, now))
 
-  async function userOfRow(row: UserRow | undefined): Promise<User | null> {
-    return row === undefined ? null : ((await usersOf(db, [row]))[0] ?? null)
+  async function userOfRow(row: UserRow | undefined | null): Promise<User | null> {
+    return row === undefined || row === null ? null : ((await usersOf(db, [row]))[0] ?? null)
   }
 
   async function needRow(uid: string): Promise<UserRow> {
@@ -157,18 +182,7 @@ export function createUsers(
   }
 
   return {
-    async list({ limit, after, search }) {
-      if (search !== undefined && search.trim() !== '') {
-        const { rows, ...more } = await searchUsers(db, { limit, after, search })
-        return { items: await usersOf(db, rows), ...more }
-      }
-      let query = db.selectFrom('users').selectAll().orderBy('username_key')
-      if (after !== undefined) query = query.where('username_key', '>', after)
-      const rows = await firstRows(db, query, limit + 1).execute()
-      const last = rows.length > limit ? rows[limit - 1] : undefined
-      const items = await usersOf(db, rows.slice(0, limit))
-      return last === undefined ? { items } : { items, next: last.username_key }
-    },
+    list: (query) => listUsers(db, query),
     async get(uid) {
       return userOfRow(await readRow(db, uid))
     },
@@ -191,22 +205,11 @@ export function createUsers(
       const before = await needRow(uid)
       const { username = before.username, email = before.email } = input
       refuse(checkUser(input, { username, email }, limits))
+      if (before.directory !== null) refuse(faultsOfDirectoryUser(before, (await need(uid)).permissions, input))
       const columns = changedColumns(before, input, await hashOf(input), now())
-      const removed = await db
-        .transaction()
-        .execute(async (transaction) => {
-          if (Object.keys(columns).length > 0) {
-            await transaction.updateTable('users').set(columns).where('uid', '=', uid).execute()
-          }
-          if (input.permissions === undefined) return false
-          const has = (await readPermissions(transaction, [uid])).get(uid) ?? []
-          const difference = comparePermissions(has, permissionRows(uid, input.permissions))
-          await applyPermissions(transaction, difference)
-          return difference.removed.length > 0
-        })
-        .catch((error: unknown) => {
-          throw isUniqueViolation(error) ? nameExists(username) : error
-        })
+      const removed = await writeUser(db, uid, columns, input.permissions).catch((error: unknown) => {
+        throw isUniqueViolation(error) ? nameExists(username) : error
+      })
       if (removed || input.enabled === false || input.password !== undefined) await endAccess(uid)
       // The address before the change: the mail warns the person who had it until now.
       if (typeof input.password === 'string') passwordChanged?.(before)
@@ -230,10 +233,11 @@ export function createUsers(
     async addPermission(uid, permission) {
       const user = await need(uid)
       refuse(checkUser({ permissions: [...user.permissions, permission] }, user, limits))
+      refuse(faultsOfPermission(user))
       for (const row of permissionRows(uid, [permission])) await insertOnce(db, 'permissions', row)
     },
     async removePermission(uid, permission) {
-      await needRow(uid)
+      refuse(faultsOfPermission(await needRow(uid)))
       const [{ solution, name }] = permissionRows(uid, [permission]) as [PermissionRow]
       const one = db.deleteFrom('permissions').where('uid', '=', uid)
       if (await deletedAny(one.where('solution', '=', solution).where('name', '=', name))) await endAccess(uid)
@@ -250,14 +254,30 @@ export function createUsers(
       return rows.map(({ name }) => name)
     },
     async authenticate(username, password) {
-      const row = username.length <= 2 * LONGEST_NAME ? await findRow(db, username) : undefined
-      return (await check.mayComeIn(row, password)) ? userOfRow(row) : null
+      const isName = username.length <= 2 * LONGEST_NAME
+      const row = isName ? await findRow(db, username) : undefined
+      const isElsewhere = row === undefined ? isName && (await directories.hasAny()) : row.directory !== null
+      if (!isElsewhere) return (await check.mayComeIn(row, password)) ? userOfRow(row) : null
+      return userOfRow(await directoryUsers.authenticate(username, password, row))
     },
     async checkPassword(uid, password) {
-      return check.isRight(await readRow(db, uid), password)
+      const row = await readRow(db, uid)
+      return row === undefined || row.directory === null
+        ? check.isRight(row, password)
+        : directoryUsers.isRight(row, password)
+    },
+    async recheck(uid) {
+      const row = await readRow(db, uid)
+      if (row === undefined || row.enabled !== 1) return null
+      return userOfRow(row.directory === null ? row : await directoryUsers.recheck(row))
+    },
+    async applyDirectory(uid, person) {
+      const row = await readRow(db, uid)
+      if (row !== undefined && row.directory !== null) await directoryUsers.update(row, person)
     },
     async setPassword(uid, password, { mustChange = false } = {}) {
       const row = await needRow(uid)
+      refuse(faultsOfDirectoryUser(row, [], { password }))
       const fault = await check.faultOfNew(row, password)
       if (fault !== null) return fault
       const columns = columnsOf({ mustChangePassword: mustChange }, await passwords.hash(password), now())
@@ -279,6 +299,26 @@ async function deleteRows(db: Database, uid: string): Promise<void> {
     await transaction.deleteFrom('links').where('uid', '=', uid).execute()
     await transaction.deleteFrom('users').where('uid', '=', uid).execute()
   })
+}
+
+const NO_DIRECTORIES: DirectoryPort = {
+  hasAny: async () => false,
+  authenticate: async () => null,
+  lookUp: async () => null,
+  noteRefusal: () => {},
+}
+
+async function listUsers(db: Database, { limit, after, search }: UserQuery): Promise<UserPage> {
+  if (search !== undefined && search.trim() !== '') {
+    const { rows, ...more } = await searchUsers(db, { limit, after, search })
+    return { items: await usersOf(db, rows), ...more }
+  }
+  let query = db.selectFrom('users').selectAll().orderBy('username_key')
+  if (after !== undefined) query = query.where('username_key', '>', after)
+  const rows = await firstRows(db, query, limit + 1).execute()
+  const last = rows.length > limit ? rows[limit - 1] : undefined
+  const items = await usersOf(db, rows.slice(0, limit))
+  return last === undefined ? { items } : { items, next: last.username_key }
 }
 
 async function usersOf(db: Database, rows: readonly UserRow[]): Promise<User[]> {
@@ -309,7 +349,14 @@ function userOf(row: UserRow, permissions: readonly Permission[]): User {
     lastLoginAt: row.last_login_at,
     failedCount: row.failed_count,
     passwordChangedAt: row.password_changed_at,
+    directory: row.directory,
   }
+}
+
+/** The permissions of a user who comes from a directory are those of their groups. */
+function faultsOfPermission({ directory }: Pick<User, 'directory'>): UserFault[] {
+  if (directory === null) return []
+  return [{ field: 'permissions', message: `permissions come from the directory "${directory}": change them there` }]
 }
 
 function refuse(faults: readonly UserFault[]): void {

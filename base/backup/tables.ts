@@ -51,4 +51,5 @@ export const BACKUP_TABLES = {
   host_mails: { key: ['id'], since: SELF_SERVICE },
   host_mail_counts: { key: ['organisation', 'asked_by'], since: SELF_SERVICE },
   links: { key: ['token_hash'], since: SELF_SERVICE },
+  directories: { key: ['name'], since: '014-directories' },
 } as const satisfies Record<keyof Tables, BackupTable> & Record<string, BackupTable>

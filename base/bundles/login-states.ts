@@ -13,6 +13,7 @@ type LoginState = Pick<LoginPage, 'status' | 'failed'> & { readonly notice?: { r
  * - `expired`: the hidden token was missing or wrong.
  * - `cloudAway`, `cloudRefused`, `verify`: for PLATFORM_CLOUD; the control center is unreachable, does not know the
  *   request, or requires a confirmed email address first.
+ * - `directoryAway`: for DEFAULT; the directory that has the user's password is unreachable.
  */
 export const LOGIN_STATES = {
   first: { status: 200, failed: false },
@@ -26,6 +27,7 @@ export const LOGIN_STATES = {
   expired: { status: 403, failed: false, notice: { key: 'platform.login.expired' } },
   cloudAway: { status: 503, failed: false, notice: { key: 'platform.login.cloud-away' } },
   cloudRefused: { status: 503, failed: false, notice: { key: 'platform.login.cloud-refused' } },
+  directoryAway: { status: 503, failed: false, notice: { key: 'platform.login.directory-away' } },
   verify: { status: 401, failed: false, notice: { key: 'platform.login.verify' } },
 } as const satisfies Record<string, LoginState>
 
@@ -35,9 +37,11 @@ export const LOGIN_STATE_NAMES = Object.keys(LOGIN_STATES) as readonly LoginStat
 
 const ONLY_CLOUD: readonly LoginStateName[] = ['cloudAway', 'cloudRefused', 'verify']
 const NEVER_CLOUD: readonly LoginStateName[] = ['passwordChanged', 'outcome', 'busy']
+const ONLY_DEFAULT: readonly LoginStateName[] = ['directoryAway']
 
 /** Returns the states that can occur with this authenticator. */
 export function loginStatesOf(authenticator: string): readonly LoginStateName[] {
   const others = authenticator === 'PLATFORM_CLOUD' ? NEVER_CLOUD : ONLY_CLOUD
-  return LOGIN_STATE_NAMES.filter((name) => !others.includes(name))
+  const all = LOGIN_STATE_NAMES.filter((name) => !others.includes(name))
+  return authenticator === 'DEFAULT' ? all : all.filter((name) => !ONLY_DEFAULT.includes(name))
 }

@@ -352,6 +352,17 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.alterTable('users').addColumn('locale', key),
   ],
   '013-passkeys': (schema) => [schema.alterTable('factors').addColumn('synced', 'integer')],
+  '014-directories': (schema, { key, text }) => [
+    schema
+      .createTable('directories')
+      .addColumn('name', key, (column) => column.primaryKey())
+      .addColumn('value', text, (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull()),
+    schema.alterTable('users').addColumn('directory', key),
+    schema.alterTable('users').addColumn('directory_id', key),
+    schema.alterTable('users').addColumn('directory_checked_at', 'bigint'),
+    schema.createIndex('users_of_directory').on('users').columns(['directory', 'directory_id']),
+  ],
 }
 
 /** Version names in order; the last one is the current schema version. */

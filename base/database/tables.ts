@@ -53,6 +53,12 @@ export interface Tables {
     email_verified_at: number | null
     /** The language of mails to the user; null if unknown. */
     locale: string | null
+    /** The directory that checks the user's password, by its name; null if the password is stored here. */
+    directory: string | null
+    /** The id of the user's entry in the directory, which stays the same when the entry is renamed or moved. */
+    directory_id: string | null
+    /** When a host last looked the entry up for an open session. */
+    directory_checked_at: number | null
   }
   /** `solution` is '' if the permission applies to all solutions. */
   permissions: { uid: string; solution: string; name: string }

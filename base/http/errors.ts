@@ -328,6 +328,20 @@ export const ERRORS = {
     advice:
       'Read the solution’s log: it says whether the token, the solution or the URL is wrong: [platform-cloud.md](../platform-cloud.md).',
   },
+  ERR_DIRECTORY_UNREACHABLE: {
+    status: 503,
+    fixedBy: 'operator',
+    page: 'directory',
+    advice:
+      'Check that the directory server is running and reachable, and that its certificate is valid: `POST directories/{name}/test` shows which step fails. The host then recovers automatically: [directories.md](../directories.md).',
+  },
+  ERR_DIRECTORY_REFUSED: {
+    status: 503,
+    fixedBy: 'operator',
+    page: 'directory',
+    advice:
+      'Check the bind account’s name and password, the base and the filter: `POST directories/{name}/test` shows which step fails: [directories.md](../directories.md).',
+  },
   ERR_MAINTENANCE: {
     status: 503,
     fixedBy: 'operator',

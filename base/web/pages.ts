@@ -18,6 +18,7 @@ export type ErrorKind =
   | 'busy'
   | 'throttled'
   | 'database'
+  | 'directory'
   | 'internal'
   | 'bad-request'
 

@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   'passkey-clone',
   'factor-unlock',
   'sign-in-policy',
+  'directory',
   'admin-sign-in',
   'solution-upload',
   'solution-activate',

@@ -139,6 +139,7 @@ export const SETTING_GROUPS = {
     'FACTOR_LOCK',
     'CONFIRMED_FOR',
     'PASSKEYS_ACCOUNT',
+    'DIRECTORY_CHECK',
     'ADMIN_FAILURES',
   ],
   browsers: [

@@ -69,6 +69,8 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
   }
   /** The operator's sign-in policy for a solution, as JSON. */
   sign_in_policies: { solution: string; value: string; updated_at: number }
+  /** A directory (LDAP) and its settings, as JSON in which the bind account's password is encrypted. */
+  directories: { name: string; value: string; updated_at: number }
   /** The operator's OAuth settings for a solution, as JSON. */
   oauth_settings: { solution: string; value: string; updated_at: number }
   /** A sign-in in progress at a provider. `content` is encrypted, and empty after use. */

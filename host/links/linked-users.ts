@@ -72,7 +72,7 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
     },
     async choosePassword(user, password, isAddressProved) {
       const row = await db.selectFrom('users').selectAll().where('uid', '=', user.uid).executeTakeFirst()
-      if (row === undefined) return 'changed'
+      if (row === undefined || row.directory !== null) return 'changed'
       const fault = await check.faultOfNew(row, password)
       if (fault !== null) return fault
       const columns = columnsOf({ mustChangePassword: false }, await passwords.hash(password), now())

@@ -116,13 +116,13 @@ function usersTable(users: Users): FormSource {
       return user === null ? refused() : answerFor(asking, user)
     },
     async checkPasskey(asking, { account }) {
-      const user = await users.get(account.uid)
-      return user?.enabled ? answerFor(asking, user) : refused()
+      const user = await users.recheck(account.uid)
+      return user === null ? refused() : answerFor(asking, user)
     },
     async recheck(asking, series) {
-      const user = await users.get(series.uid)
+      const user = await users.recheck(series.uid)
       // Users who must change their password do so after they have signed in on the login page.
-      return user?.enabled && !user.mustChangePassword ? answerFor(asking, user) : refused()
+      return user === null || user.mustChangePassword ? refused() : answerFor(asking, user)
     },
   }
 }

@@ -103,7 +103,7 @@ export function createChangePasswordPages(
       return user === null ? null : { user, ticket }
     }
     const user = session?.source === 'users' ? await users.get(session.uid) : null
-    return user === null ? null : { user, ticket: null }
+    return user === null || user.directory !== null ? null : { user, ticket: null }
   }
 
   /** @returns why the password was refused; null if it was changed */

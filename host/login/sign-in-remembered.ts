@@ -1,8 +1,8 @@
 import type { FoundSession } from '../../base/accounts/find-session.ts'
 import type { Remembered, RememberedUse } from '../../base/accounts/remembered.ts'
 import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
+import { isSourceAway } from '../../base/accounts/source-away.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
-import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import type { AccountSource } from './account-sources.ts'
 import type { Arrival } from './arrival.ts'
@@ -73,7 +73,7 @@ async function recheck(
     if (answer.kind === 'accepted' && isAllowed) return { known, answer }
     if (answer.kind === 'failed') return new Refusal(endedBy(answer.failure.code), () => ({ failure: answer.failure }))
   } catch (error) {
-    if (!(error instanceof PlatformError) || !error.code.startsWith('ERR_CLOUD_')) throw error
+    if (!isSourceAway(error)) throw error
     return new Refusal(endedBy(error.code), () => Promise.reject(error))
   }
   await remembered.end(solution.name, cookie)

@@ -3,6 +3,7 @@ import { type FactorAccount, factorAccount } from '../../base/accounts/factor-ac
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import type { PasskeyUser } from '../../base/accounts/passkeys.ts'
 import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
+import { isSourceAway } from '../../base/accounts/source-away.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
@@ -58,6 +59,8 @@ const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DATABASE_UNREACHABLE: 'unavailable',
   ERR_CLOUD_UNREACHABLE: 'cloudAway',
   ERR_CLOUD_REFUSED: 'cloudRefused',
+  ERR_DIRECTORY_UNREACHABLE: 'directoryAway',
+  ERR_DIRECTORY_REFUSED: 'directoryAway',
 }
 /** In seconds, used if the error does not contain a time. */
 const RETRY_AFTER = 5
@@ -158,10 +161,8 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refu
     if (isRight) await throttle.succeeded(counted(attempt), known)
     return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
   } catch (error) {
-    // If the control center is unreachable, the password was not checked, so the attempt does not count for the
-    // account.
-    const isAway = error instanceof PlatformError && error.code.startsWith('ERR_CLOUD_')
-    if (isAway) await throttle.gaveNothing(counted(attempt), known)
+    // The password was not checked, so the attempt does not count for the account.
+    if (isSourceAway(error)) await throttle.gaveNothing(counted(attempt), known)
     throw error
   }
 }
@@ -277,9 +278,9 @@ export function showRecheckError(
   error: unknown,
   { sendLoginPage }: SignInParts,
 ): Promise<void> {
-  const code = error instanceof PlatformError ? error.code : ''
   // An unreachable database has a separate error page, because without it, the browser's session can't be read.
-  if (!(error instanceof PlatformError) || (code !== 'ERR_THROTTLED' && !code.startsWith('ERR_CLOUD_'))) throw error
+  const isShown = isSourceAway(error) || (error instanceof PlatformError && error.code === 'ERR_THROTTLED')
+  if (!isShown) throw error
   const fields = keptFields(readQuery(ctx), { username: false })
   return sendAway({ ctx, solution, locale, fields }, error, sendLoginPage)
 }

@@ -35,5 +35,6 @@ export async function requestAddress(
 
 /** Accounts of the users table can be changed only where their password is checked by the host itself. */
 async function userOf({ factorsOf, source, uid }: Session, { users }: SecondStepParts) {
-  return factorsOf === 'users' && source === 'users' ? users.get(uid) : null
+  const user = factorsOf === 'users' && source === 'users' ? await users.get(uid) : null
+  return user?.directory === null ? user : null
 }

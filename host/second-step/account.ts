@@ -240,15 +240,18 @@ async function send(
   const { firstAskedAt: _, factors, ...set } = await parts.factors.of(accountOf(session))
   const { places } = parts.passkeyRequests
   const place = places.at(serverUrl)
+  const directory = session.factorsOf === 'users' ? ((await parts.users.get(session.uid))?.directory ?? null) : null
+  const hasPassword = session.factorsOf === 'users' && session.source === 'users' && directory === null
   const activity = { limit: MOST_SHOWN, actor: `user:${session.username}`, solution: solution.name }
   const { items: entries } = await parts.audit.read(activity)
   const model = {
     ...form,
     solution: { ...form.solution, href: `/solution/${solution.name}/index.html` },
     username: session.username,
-    passwordHref: session.factorsOf === 'users' && session.source === 'users' ? passwordPath(solution.name) : null,
+    passwordHref: hasPassword ? passwordPath(solution.name) : null,
     email: await addressOf(session, parts),
     language: languagesOf(solution, session.locale),
+    directory,
     ...set,
     factors: factors.map((one) => ({ ...one, isElsewhere: one.kind === 'passkey' && one.rpId !== place?.rpId })),
     passkeys: { isOffered: place !== null, isBlocked: places.isBlockedByAddress(serverUrl) },

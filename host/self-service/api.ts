@@ -24,7 +24,11 @@ export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[]
 
   async function find({ params: { uid } }: OfUser): Promise<User> {
     const user = await users.get(uid)
-    if (user !== null) return user
+    if (user?.directory === null) return user
+    if (user !== null) {
+      const message = `The password of "${user.username}" is in the directory "${user.directory}". Change it there.`
+      throw new PlatformError('ERR_REQUEST_INVALID', message)
+    }
     throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
   }
 

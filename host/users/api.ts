@@ -73,6 +73,7 @@ const User = z
     permissions: z.array(Permission).describe('a string applies to all solutions'),
     mustChangePassword: z.boolean(),
     factors: z.int().min(0).describe('number of second factors'),
+    directory: z.string().nullable().describe('the directory that has the password; null: it is stored here'),
   })
   .meta({ id: 'User' })
 

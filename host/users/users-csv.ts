@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { stringify } from 'csv-stringify/sync'
+import { faultsOfDirectoryUser } from '../../base/accounts/directory-users.ts'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import {
   applyPermissions,
@@ -12,6 +13,7 @@ import {
   newRow,
   type PermissionRow,
   permissionRows,
+  permissionsOfRows,
   readPermissions,
   type UserRow,
 } from '../../base/accounts/user-rows.ts'
@@ -84,6 +86,10 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
           email: input.email === undefined ? (one?.row.email ?? null) : input.email,
         }
         faults.push(...checkUser(input, owner, limits).map((fault) => ({ line, ...fault })))
+        if (one !== null) {
+          const ofDirectory = faultsOfDirectoryUser(one.row, permissionsOfRows(one.permissions), input)
+          faults.push(...ofDirectory.map((fault) => ({ line, ...fault })))
+        }
         steps.push(stepOf(input, one, now()))
       }
       // Yields to other requests, since a file can have thousands of lines.

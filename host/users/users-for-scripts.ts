@@ -1,3 +1,4 @@
+import { isSourceAway } from '../../base/accounts/source-away.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { userTarget } from '../../base/api/targets.ts'
@@ -77,9 +78,15 @@ export function createUsersForScripts({
     if (wait !== null) {
       throw refuse(call, `too many attempts for this account: try again in ${wait} seconds`, 'throttled')
     }
-    const found = await check()
-    if (found !== null) await throttle.succeeded(attempt, false)
-    return found
+    try {
+      const found = await check()
+      if (found !== null) await throttle.succeeded(attempt, false)
+      return found
+    } catch (error) {
+      if (!isSourceAway(error)) throw error
+      await throttle.gaveNothing(attempt, false)
+      throw new ScriptError('the directory that has the user’s password is unreachable: try again later')
+    }
   }
 
   async function needUser(uid: string): Promise<User> {
@@ -156,7 +163,7 @@ export function createUsersForScripts({
       await needAdministrator(call, 'setPassword')
       const user = await needUser(uid)
       await needWithinReach(call, 'setPassword', user)
-      needAccepted(await users.setPassword(uid, password))
+      needAccepted(await forScript(() => users.setPassword(uid, password)))
       await noteChange(call, 'user-change', user)
     },
     async addPermission(call, uid, name) {
@@ -168,7 +175,7 @@ export function createUsersForScripts({
     async removePermission(call, uid, name) {
       await needAdministrator(call, 'removePermission')
       const user = await needUser(uid)
-      await users.removePermission(uid, { name, solution: call.solution.name })
+      await forScript(() => users.removePermission(uid, { name, solution: call.solution.name }))
       await noteChange(call, 'user-change', user)
     },
   }

@@ -172,6 +172,8 @@ export type AccountModel = StepModel &
       readonly options: readonly (readonly [locale: string, name: string])[]
       readonly value: string
     }
+    /** The directory that has the user's password, or null. */
+    readonly directory: string | null
     readonly sessions: readonly {
       readonly id: string
       /** Null if unknown. */

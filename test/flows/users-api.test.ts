@@ -53,6 +53,7 @@ test('POST creates a user and returns 201 with Location and the user, without th
     mustChangePassword: true,
     factors: 0,
     invitation: null,
+    directory: null,
   })
   const found = await api(`/users/${user.uid}`)
   expect({ ...(found.json() as User), invitation: null }).toEqual(user)

@@ -18,7 +18,8 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
   // The sandbox and embedded-database processes use their file descriptor as a Socket; a server listens and answers
-  // handshakes; outbound.ts checks each address that it connects to; the rest are functions on strings. The command
+  // handshakes; outbound.ts checks each address that it connects to; directories are connected to at the URLs that the
+  // operator sets; the rest are functions on strings. The command
   // line connects to the host that its user chooses. It runs in a separate process, which a running host never loads
   // (test/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
@@ -39,6 +40,8 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     'cli/host-api.ts: { request as httpRequest, type IncomingMessage } of http',
     'cli/host-api.ts: { request as httpsRequest, type RequestOptions as SecureRequestOptions } of https',
     'cli/listen-once.ts: { createServer } of net',
+    'host/directories/connection.ts: { connect as connectPlain, isIP, type Socket } of net',
+    'host/directories/connection.ts: { connect as connectSecure, type TLSSocket } of tls',
     'host/login/passkey-places.ts: { isIP } of net',
     'host/metrics-route.ts: { createServer, type Server } of http',
     'host/metrics-route.ts: { isIP } of net',

@@ -57,6 +57,7 @@ const ORDER: Record<string, readonly string[]> = {
     'settings',
     'secrets',
     'grants',
+    'directories',
     'outbound',
     'password-hashes',
     'solution-databases',

@@ -55,6 +55,7 @@ test('login preview: states with a reference show a placeholder, which is in no 
     'expired',
     'cloudAway',
     'cloudRefused',
+    'directoryAway',
     'verify',
   ])
 })

@@ -60,6 +60,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
       lastLoginAt: null,
       failedCount: 0,
       passwordChangedAt: null,
+      directory: null,
     })
     expect(await users.get(made.uid)).toEqual(made)
     expect(await users.find('ANNA')).toEqual(made)

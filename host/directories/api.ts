@@ -1,0 +1,140 @@
+import { faultsOfPermissions } from '../../base/accounts/user-rules.ts'
+import { DONE } from '../../base/api/route.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { directoryTarget } from './ask-directories.ts'
+import type { Directories, Directory } from './directories.ts'
+import { DirectoryFields, DirectoryForm, DirectoryName } from './directory-settings.ts'
+import { type DirectoryTest, TEST_STEPS } from './test-directory.ts'
+
+export type DirectoryApiParts = {
+  readonly directories: Directories
+  readonly testDirectory: DirectoryTest
+  readonly endAccessOfDirectory: (name: string) => Promise<void>
+  readonly limits: Limits
+}
+
+const ShownDirectory = DirectoryFields.omit({ bindPassword: true })
+  .extend({ name: DirectoryName, hasBindPassword: z.boolean() })
+  .meta({ id: 'Directory' })
+
+const TestForm = z
+  .strictObject({ username: z.string().min(1).max(1000).optional().describe('whose entry to look up') })
+  .meta({ id: 'DirectoryTestForm' })
+
+const DirectoryTestResult = z
+  .object({
+    steps: z.array(
+      z.object({
+        step: z.enum(TEST_STEPS),
+        result: z.enum(['ok', 'failed', 'skipped']),
+        message: z.string().describe('contains no secrets'),
+      }),
+    ),
+  })
+  .meta({ id: 'DirectoryTest' })
+
+type OfDirectory = { readonly params: { readonly name: string } }
+
+/**
+ * The directories (LDAP, Active Directory) from which users can come. Not available to API tokens: the settings decide
+ * who can sign in as whom.
+ */
+export function directoryRoutes({
+  directories,
+  testDirectory,
+  endAccessOfDirectory,
+  limits,
+}: DirectoryApiParts): AdminRoute[] {
+  const names = ({ params: { name } }: OfDirectory) => ({ target: directoryTarget(name) })
+
+  async function need(name: string): Promise<Directory> {
+    const found = (await directories.all()).find((one) => one.name === name)
+    if (found !== undefined) return found
+    throw new PlatformError('ERR_NOT_FOUND', `There is no directory named ${JSON.stringify(name)}.`)
+  }
+
+  async function shown(name: string) {
+    await need(name)
+    const found = (await directories.list()).find((one) => one.name === name)
+    if (found !== undefined) return found
+    throw new PlatformError('ERR_NOT_FOUND', `There is no directory named ${JSON.stringify(name)}.`)
+  }
+
+  return [
+    route(
+      'GET /directories',
+      {
+        summary:
+          'List the directories (LDAP, Active Directory) from which users come, in the order in which they are searched',
+        right: null,
+        answers: { 200: z.object({ items: z.array(ShownDirectory) }) },
+      },
+      async () => ({ items: await directories.list() }),
+    ),
+    route(
+      'GET /directories/:name',
+      { summary: 'Get a directory, without its bind password', right: null, answers: { 200: ShownDirectory } },
+      ({ params: { name } }) => shown(name),
+    ),
+    route(
+      'PUT /directories/:name',
+      {
+        summary: 'Add a directory, or replace its settings; they apply from the next sign-in or look-up',
+        right: null,
+        act: 'directory',
+        names,
+        before: ({ params: { name } }) => checkName(name),
+        body: DirectoryForm,
+        answers: { 200: ShownDirectory },
+      },
+      async ({ params: { name }, body }) => {
+        checkPermissions(body, limits)
+        return directories.put(name, body)
+      },
+    ),
+    route(
+      'DELETE /directories/:name',
+      {
+        summary: 'Delete a directory. Its users are signed out and can’t sign in anymore; they stay in the users table',
+        right: null,
+        act: 'directory',
+        names,
+        answers: DONE,
+      },
+      async ({ params: { name } }) => {
+        if (!(await directories.remove(name))) await need(name)
+        await endAccessOfDirectory(name)
+      },
+    ),
+    route(
+      'POST /directories/:name/test',
+      {
+        summary:
+          'Test a directory step by step: its servers, the bind account, the base, the groups and, if given, a person',
+        right: null,
+        body: TestForm.nullable(),
+        isBodyOptional: true,
+        answers: { 200: DirectoryTestResult },
+      },
+      async ({ params: { name }, body }) => ({ steps: await testDirectory(await need(name), body?.username ?? null) }),
+    ),
+  ]
+}
+
+function checkName(name: string): void {
+  const checked = DirectoryName.safeParse(name)
+  if (checked.success) return
+  throw new PlatformError('ERR_REQUEST_INVALID', `The directory’s name ${checked.error.issues[0]?.message}.`)
+}
+
+/** All groups together, because one person can be in all of them. */
+function checkPermissions({ groups }: DirectoryForm, limits: Limits): void {
+  const faults = faultsOfPermissions(
+    groups.flatMap(({ permissions }) => permissions),
+    limits,
+  )
+  if (faults[0] !== undefined) throw new PlatformError('ERR_REQUEST_INVALID', `groups: ${faults[0].message}`)
+}

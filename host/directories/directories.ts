@@ -1,0 +1,108 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
+import { put } from '../../base/database/portable.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
+import type { HostDatabase } from '../database/tables.ts'
+import { type DirectoryForm, type DirectorySettings, tidyUrls } from './directory-settings.ts'
+
+/** A directory as it is stored, with the password of its bind account. */
+export type Directory = DirectorySettings & {
+  readonly name: string
+  /** Null without a bind account. */
+  readonly bindPassword: string | null
+}
+
+/** A directory without its password, for responses. */
+export type ShownDirectory = DirectorySettings & { readonly name: string; readonly hasBindPassword: boolean }
+
+/** The directories (LDAP) that are a source of users. */
+export interface Directories {
+  /** In the order in which they are searched. */
+  list(): Promise<readonly ShownDirectory[]>
+  /**
+   * In the order in which they are searched. Cached for at most 1 s; a change on this host applies immediately.
+   * @throws ERR_PLATFORM_KEY if a password cannot be decrypted
+   */
+  all(): Promise<readonly Directory[]>
+  /**
+   * Stores settings. Without a password, the stored one stays if the servers and the bind account are unchanged.
+   * @throws ERR_REQUEST_INVALID if there are too many directories, or the bind account has no password
+   */
+  put(name: string, form: DirectoryForm): Promise<ShownDirectory>
+  /** @returns false if there is no such directory */
+  remove(name: string): Promise<boolean>
+}
+
+type Stored = DirectorySettings & { readonly sealedPassword: string | null }
+
+const MOST_DIRECTORIES = 10
+/** The only key of the cache. */
+const ALL = ''
+
+/** @param now the clock, in epoch milliseconds */
+export function createDirectories(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): Directories {
+  const cache = createBriefCache(async () => (await readAll()).map(opened), now)
+  // The encryption purpose includes the row's key, so that a password copied to another row can't be decrypted there.
+  const purposeOf = (name: string) => `directory ${name}`
+
+  async function readAll(): Promise<readonly (Stored & { readonly name: string })[]> {
+    const rows = await db.selectFrom('directories').select(['name', 'value']).orderBy('name').execute()
+    const all = rows.map(({ name, value }) => ({ ...(JSON.parse(value) as Stored), name }))
+    return all.toSorted((one, other) => one.order - other.order)
+  }
+
+  function opened({ sealedPassword, ...settings }: Stored & { readonly name: string }): Directory {
+    if (sealedPassword === null) return { ...settings, bindPassword: null }
+    const bindPassword = key.decrypt(purposeOf(settings.name), sealedPassword)
+    if (bindPassword !== null) return { ...settings, bindPassword }
+    throw new PlatformError(
+      'ERR_PLATFORM_KEY',
+      `The bind password of the directory "${settings.name}" cannot be decrypted with the platform’s key. Set it again.`,
+    )
+  }
+
+  function sealed(name: string, { bindDn, bindPassword, urls }: DirectoryForm, before: Stored | undefined) {
+    if (bindDn === null) return null
+    if (bindPassword !== undefined) return key.encrypt(purposeOf(name), bindPassword)
+    // Never send the stored password to another server.
+    const isSame = before?.bindDn === bindDn && JSON.stringify(before.urls) === JSON.stringify(urls)
+    if (isSame && before.sealedPassword !== null) return before.sealedPassword
+    throw new PlatformError(
+      'ERR_REQUEST_INVALID',
+      'bindPassword is missing. Send it, because the bind account or the servers are new.',
+    )
+  }
+
+  return {
+    async list() {
+      return (await readAll()).map(shown)
+    },
+    all: () => cache.get(ALL),
+    async put(name, written) {
+      const form = { ...written, urls: tidyUrls(written.urls) }
+      const all = await readAll()
+      const before = all.find((one) => one.name === name)
+      if (before === undefined && all.length >= MOST_DIRECTORIES) {
+        throw new PlatformError(
+          'ERR_REQUEST_INVALID',
+          `There are already ${MOST_DIRECTORIES} directories, which is the maximum. Delete one first.`,
+        )
+      }
+      const { bindPassword: _, ...settings } = form
+      const stored = { ...settings, sealedPassword: sealed(name, form, before) }
+      await put(db, 'directories', ['name'], { name, value: JSON.stringify(stored), updated_at: now() })
+      cache.forget(ALL)
+      return shown({ ...stored, name })
+    },
+    async remove(name) {
+      const isRemoved = await deletedAny(db.deleteFrom('directories').where('name', '=', name))
+      cache.forget(ALL)
+      return isRemoved
+    },
+  }
+}
+
+function shown({ sealedPassword, ...settings }: Stored & { readonly name: string }): ShownDirectory {
+  return { ...settings, hasBindPassword: sealedPassword !== null }
+}

@@ -1,0 +1,204 @@
+import { X509Certificate } from 'node:crypto'
+import { FilterParser } from 'ldapts'
+import type { Permission } from '../../base/accounts/user-rules.ts'
+import { isLoopback } from '../../base/config/host-names.ts'
+import { UNFIT } from '../../runtime/visible-name.ts'
+import { z } from '../../runtime/zod.ts'
+
+/** A group of the directory, and what its members may do. */
+export type MappedGroup = { readonly dn: string; readonly permissions: readonly Permission[] }
+
+/** The settings of a directory. */
+export type DirectorySettings = {
+  /** `ldaps://…` or `ldap://…`, without a path. They are tried in order. */
+  readonly urls: readonly string[]
+  /** Whether `ldap://` connections are encrypted with StartTLS. False only if all of them are loopback. */
+  readonly startTls: boolean
+  /** Certificates in PEM that the server's certificate is checked against; null: those that Node.js trusts. */
+  readonly ca: string | null
+  /** The account that searches; null: anonymous. */
+  readonly bindDn: string | null
+  readonly base: string
+  /** Finds a person's entry; `{name}` is replaced by the escaped name that was typed. */
+  readonly filter: string
+  readonly idAttribute: IdAttribute
+  readonly attributes: {
+    readonly username: string
+    readonly displayName: string | null
+    readonly email: string | null
+  }
+  readonly groups: readonly MappedGroup[]
+  /** Whether members of a group in a mapped group count as members of the mapped one. */
+  readonly nestedGroups: boolean
+  /** Where groups within groups are searched; null: in `base`. Active Directory finds them without a search. */
+  readonly groupBase: string | null
+  /** Directories with a lower number are searched first. */
+  readonly order: number
+}
+
+export const ID_ATTRIBUTES = ['objectGUID', 'entryUUID'] as const
+/** `objectGUID` also says that it is an Active Directory, whose group look-ups differ. */
+export type IdAttribute = (typeof ID_ATTRIBUTES)[number]
+
+/** What the filter replaces by the name. */
+export const NAME = '{name}'
+
+const MOST_URLS = 5
+const MOST_GROUPS = 50
+const MOST_PERMISSIONS = 100
+const LONGEST = 1000
+const LONGEST_FILTER = 2000
+const LONGEST_CA = 200_000
+const LONGEST_PASSWORD = 1000
+
+/** Part of the API’s path and of audit entries. */
+export const DirectoryName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, {
+  error: 'must be 1 to 63 lower-case letters, digits and "-", with a letter or digit first and last',
+})
+
+const Text = z
+  .string()
+  .min(1, { error: 'must not be empty' })
+  .max(LONGEST)
+  .refine((text) => !UNFIT.test(text), { error: 'must not contain control characters or line breaks' })
+
+const Dn = Text.refine(isDn, { error: 'must be a distinguished name such as "ou=People,dc=example,dc=org"' })
+
+const Attribute = z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,99}$/, {
+  error: 'must be the name of an attribute, such as "uid"',
+})
+
+const MappedPermission = z.union([
+  z.string().min(1).max(LONGEST),
+  z.strictObject({ name: z.string().min(1).max(LONGEST), solution: z.string().min(1).max(LONGEST) }),
+])
+
+const Group = z.strictObject({ dn: Dn, permissions: z.array(MappedPermission).min(1).max(MOST_PERMISSIONS) })
+
+const Url = z
+  .string()
+  .max(LONGEST)
+  .refine((text) => tidyUrl(text) !== null, {
+    error: 'must be "ldaps://" or "ldap://", a host and at most a port, such as "ldaps://dc1.example.org"',
+  })
+
+export const DirectoryFields = z.strictObject({
+  urls: z
+    .array(Url)
+    .min(1, { error: 'must have at least one URL' })
+    .max(MOST_URLS)
+    .describe('`ldaps://host[:port]` or `ldap://host[:port]`; tried in order'),
+  startTls: z
+    .boolean()
+    .default(true)
+    .describe('encrypt `ldap://` connections with StartTLS; false only for loopback addresses'),
+  ca: z
+    .string()
+    .max(LONGEST_CA)
+    .refine(isCertificates, { error: 'must be one or more certificates in PEM' })
+    .nullable()
+    .default(null)
+    .describe('certificates (PEM) that the server’s certificate is checked against; null: those that Node.js trusts'),
+  bindDn: Text.refine((text) => /[=@\\]/.test(text), {
+    error: 'must be a distinguished name, or for Active Directory name@domain or DOMAIN\\name',
+  })
+    .nullable()
+    .default(null)
+    .describe('the account that searches; null: anonymous'),
+  bindPassword: z
+    .string()
+    .min(1, { error: 'must not be empty' })
+    .max(LONGEST_PASSWORD)
+    .optional()
+    .meta({ writeOnly: true })
+    .describe('absent: the stored password stays, if `urls` and `bindDn` are unchanged'),
+  base: Dn.describe('where people are searched'),
+  filter: z
+    .string()
+    .max(LONGEST_FILTER)
+    .refine(isFilter, {
+      error: 'must be an LDAP filter in parentheses that contains {name}, such as "(uid={name})"',
+    })
+    .describe('finds a person’s entry; `{name}` stands for the name that was typed'),
+  idAttribute: z
+    .enum(ID_ATTRIBUTES, { error: `must be one of ${ID_ATTRIBUTES.join(', ')}` })
+    .describe('the attribute that never changes: `objectGUID` in Active Directory, `entryUUID` elsewhere'),
+  attributes: z
+    .strictObject({
+      username: Attribute,
+      displayName: Attribute.nullable().default(null),
+      email: Attribute.nullable().default(null),
+    })
+    .describe('the attributes that contain the username, the full name and the email address'),
+  groups: z
+    .array(Group)
+    .min(1, { error: 'must have at least one group: only members of a mapped group can sign in' })
+    .max(MOST_GROUPS)
+    .describe('groups and the permissions of their members'),
+  nestedGroups: z.boolean().default(false).describe('whether groups within a mapped group count'),
+  groupBase: Dn.nullable()
+    .default(null)
+    .describe('with `entryUUID` and `nestedGroups`: where groups are searched; null: in `base`'),
+  order: z.int().min(1).max(1000).default(100).describe('directories with a lower number are searched first'),
+})
+
+export const DirectoryForm = DirectoryFields.refine(({ startTls, urls }) => startTls || urls.every(isPlainAllowed), {
+  path: ['startTls'],
+  error: 'can be false only if the hosts of all ldap:// URLs are loopback addresses',
+})
+  .refine(({ bindDn, bindPassword }) => bindDn !== null || bindPassword === undefined, {
+    path: ['bindPassword'],
+    error: 'needs a bindDn',
+  })
+  .meta({ id: 'DirectoryForm' })
+
+export type DirectoryForm = z.output<typeof DirectoryForm>
+
+/** The URL in one notation; null if it isn't one of a directory. */
+function tidyUrl(text: string): string | null {
+  const url = URL.parse(text.trim())
+  if (url === null || !['ldap:', 'ldaps:'].includes(url.protocol)) return null
+  const { protocol, hostname, port, username, password, pathname, search, hash } = url
+  const rest = `${username}${password}${pathname.replace(/^\/$/, '')}${search}${hash}`
+  const isHost = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])$/.test(hostname)
+  return rest === '' && isHost ? `${protocol}//${hostname.toLowerCase()}${port === '' ? '' : `:${port}`}` : null
+}
+
+/** Whether the connection is encrypted anyway, or doesn't leave the machine. */
+function isPlainAllowed(url: string): boolean {
+  const { protocol, hostname } = new URL(tidyUrl(url) ?? 'ldaps:')
+  // Subdomains of localhost are resolved by DNS on some machines.
+  return protocol === 'ldaps:' || (isLoopback(hostname) && !hostname.endsWith('.localhost'))
+}
+
+export function tidyUrls(urls: readonly string[]): string[] {
+  return urls.map((url) => tidyUrl(url) ?? url)
+}
+
+export function isDn(text: string): boolean {
+  return /^\s*[A-Za-z0-9.-]+\s*=/.test(text)
+}
+
+function isFilter(text: string): boolean {
+  const count = (paren: string) => text.split(paren).length
+  // The library also accepts filters that aren't closed.
+  if (!text.startsWith('(') || count('(') !== count(')') || !text.includes(NAME)) return false
+  try {
+    FilterParser.parseString(text.replaceAll(NAME, 'name'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isCertificates(text: string): boolean {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  const rest = blocks.reduce((left, block) => left.replace(block, ''), text)
+  if (blocks.length === 0 || rest.trim() !== '') return false
+  try {
+    for (const block of blocks) new X509Certificate(block)
+    return true
+  } catch {
+    return false
+  }
+}

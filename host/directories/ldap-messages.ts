@@ -1,0 +1,145 @@
+/**
+ * Checks the messages of a directory server before the library reads them. Its parser never ends, and fills the memory,
+ * if the lengths in a message don't fit, and it calls itself once for each message in a chunk. A server, or before
+ * StartTLS anyone on the network, could crash the host that way.
+ */
+export interface MessageReader {
+  /**
+   * Adds received bytes.
+   * @returns the complete messages, each without its controls, because the host requests none
+   * @throws Error if the bytes are not responses of an LDAP server
+   */
+  read(chunk: Buffer): Buffer[]
+  /** Whether bytes of an incomplete message are left. */
+  hasRest(): boolean
+}
+
+/** Bytes that one connection may receive, more than any look-up needs. */
+const MOST_BYTES = 4 * 1024 ** 2
+
+/** Tags (RFC 4511, appendix B). */
+const [INTEGER, STRING, ENUMERATED, SEQUENCE, SET] = [0x02, 0x04, 0x0a, 0x30, 0x31]
+const [BIND, ENTRY, DONE, REFERENCE, EXTENDED] = [0x61, 0x64, 0x65, 0x73, 0x78]
+const CONTROLS = 0xa0
+
+/** An element of BER (X.690): its tag, where it begins, and its contents. */
+type Element = { readonly tag: number; readonly start: number; readonly from: number; readonly end: number }
+
+export function createMessageReader(): MessageReader {
+  let chunks: Buffer[] = []
+  let size = 0
+  let received = 0
+
+  function next(): Buffer | null {
+    const bytes = Buffer.concat(chunks)
+    chunks = [bytes]
+    const first = elementAt(bytes, 0)
+    if (first === null || first.end > size) return null
+    chunks = [bytes.subarray(first.end)]
+    size -= first.end
+    return withoutControls(bytes.subarray(0, first.end))
+  }
+
+  /** The size of the message that is being received; null if it isn't known yet. */
+  function wanted(): number | null {
+    const [start = Buffer.alloc(0)] = chunks
+    if (start.length > 0 && start[0] !== SEQUENCE) throw notLdap()
+    return elementAt(start.length < 6 ? Buffer.concat(chunks) : start, 0)?.end ?? null
+  }
+
+  return {
+    read(chunk) {
+      received += chunk.length
+      if (received > MOST_BYTES) throw new Error('its responses are too large')
+      chunks.push(chunk)
+      size += chunk.length
+      const messages: Buffer[] = []
+      while (size >= (wanted() ?? Number.POSITIVE_INFINITY)) {
+        const message = next()
+        if (message !== null) messages.push(message)
+      }
+      return messages
+    },
+    hasRest: () => size > 0,
+  }
+}
+
+function withoutControls(message: Buffer): Buffer {
+  const [root, ...others] = elementsIn(message, 0, message.length)
+  const [id, operation, controls, ...more] = root?.tag === SEQUENCE ? childrenOf(message, root) : []
+  const isMessage = others.length === 0 && more.length === 0 && isNumber(id, INTEGER) && operation !== undefined
+  if (!isMessage || !isResponse(message, operation)) throw notLdap()
+  if (controls === undefined) return message
+  if (controls.tag !== CONTROLS) throw notLdap()
+  const rest = message.subarray(id?.start, operation.end)
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(rest.length)
+  return Buffer.concat([Buffer.from([SEQUENCE, 0x84]), length, rest])
+}
+
+/** Whether an operation has the form that the library expects. */
+function isResponse(message: Buffer, operation: Element): boolean {
+  const parts = childrenOf(message, operation)
+  const [first, second, third] = parts
+  switch (operation.tag) {
+    case BIND:
+    case DONE:
+    case EXTENDED:
+      return isNumber(first, ENUMERATED) && second?.tag === STRING && third?.tag === STRING
+    case REFERENCE:
+      return parts.every(({ tag }) => tag === STRING)
+    case ENTRY:
+      return parts.length === 2 && first?.tag === STRING && second?.tag === SEQUENCE && areAttributes(message, second)
+    default:
+      return false
+  }
+}
+
+function areAttributes(message: Buffer, list: Element): boolean {
+  return childrenOf(message, list).every((attribute) => {
+    const [type, values, ...more] = attribute.tag === SEQUENCE ? childrenOf(message, attribute) : []
+    if (type?.tag !== STRING || values?.tag !== SET || more.length > 0) return false
+    return childrenOf(message, values).every(({ tag }) => tag === STRING)
+  })
+}
+
+function isNumber(element: Element | undefined, tag: number): boolean {
+  if (element === undefined || element.tag !== tag) return false
+  const length = element.end - element.from
+  return length >= 1 && length <= 4
+}
+
+function childrenOf(message: Buffer, { from, end }: Element): Element[] {
+  return elementsIn(message, from, end)
+}
+
+/** @throws Error if the elements don't fill the range exactly */
+function elementsIn(bytes: Buffer, from: number, end: number): Element[] {
+  const found: Element[] = []
+  for (let at = from; at < end; ) {
+    const element = elementAt(bytes, at)
+    if (element === null || element.end > end) throw notLdap()
+    found.push(element)
+    at = element.end
+  }
+  return found
+}
+
+/**
+ * @returns null if its length isn't received yet
+ * @throws Error if it has a tag or a length that LDAP doesn't use
+ */
+function elementAt(bytes: Buffer, start: number): Element | null {
+  const [tag, first] = [bytes[start], bytes[start + 1]]
+  if (tag === undefined || first === undefined) return null
+  if (first < 0x80) return { tag, start, from: start + 2, end: start + 2 + first }
+  const digits = first & 0x7f
+  if (digits === 0 || digits > 4) throw notLdap()
+  const from = start + 2 + digits
+  if (bytes.length < from) return null
+  return { tag, start, from, end: from + bytes.readUIntBE(start + 2, digits) }
+}
+
+function notLdap(): Error {
+  return new Error('its response is not one of an LDAP server')
+}

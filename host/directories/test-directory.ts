@@ -1,0 +1,159 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Connection, Connections } from './connection.ts'
+import type { Directory } from './directories.ts'
+import { type FoundEntry, findByName } from './entries.ts'
+import { groupsOf, permissionsOf } from './groups.ts'
+
+/**
+ * The steps of a test, in order: the servers can be reached, the bind account can sign in, the base and the mapped
+ * groups exist, the filter finds a person, and that person may sign in.
+ */
+export const TEST_STEPS = ['connection', 'bind', 'base', 'groups', 'person', 'membership'] as const
+export type TestStepName = (typeof TEST_STEPS)[number]
+
+/**
+ * `skipped` means that the step does not apply, or that an earlier step failed. `message` contains the reason, and
+ * never contains a secret.
+ */
+export type TestStep = {
+  readonly step: TestStepName
+  readonly result: 'ok' | 'failed' | 'skipped'
+  readonly message: string
+}
+
+/** Tests a directory. @param username whose entry to find; null: none */
+export type DirectoryTest = (directory: Directory, username: string | null) => Promise<readonly TestStep[]>
+
+/** Groups that a message names. */
+const MOST_NAMED = 10
+/** Characters of one message. */
+const LONGEST_MESSAGE = 2000
+
+export function createDirectoryTest(connections: Connections): DirectoryTest {
+  return async (directory, username) => {
+    const steps: TestStep[] = []
+    const add = (step: TestStepName, result: TestStep['result'], message: string) =>
+      void steps.push({ step, result, message: message.slice(0, LONGEST_MESSAGE) })
+
+    /** Runs a step. @returns whether the next steps can run */
+    async function run(step: TestStepName, work: () => Promise<string>): Promise<boolean> {
+      try {
+        add(step, 'ok', await work())
+        return true
+      } catch (error) {
+        if (!(error instanceof PlatformError) && !(error instanceof Failed)) throw error
+        add(step, 'failed', error.message)
+        return error instanceof Failed && error.mayContinue
+      }
+    }
+
+    async function runOnConnection(connection: Connection): Promise<void> {
+      add('bind', 'ok', describeBind(directory))
+      if (!(await run('base', () => checkBase(connection, directory)))) return
+      await run('groups', () => checkGroups(connection, directory))
+      if (username === null) return
+      let entry: FoundEntry | null = null
+      const isFound = await run('person', async () => {
+        entry = await findPerson(connection, directory, username)
+        return describeEntry(entry)
+      })
+      const person = entry as FoundEntry | null
+      if (isFound && person !== null) await run('membership', () => checkMembership(connection, directory, person))
+    }
+
+    if (await run('connection', () => checkServers(connections, directory))) {
+      try {
+        await connections.use(directory, runOnConnection)
+      } catch (error) {
+        if (!(error instanceof PlatformError)) throw error
+        // If the bind account was already signed in, the connection broke in the middle of a later step.
+        if (!steps.some(({ step }) => step === 'bind')) add('bind', 'failed', error.message)
+      }
+    }
+    const notReached = (step: TestStepName): TestStep => {
+      const isOfPerson = username === null && (step === 'person' || step === 'membership')
+      return { step, result: 'skipped', message: isOfPerson ? 'No username to look up.' : 'An earlier step failed.' }
+    }
+    return TEST_STEPS.map((name) => steps.find(({ step }) => step === name) ?? notReached(name))
+  }
+}
+
+class Failed extends Error {
+  /** Whether the next steps can run. */
+  readonly mayContinue: boolean
+
+  constructor(message: string, { mayContinue }: { readonly mayContinue: boolean }) {
+    super(message)
+    this.mayContinue = mayContinue
+  }
+}
+
+/** Tries every server: a sign-in uses the others only while the first one is down. */
+async function checkServers(connections: Connections, directory: Directory): Promise<string> {
+  const lines: string[] = []
+  let failures = 0
+  for (const url of directory.urls) {
+    try {
+      lines.push(`${url}: ${await connections.probe(directory, url)}`)
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      failures++
+      lines.push(error.message)
+    }
+  }
+  if (failures === 0) return lines.join(' ')
+  throw new Failed(lines.join(' '), { mayContinue: failures < directory.urls.length })
+}
+
+function describeBind({ bindDn }: Directory): string {
+  return bindDn === null
+    ? 'There is no bind account, so the host searches anonymously.'
+    : `The directory accepts the bind account ${bindDn}.`
+}
+
+async function checkBase(connection: Connection, { base }: Directory): Promise<string> {
+  if ((await connection.find(base, null)) !== null) return `${base} exists.`
+  const message = `There is no entry ${base}, or the bind account may not read it.`
+  throw new Failed(message, { mayContinue: false })
+}
+
+async function checkGroups(connection: Connection, { groups }: Directory): Promise<string> {
+  const missing: string[] = []
+  for (const { dn } of groups) if ((await connection.find(dn, null)) === null) missing.push(dn)
+  if (missing.length === 0) return groups.length === 1 ? 'The mapped group exists.' : 'All mapped groups exist.'
+  const message = `These groups don’t exist, or the bind account may not read them: ${named(missing)}.`
+  throw new Failed(message, { mayContinue: true })
+}
+
+async function findPerson(connection: Connection, directory: Directory, username: string): Promise<FoundEntry> {
+  const [entry, ...others] = await findByName(connection, directory, username)
+  const stop = { mayContinue: false }
+  if (entry === undefined) throw new Failed('The filter finds no entry with this name below the base.', stop)
+  if (others.length > 0) throw new Failed('The filter finds several entries with this name. It must find one.', stop)
+  const { attributes, idAttribute } = directory
+  if (entry.id === null) throw new Failed(`${entry.dn} has no usable ${idAttribute}.`, stop)
+  if (entry.username === null) throw new Failed(`${entry.dn} has no ${attributes.username}.`, stop)
+  if (entry.isDisabled) throw new Failed(`${entry.dn} is disabled or has expired.`, stop)
+  return entry
+}
+
+function describeEntry({ dn, id, username, displayName, email }: FoundEntry): string {
+  const more = [displayName, email].filter((one) => one !== null)
+  return `Found ${dn}: ${username}${more.length === 0 ? '' : ` (${more.join(', ')})`}, id ${id}.`
+}
+
+async function checkMembership(connection: Connection, directory: Directory, entry: FoundEntry): Promise<string> {
+  const groups = await groupsOf(connection, directory, entry)
+  if (groups.length === 0) {
+    throw new Failed('This person is in none of the mapped groups, so they can’t sign in.', { mayContinue: false })
+  }
+  const permissions = permissionsOf(groups).map((one) =>
+    typeof one === 'string' ? one : `${one.name}@${one.solution}`,
+  )
+  return `Member of ${named(groups.map(({ dn }) => dn))}. Permissions: ${named(permissions)}.`
+}
+
+function named(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED
+  return `${names.slice(0, MOST_NAMED).join('; ')}${more > 0 ? ` and ${more} more` : ''}`
+}

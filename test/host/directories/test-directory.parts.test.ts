@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createConnections } from '../../../host/directories/connection.ts'
+import type { Directory } from '../../../host/directories/directories.ts'
+import { createDirectoryTest } from '../../../host/directories/test-directory.ts'
+import { freePort } from '../../support/database-server.ts'
+import { type LdapServer, startLdapServer } from '../../support/ldap-server.ts'
+import { AD_BASE, ANNA, ANNA_GUID, adDirectory, adEntries, EDITORS, SALES } from '../../support/played-directory.ts'
+
+let server: LdapServer
+beforeAll(async () => {
+  server = await startLdapServer(adEntries())
+})
+afterAll(() => server.stop())
+
+/** The steps as `step: result`, with the message of those that aren't skipped. */
+async function stepsOf(more: Partial<Directory> = {}, username: string | null = null) {
+  const steps = await createDirectoryTest(createConnections(1000))(adDirectory(server, more), username)
+  expect(JSON.stringify(steps)).not.toContain('secret of')
+  return steps.map(({ step, result, message }) => `${step} ${result}${result === 'skipped' ? '' : `: ${message}`}`)
+}
+
+const CONNECTED = () => `connection ok: ldap://127.0.0.1:${server.port}: connected without encryption, on this machine.`
+const BOUND = `bind ok: The directory accepts the bind account CN=searcher,OU=Service,${AD_BASE}.`
+
+test('directory test: each step says what it found', async () => {
+  expect(await stepsOf()).toEqual([
+    CONNECTED(),
+    BOUND,
+    `base ok: ${AD_BASE} exists.`,
+    'groups ok: All mapped groups exist.',
+    'person skipped',
+    'membership skipped',
+  ])
+  expect((await stepsOf({}, 'anna')).slice(4)).toEqual([
+    `person ok: Found ${ANNA}: anna (Anna Berg, anna@corp.test), id ${ANNA_GUID.text}.`,
+    `membership ok: Member of ${SALES}; ${EDITORS}. Permissions: Users; Editors@crm.`,
+  ])
+})
+
+test('directory test: a step that fails says why, and the steps that need it are skipped', async () => {
+  const port = await freePort()
+  const down = `ldap://127.0.0.1:${port}`
+  expect(await stepsOf({ urls: [down] })).toEqual([
+    `connection failed: The directory "corp" (${down}) is unreachable: connect ECONNREFUSED 127.0.0.1:${port}`,
+    ...['bind', 'base', 'groups', 'person', 'membership'].map((step) => `${step} skipped`),
+  ])
+  const [connection, bind] = await stepsOf({ urls: [down, `ldap://127.0.0.1:${server.port}`] })
+  expect([connection?.startsWith('connection failed'), bind]).toEqual([true, BOUND])
+  expect((await stepsOf({ bindPassword: 'wrong' })).slice(1, 3)).toEqual([
+    expect.stringMatching(/^bind failed: The directory "corp" .* refused the host’s request: /),
+    'base skipped',
+  ])
+  expect((await stepsOf({ base: 'DC=none,DC=test' })).slice(2, 4)).toEqual([
+    'base failed: There is no entry DC=none,DC=test, or the bind account may not read it.',
+    'groups skipped',
+  ])
+  const groups = [{ dn: `CN=Gone,${AD_BASE}`, permissions: ['Users'] }]
+  expect((await stepsOf({ groups }, 'anna')).slice(3)).toEqual([
+    `groups failed: These groups don’t exist, or the bind account may not read them: CN=Gone,${AD_BASE}.`,
+    expect.stringMatching(/^person ok/),
+    'membership failed: This person is in none of the mapped groups, so they can’t sign in.',
+  ])
+})
+
+test.each([
+  ['nobody', 'person failed: The filter finds no entry with this name below the base.'],
+  ['twin', 'person failed: The filter finds several entries with this name. It must find one.'],
+  ['carla', `person failed: CN=Carla,OU=People,${AD_BASE} is disabled or has expired.`],
+])('directory test: the person %s can’t sign in', async (username, step) => {
+  expect((await stepsOf({}, username)).slice(4)).toEqual([step, 'membership skipped'])
+})
