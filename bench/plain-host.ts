@@ -135,6 +135,7 @@ const clients = createClients({
   sessions,
   throttle,
   clientSignIns,
+  presses: secondSteps.presses,
   signOutTargets,
   log: solutionLog,
   audit,

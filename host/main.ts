@@ -312,6 +312,7 @@ function createParts(
     sessions,
     throttle,
     clientSignIns,
+    presses: signIn.presses,
     signOutTargets,
     log: solutionLog,
     audit,

@@ -132,8 +132,8 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     requireDataRequest(ctx)
     const found = await findSession(ctx, await needSolution(ctx))
     if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'You are not signed in.')
-    const { username, uid, permissions, tenant, locale, loggedInAt } = found.session
-    ctx.body = { username, uid, permissions, tenant, locale, loggedInAt }
+    const { username, uid, permissions, tenant, locale, loggedInAt, methods, confirmedAt } = found.session
+    ctx.body = { username, uid, permissions, tenant, locale, loggedInAt, methods, confirmedAt }
   })
 
   router.post('/logout', async (ctx) => {

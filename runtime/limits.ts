@@ -127,7 +127,7 @@ export const LIMITS = {
   CONFIRMED_FOR: {
     kind: 'time',
     default: '5m',
-    what: 'how long users can change a password or factor after they confirm who they are',
+    what: 'how long a confirmation lets users change a password or factor, or do what a script protects',
   },
   PASSKEYS_ACCOUNT: { kind: 'count', default: '10', what: 'maximum number of passkeys of one account' },
   DIRECTORY_CHECK: {

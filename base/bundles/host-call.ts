@@ -1,7 +1,8 @@
 import type { FormUpdate } from '../../plugins/forms/host.ts'
-import type { Login, SignedInUser, Tenant } from '../../plugins/security/host.ts'
+import type { Login, Press, Question, SignedInUser, Tenant } from '../../plugins/security/host.ts'
 import type { Call } from '../../runtime/plugin.ts'
 import type { AccountSourceName } from '../accounts/account-source-name.ts'
+import type { SignInMethod } from '../accounts/sign-in-methods.ts'
 
 /** A link to a solution's page, with the parameter `argument`. If `solution` is null, the calling solution's page. */
 export type SolutionPage = { readonly solution: string | null; readonly argument: string | null }
@@ -30,6 +31,8 @@ export type Effects = {
   needsSecondFactor?: boolean
   /** The uid of the user whose password `security.authenticate` or `checkPassword` found right in this call. */
   authenticatedUid?: string
+  /** The confirmation that the script wants before it does what the user pressed. */
+  confirm?: Question
   /** Keys that scripts looked up and that no table contains. */
   missingKeys?: readonly string[]
   logout: SolutionPage | null
@@ -47,6 +50,10 @@ export type HostCall = Call & {
   readonly user: SignedInUser | null
   /** The source of the user's account, and the account's id there; null if no user is signed in. */
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
+  /** How the user signed in; absent if no user is signed in. */
+  readonly methods?: readonly SignInMethod[]
+  /** The press that the call handles; null or absent in all other calls. */
+  readonly press?: Press | null
   /** The browser's IP address. */
   readonly address: string
   readonly locale: string

@@ -45,6 +45,11 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
     requireSecondFactor: (call) => {
       hostCall(call).effects.needsSecondFactor = true
     },
+    methods: (call) => hostCall(call).methods ?? [],
+    press: (call) => hostCall(call).press ?? null,
+    confirm: (call, question) => {
+      hostCall(call).effects.confirm ??= question
+    },
     logOut: (call, target) => {
       const { effects } = hostCall(call)
       effects.login = null

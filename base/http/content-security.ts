@@ -1,10 +1,10 @@
 import type { Context } from 'koa'
 
 /** Content security policies, from design sections 3, 7 and 8. */
-const PAGE = (nonce: string, connect: "'none'" | "'self'") =>
+const PAGE = (nonce: string, connect: "'none'" | "'self'", ancestors: "'none'" | "'self'" = "'none'") =>
   `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; ` +
   `img-src 'self' data:; font-src 'self'; connect-src ${connect}; worker-src 'none'; form-action 'self'; ` +
-  `base-uri 'none'; frame-ancestors 'none'`
+  `base-uri 'none'; frame-ancestors ${ancestors}`
 
 /**
  * Where solutions share an origin, a login page must not open windows: COOP separates a window from the page that
@@ -41,6 +41,11 @@ export function allowLoginPage(ctx: Context, nonce: string, sharedOrigin: boolea
 /** For the client and the platform's other pages. @param options `frames`: the page has a same-origin frame */
 export function allowPage(ctx: Context, nonce: string, options: { readonly frames?: boolean } = {}): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'self'") + (options.frames === true ? "; frame-src 'self'" : ''))
+}
+
+/** For a page of the platform that pages of its own origin show in a frame. Authors' pages can't have frames. */
+export function allowFramedPage(ctx: Context, nonce: string): void {
+  ctx.set('Content-Security-Policy', PAGE(nonce, "'self'", "'self'"))
 }
 
 /**

@@ -27,6 +27,12 @@ export function isFrameOfOurs(ctx: Context): boolean {
   return (destination === '' && site === '') || (destination === 'iframe' && site === 'same-origin')
 }
 
+/** @throws ERR_NOT_A_NAVIGATION */
+export function requireFrameOfOurs(ctx: Context): void {
+  if (isFrameOfOurs(ctx)) return
+  throw new PlatformError('ERR_NOT_A_NAVIGATION', 'Only a page of the same origin can show this page, in a frame.')
+}
+
 /**
  * Data may be requested with fetch or from the address bar, but not as an image or script: its status and size would
  * leak to another page.

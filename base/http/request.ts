@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Context } from 'koa'
 import type { ClientSide } from './client.ts'
 import type { CookieScope } from './cookies.ts'
-import { requireNavigation } from './fetch-metadata.ts'
+import { requireFrameOfOurs, requireNavigation } from './fetch-metadata.ts'
 import type { Site, Sites } from './sites.ts'
 
 /** Data about a request that the first middleware steps determine; later steps read it from `ctx.state`. */
@@ -34,6 +34,16 @@ export function cookieScope(ctx: Context, sites: Sites, solution: string): Cooki
 
 export function sendHtml(ctx: Context, status: number, html: string): void {
   requireNavigation(ctx)
+  send(ctx, status, html)
+}
+
+/** Only for pages that call `allowFramedPage`. */
+export function sendFramedHtml(ctx: Context, status: number, html: string): void {
+  requireFrameOfOurs(ctx)
+  send(ctx, status, html)
+}
+
+function send(ctx: Context, status: number, html: string): void {
   ctx.status = status
   ctx.type = 'text/html; charset=utf-8'
   ctx.body = html

@@ -30,12 +30,17 @@ export function createClientBrowser(
       outbox.connection?.close(CLOSE_CODES.elsewhere, { kind: 'closed', why: 'elsewhere' })
       state.visitor = { ...from, solution: state.solution, found: from.found ?? state.visitor.found }
       const isNew = state.page === ''
-      if (hello.page !== state.page) state.handled = 0
+      if (hello.page !== state.page) {
+        state.handled = 0
+        state.confirming = null
+      }
       state.page = hello.page
       outbox.attach(next, { kind: 'hello', client: id, seq: state.handled, isNew: isNew && !isCopy })
       if (state.isOpen && state.sandbox !== null) {
         outbox.send(state.screen.language(state.handled), state.screen.whole(state.handled))
       }
+      // The frame that opens the dialog may have been lost with the connection.
+      if (state.confirming !== null) outbox.send({ kind: 'confirm', href: state.confirming.href })
       const report = parts.live?.reports.get(state.solution.name)
       if (report !== undefined) outbox.send({ kind: 'dev', report })
       if (isNew) void lane.enqueue(() => asBusy(open))

@@ -1,15 +1,24 @@
 import { createCorrelationId } from '../../base/http/correlation.ts'
+import type { Press } from '../../plugins/security/host.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { ClientCallResult } from './client-calls.ts'
 import type { ClientState } from './client-state.ts'
 
 export type EntryResult = ClientCallResult & { readonly correlationId: string }
 
-/** Calls an entry function in a client's context, as the client's user and in its language. */
-export type CallEntry = (entry: string, args: readonly Json[], kind?: 'open' | 'login') => Promise<EntryResult>
+/**
+ * Calls an entry function in a client's context, as the client's user and in its language.
+ * @param press the press that the call handles, if any
+ */
+export type CallEntry = (
+  entry: string,
+  args: readonly Json[],
+  kind?: 'open' | 'login',
+  press?: Press | null,
+) => Promise<EntryResult>
 
 export function createCallEntry(state: ClientState): CallEntry {
-  return async (entry, args, kind = 'open') => {
+  return async (entry, args, kind = 'open', press = null) => {
     const { parts, sandbox, solution, secrets, user, visitor, screen, overrides } = state
     const correlationId = createCorrelationId()
     if (sandbox === null) throw new TypeError('the client has no context')
@@ -23,6 +32,8 @@ export function createCallEntry(state: ClientState): CallEntry {
         correlationId,
         user,
         account: found?.session ?? null,
+        methods: found?.session.methods ?? [],
+        press,
         address,
         locale: screen.locale,
         serverUrl,

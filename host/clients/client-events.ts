@@ -1,7 +1,10 @@
-import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
+import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
+import type { Press } from '../../plugins/security/host.ts'
+import type { ElementDefinition, FormDefinition } from '../../runtime/forms/form-definition.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { BrowserEvent, BrowserFrame, ClosedWhy, NumberedFrame } from '../web/frames.ts'
 import { checkEvent } from './check-event.ts'
+import { createClientConfirming } from './client-confirming.ts'
 import type { ClientEffects } from './client-effects.ts'
 import type { CallEntry } from './client-entries.ts'
 import type { ClientNotices } from './client-notices.ts'
@@ -10,6 +13,9 @@ import type { Connection } from './connection.ts'
 import { missingInputs } from './missing-inputs.ts'
 import { isPermitted, type Place } from './render/outline.ts'
 import { tryOf } from './visitor.ts'
+
+/** Frames about the form that is shown. */
+type FormFrame = Exclude<NumberedFrame, { kind: 'confirmed' | 'unconfirmed' }>
 
 /** Receives the frames of a client's browser. */
 export type ReceiveFrame = (from: Connection, frame: BrowserFrame) => void
@@ -27,6 +33,7 @@ export function createReceiveFrame(
 ): ReceiveFrame {
   const { parts, outbox, lane, secrets, work } = state
   const { send } = outbox
+  const confirming = createClientConfirming(state)
 
   async function take(from: Connection, frame: NumberedFrame): Promise<void> {
     if (!(await isStillSignedIn())) return
@@ -34,6 +41,8 @@ export function createReceiveFrame(
     if (work !== null && !state.isOpen && frame.kind === 'event') work.note(frame)
     if (state.isLost && isPress(frame)) sayUndone()
     if (state.sandbox === null || !state.isOpen) return
+    if (frame.kind === 'confirmed') return repeatPress(from, frame.seq, frame.proof)
+    if (frame.kind === 'unconfirmed') return confirming.refused()
     // Ignore events for a form that is no longer shown, as if the user had clicked next to it.
     if (frame.form === state.screen.shown) await react(from, frame)
     else if (!state.screen.hasShown(frame.form)) from.refuse()
@@ -41,18 +50,37 @@ export function createReceiveFrame(
 
   async function isStillSignedIn(): Promise<boolean> {
     const { found } = state.visitor
-    if (found === null || (await parts.sessions.find(state.solution.name, found.cookie)) !== null) return true
-    void end('signed-out')
-    return false
+    if (found === null) return true
+    const session = await parts.sessions.find(state.solution.name, found.cookie)
+    if (session === null) {
+      void end('signed-out')
+      return false
+    }
+    // The user may have confirmed that it's them, which changes how and when they last did.
+    state.visitor = { ...state.visitor, found: { ...found, session } }
+    return true
   }
 
-  async function react(from: Connection, frame: NumberedFrame): Promise<void> {
+  /** Checks the press again before it is repeated, because the form may have changed while the user was asked. */
+  async function repeatPress(from: Connection, seq: number, proof: string): Promise<void> {
+    const event = confirming.accept(proof)
+    if (event === null) return from.refuse()
+    if (event.form !== state.screen.shown) return confirming.sayStale()
+    const { screen } = state
+    const definition = screen.definitionOf(event.form)
+    if (definition === null) return confirming.sayStale()
+    const checked = checkEvent(event, definition, screen.viewOf(event.form), screen.contextOf(event.form))
+    if (checked.kind !== 'accepted') return confirming.sayStale()
+    await press({ ...event, seq }, checked.place, definition, true)
+  }
+
+  async function react(from: Connection, frame: FormFrame): Promise<void> {
     const { screen } = state
     const definition = screen.definitionOf(frame.form)
     if (definition === null) return
     if (!isPermitted(definition, screen.contextOf(frame.form))) return from.refuse()
     if (frame.kind === 'resize')
-      return fire(frame.seq, { form: frame.form, element: '', type: 'onResize', value: null })
+      return void (await fire(frame.seq, { form: frame.form, element: '', type: 'onResize', value: null }))
     if (frame.kind === 'leave') return leave(frame.seq)
     const checked = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
     if (checked.kind === 'forged') return from.refuse()
@@ -64,12 +92,30 @@ export function createReceiveFrame(
     if (frame.type === 'onElementDataChange' && screen.views.clearFault(frame.form, frame.element)) {
       send(...screen.patch([frame.element], frame.seq))
     }
-    if (frame.type === 'onAction' && !mayPress(frame, checked.place, definition)) return
+    if (frame.type === 'onAction') return press(frame, checked.place, definition, false)
     if (frame.type === 'onElementDataChange') secrets.entered(definition, frame.element, frame.value)
     work?.note(frame)
     const { form, element, type, value } = frame
-    const hasFaults = type === 'onAction' && element === definition.saves && screen.views.hasFaults(form)
-    await fire(frame.seq, { form, element, type, value, ...(hasFaults ? { hasFaults } : {}) })
+    await fire(frame.seq, { form, element, type, value })
+  }
+
+  /** @param isConfirmed whether the user has confirmed this press, which is repeated now */
+  async function press(frame: BrowserEvent, { element }: Place, definition: FormDefinition, isConfirmed: boolean) {
+    if (!mayPress(state, frame, element, definition)) return
+    const { form, type, value } = frame
+    const pressed = await confirming.pressOf(isConfirmed)
+    const reason = element.type === 'button' ? element.confirm : undefined
+    if (reason !== undefined && !pressed.isConfirmed && !pressed.isConfirmedNow) {
+      return confirming.ask(frame, { reason, every: false })
+    }
+    const hasFaults = frame.element === definition.saves && state.screen.views.hasFaults(form)
+    const event = { form, element: frame.element, type, value, ...(hasFaults ? { hasFaults } : {}) }
+    const { confirm, showUrl } = await fire(frame.seq, event, pressed)
+    if (confirm === undefined || state.isOver || showUrl !== null) return
+    if (state.screen.shown === form) return confirming.ask(frame, confirm)
+    const message =
+      'security.confirm has no effect, because the same call showed another form, so the host could not repeat the press'
+    parts.log.write(state.solution.name, { level: 'warn', message })
   }
 
   /** Shows the form that the user has agreed to leave for. A form that a script shows meanwhile stays. */
@@ -82,35 +128,15 @@ export function createReceiveFrame(
     await apply(result)
   }
 
-  async function fire(seq: number, event: Record<string, Json>): Promise<void> {
+  /** @returns what the scripts want to happen after the call */
+  async function fire(seq: number, event: Record<string, Json>, pressed: Press | null = null): Promise<Effects> {
     const isCounted = state.visitor.isLoginForm && event.type === 'onAction'
-    if (isCounted && !(await mayTry())) return
-    const result = await call('forms.event', [event], isCounted ? 'login' : 'open')
+    if (isCounted && !(await mayTry(state))) return noEffects()
+    const result = await call('forms.event', [event], isCounted ? 'login' : 'open', pressed)
     state.handled = Math.max(state.handled, seq)
     if (result.failure?.code === 'client_gone' && event.type === 'onAction') sayUndone(result.failure.changedSomething)
     await apply(result, isCounted)
-  }
-
-  /**
-   * In a login form, each button press may be a sign-in attempt. The account is known only after the script has run.
-   */
-  async function mayTry(): Promise<boolean> {
-    const wait = await parts.throttle.count(tryOf(state.visitor), true)
-    if (wait === null) return true
-    send({ kind: 'message', text: state.screen.text('platform.login.throttled'), level: 'error' })
-    return false
-  }
-
-  /** A primary button submits the form, so required inputs must be filled in. Other buttons don't check this. */
-  function mayPress({ form, seq }: BrowserEvent, { element }: Place, definition: FormDefinition): boolean {
-    if (element.type !== 'button' || element.kind !== 'primary') return true
-    const { screen } = state
-    const missing = missingInputs(definition, screen.viewOf(form), screen.contextOf(form))
-    const [first] = missing
-    if (first === undefined) return true
-    for (const name of missing) screen.views.setFault(form, name, screen.text('platform.form.missing'))
-    send(...screen.patch(missing, seq), { kind: 'focus', element: first })
-    return false
+    return result.effects
   }
 
   return (from, frame) => {
@@ -135,4 +161,30 @@ export function createReceiveFrame(
 
 function isPress(frame: NumberedFrame): boolean {
   return frame.kind === 'event' && frame.type === 'onAction'
+}
+
+/**
+ * In a login form, each button press may be a sign-in attempt. The account is known only after the script has run.
+ */
+async function mayTry({ parts, visitor, screen, outbox }: ClientState): Promise<boolean> {
+  const wait = await parts.throttle.count(tryOf(visitor), true)
+  if (wait === null) return true
+  outbox.send({ kind: 'message', text: screen.text('platform.login.throttled'), level: 'error' })
+  return false
+}
+
+/** A primary button submits the form, so required inputs must be filled in. Other buttons don't check this. */
+function mayPress(
+  { screen, outbox }: ClientState,
+  { form, seq }: BrowserEvent,
+  element: ElementDefinition,
+  definition: FormDefinition,
+): boolean {
+  if (element.type !== 'button' || element.kind !== 'primary') return true
+  const missing = missingInputs(definition, screen.viewOf(form), screen.contextOf(form))
+  const [first] = missing
+  if (first === undefined) return true
+  for (const name of missing) screen.views.setFault(form, name, screen.text('platform.form.missing'))
+  outbox.send(...screen.patch(missing, seq), { kind: 'focus', element: first })
+  return false
 }

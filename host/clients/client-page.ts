@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import type { FoundSession } from '../../base/accounts/find-session.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import { allowPage } from '../../base/http/content-security.ts'
+import { allowPage, allowPasskeys } from '../../base/http/content-security.ts'
 import { cookieScope, createNonce, sendHtml } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import type { FormTokens } from '../login/form-token.ts'
@@ -37,7 +37,10 @@ export async function showClientPage(
 ): Promise<void> {
   const nonce = createNonce()
   const { name, title } = solution
-  allowPage(ctx, nonce)
+  // Only signed-in users have the page in a frame that asks them to confirm.
+  allowPage(ctx, nonce, { frames: found !== null })
+  // A frame can use passkeys only if the page around it can.
+  if (found !== null) allowPasskeys(ctx, 'get')
   ctx.vary('Accept-Language')
   const page = requestedPage(ctx)
   const query = page.slice(ctx.path.length)

@@ -7,6 +7,7 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Audit } from '../access/audit.ts'
 import type { ClientSignIns } from '../login/sign-in-token.ts'
 import type { SignOutTargets } from '../login/sign-out-target.ts'
+import type { Presses } from '../second-step/presses.ts'
 import type { CallEnd } from '../solutions/call-end.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import type { GuestBindings } from '../solutions/guest-bindings.ts'
@@ -26,6 +27,7 @@ export type ClientsParts = {
   readonly sessions: Sessions
   readonly throttle: Throttle
   readonly clientSignIns: ClientSignIns
+  readonly presses: Presses
   readonly signOutTargets: SignOutTargets
   readonly log: Pick<SolutionLog, 'write'>
   readonly audit: Audit

@@ -2,6 +2,7 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { localeOfFormats } from '../../base/http/languages.ts'
 import type { SignedInUser } from '../../plugins/security/host.ts'
 import type { SandboxClient } from '../../runtime/supervisor.ts'
+import type { BrowserEvent } from '../web/frames.ts'
 import type { ClientParts } from './client-parts.ts'
 import { createEnteredSecrets, type EnteredSecrets } from './entered-secrets.ts'
 import { createLane, type Lane } from './lane.ts'
@@ -32,6 +33,8 @@ export type ClientState = ShownState & {
   isLost: boolean
   /** The form to show once the user agrees to leave unsaved input; null if they are not asked. */
   leaving: string | null
+  /** The press that waits for its user's confirmation; null if the user isn't asked. */
+  confirming: WaitingPress | null
   /** Increases when the client is reopened: events of earlier generations are ignored. */
   generation: number
   /** The page load this client serves; empty before the first one. */
@@ -40,6 +43,16 @@ export type ClientState = ShownState & {
   handled: number
   /** The timer that ends the client if no browser reconnects. */
   grace: NodeJS.Timeout | null
+}
+
+/** A press that waits until the user has confirmed that it's them. */
+export type WaitingPress = {
+  readonly id: string
+  /** The path of the page that asks. */
+  readonly href: string
+  readonly event: BrowserEvent
+  /** Epoch ms. */
+  readonly askedAt: number
 }
 
 /** The state that the screen reads while it renders. */
@@ -86,6 +99,7 @@ export function createClientState(
     isOver: false,
     isLost: false,
     leaving: null,
+    confirming: null,
     generation: 0,
     page: '',
     handled: 0,
@@ -98,6 +112,7 @@ export function beginIn(state: ClientState, version: ActiveSolution): void {
   state.solution = version
   state.isOpen = false
   state.leaving = null
+  state.confirming = null
   state.overrides = new Map()
   state.screen = newScreen(state, state.screen.locale)
 }

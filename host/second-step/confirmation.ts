@@ -14,7 +14,7 @@ import { checkForm, enteredMethod } from './check-factor.ts'
 import { auditFactor } from './complete.ts'
 import { usableFactors } from './gate.ts'
 import { accountPath, confirmPath } from './paths.ts'
-import { hasSecondStep } from './policy.ts'
+import { hasSecondStep, type UsableFactors } from './policy.ts'
 import { auditAnswer, refusalOf } from './second-step.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
@@ -24,11 +24,15 @@ const PAGES = ['account', 'password'] as const
 type Page = (typeof PAGES)[number]
 
 /** How a user can confirm that it's them. `sign-in`: only by signing in again. */
-type Way = ConfirmModel['way']
+type Way = Exclude<ConfirmModel['way'], 'recent'>
 
 /** The account whose factors count for a session. */
 export function accountOf({ factorsOf, realm, uid }: Pick<Session, 'factorsOf' | 'realm' | 'uid'>): FactorAccount {
   return factorAccount(factorsOf, realm, uid)
+}
+
+export type ConfirmationParts = Pick<SecondStepParts, 'factors' | 'limits' | 'now'> & {
+  readonly passkeyRequests: Pick<SecondStepParts['passkeyRequests'], 'places'>
 }
 
 /**
@@ -36,15 +40,21 @@ export function accountOf({ factorsOf, realm, uid }: Pick<Session, 'factorsOf' |
  * "sign-in", rule 1.4). An account with a factor confirms with a factor.
  */
 export async function confirmationOf(
-  { session }: FoundSession,
+  { session }: Pick<FoundSession, 'session'>,
   serverUrl: string,
-  parts: Pick<SecondStepParts, 'factors' | 'passkeyRequests' | 'limits' | 'now'>,
+  parts: ConfirmationParts,
 ): Promise<{ readonly isNeeded: boolean; readonly hasFactor: boolean }> {
-  const { limits, now } = parts
-  const isRecent = session.confirmedAt !== null && session.confirmedAt + limits.CONFIRMED_FOR > now()
   const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
   const hasFactor = usable.app || usable.passkey
-  return { isNeeded: !isRecent || (hasFactor && !hasSecondStep(session.methods)), hasFactor }
+  return { isNeeded: !isRecent(session, parts) || (hasFactor && !hasSecondStep(session.methods)), hasFactor }
+}
+
+/** Whether the user signed in or confirmed that it's them within `CONFIRMED_FOR`. */
+export function isRecent(
+  { confirmedAt }: Pick<Session, 'confirmedAt'>,
+  { limits, now }: Pick<ConfirmationParts, 'limits' | 'now'>,
+): boolean {
+  return confirmedAt !== null && confirmedAt + limits.CONFIRMED_FOR > now()
 }
 
 /** @param page the page to return to */
@@ -67,7 +77,7 @@ export async function submitConfirm(
   const { ctx, solution } = arrival
   const { session } = found
   const page = pageOf(fields.get('for'))
-  const checked = await check(arrival, session, fields, parts)
+  const checked = await checkConfirmation(arrival, session, fields, parts)
   if (checked.kind !== 'right') {
     const { status, text: refusal } = checked
     return send(arrival, session, { page, isRecovery: fields.has('recovery'), refusal }, status, parts)
@@ -80,7 +90,8 @@ type Checked =
   | { readonly kind: 'right'; readonly methods: readonly SignInMethod[] }
   | { readonly kind: 'refused'; readonly status: number; readonly text: string }
 
-async function check(
+/** Checks what the user entered. */
+export async function checkConfirmation(
   arrival: Arrival,
   session: Session,
   fields: ReadonlyMap<string, string>,
@@ -103,26 +114,34 @@ async function check(
   return { kind: 'refused', status: refusal.isThrottled ? 429 : 401, text: refusal.text }
 }
 
-async function wayOf(session: Session, { serverUrl }: Arrival, parts: SecondStepParts) {
+/** How the user can confirm that it's them at this address, and what the page needs for that. */
+export async function wayOf(session: Session, { serverUrl }: Arrival, parts: SecondStepParts) {
   const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
   const way: Way = usable.app || usable.passkey ? 'factor' : session.factorsOf === 'users' ? 'password' : 'sign-in'
   return { way, usable }
 }
 
+/** The factors that the page offers. */
+export async function waysOf(session: Session, arrival: Arrival, usable: UsableFactors, parts: SecondStepParts) {
+  const passkey = usable.passkey ? await parts.passkeyRequests.ask(arrival, 'confirm', accountOf(session)) : null
+  return { passkey, hasApp: usable.app }
+}
+
 async function send(
   arrival: Arrival,
   session: Session,
-  shown: Pick<ConfirmModel, 'isRecovery' | 'refusal'> & { readonly page: Page },
+  { page, ...shown }: Pick<ConfirmModel, 'isRecovery' | 'refusal'> & { readonly page: Page },
   status: number,
   parts: SecondStepParts,
 ): Promise<void> {
   const { name } = arrival.solution
   const { username } = session
-  const cancelHref = shown.page === 'account' ? accountPath(name) : `/solution/${name}/index.html`
+  const cancelHref = page === 'account' ? accountPath(name) : `/solution/${name}/index.html`
   const form = formModel(arrival, confirmPath(name), parts)
   const { way, usable } = await wayOf(session, arrival, parts)
-  const passkey = usable.passkey ? await parts.passkeyRequests.ask(arrival, 'confirm', accountOf(session)) : null
-  const model = { ...form, ...shown, way, ways: { passkey, hasApp: usable.app }, username, cancelHref }
+  const ways = await waysOf(session, arrival, usable, parts)
+  const field = ['for', page] as const
+  const model = { ...form, ...shown, way, ways, field, reason: null, username, cancelHref }
   sendPage(arrival, status, (frame) => confirmPage(frame, model))
 }
 

@@ -12,3 +12,8 @@ export function accountPath(solution: string): string {
 export function confirmPath(solution: string): string {
   return `/solution/${solution}/confirm`
 }
+
+/** The page for the press of a button. It is the only one that can be framed. */
+export function confirmPressPath(solution: string): string {
+  return `${confirmPath(solution)}/press`
+}

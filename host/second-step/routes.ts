@@ -3,7 +3,7 @@ import type { Context } from 'koa'
 import type { FoundSession } from '../../base/accounts/find-session.ts'
 import { walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { requireFrameOfOurs, requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type Arrival, readArrival } from '../login/arrival.ts'
@@ -11,14 +11,16 @@ import { readPlatformForm } from '../login/own-page.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import { showAccount, submitAccount } from './account.ts'
 import { findOpen, type StepWay } from './complete.ts'
+import { showConfirmPress, submitConfirmPress } from './confirm-press.ts'
 import { confirmationOf, goToConfirm, showConfirm, submitConfirm } from './confirmation.ts'
 import type { FoundSignIn } from './open-sign-ins.ts'
+import type { Presses } from './presses.ts'
 import { BY_SECOND_STEP, showSecondStep } from './second-step.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { sendStepOver } from './send-pages.ts'
 import { BY_SET_UP, showSetUp } from './set-up.ts'
 
-export type StepRouteParts = SecondStepParts & { readonly maintenance: Maintenance }
+export type StepRouteParts = SecondStepParts & { readonly maintenance: Maintenance; readonly presses: Presses }
 
 /** What the router of a solution knows of a request. */
 export type OfRequest = {
@@ -28,12 +30,12 @@ export type OfRequest = {
 }
 
 type StepPage = (arrival: Arrival, found: FoundSignIn, parts: SecondStepParts) => Promise<void>
-type OwnPage = (arrival: Arrival, found: FoundSession, parts: SecondStepParts) => Promise<void>
+type OwnPage = (arrival: Arrival, found: FoundSession, parts: StepRouteParts) => Promise<void>
 type OwnForm = (
   arrival: Arrival,
   found: FoundSession,
   fields: ReadonlyMap<string, string>,
-  parts: SecondStepParts,
+  parts: StepRouteParts,
 ) => Promise<void>
 
 /** The platform's pages for factors, below a solution's path. Authors' pages and scripts never see a factor. */
@@ -64,14 +66,32 @@ export function addSecondStepRoutes(
 
   /** For users who are signed in. */
   function own(path: string, show: OwnPage, submit: OwnForm): void {
-    const arrive = async (ctx: Context) => {
+    signedIn(path, show, submit, async (ctx, solution) => {
       requireNavigation(ctx)
-      const solution = await needSolution(ctx)
       const found = await findSession(ctx, solution)
       // The issuer of a login token vouches for the user, so that there is no account to manage here.
-      if (found === null || found.session.methods.includes('token')) {
-        throw new PlatformError('ERR_NOT_FOUND', 'Sign in to see your account.')
-      }
+      return found?.session.methods.includes('token') ? null : found
+    })
+  }
+
+  /** For users who are signed in, in a frame of the client's page. No other page can be framed. */
+  function framed(path: string, show: OwnPage, submit: OwnForm): void {
+    signedIn(path, show, submit, async (ctx, solution) => {
+      requireFrameOfOurs(ctx)
+      return findSession(ctx, solution)
+    })
+  }
+
+  function signedIn(
+    path: string,
+    show: OwnPage,
+    submit: OwnForm,
+    admit: (ctx: Context, solution: ActiveSolution) => Promise<FoundSession | null>,
+  ): void {
+    const arrive = async (ctx: Context) => {
+      const solution = await needSolution(ctx)
+      const found = await admit(ctx, solution)
+      if (found === null) throw new PlatformError('ERR_NOT_FOUND', 'Sign in to see your account.')
       return { arrival: readArrival(ctx, solution, found.session.locale, parts.sites), found }
     }
     router.get(path, async (ctx) => {
@@ -112,5 +132,6 @@ export function addSecondStepRoutes(
   step('/second-step', showSecondStep, BY_SECOND_STEP)
   step('/set-up', showSetUp, BY_SET_UP)
   own('/confirm', showConfirm, submitConfirm)
+  framed('/confirm/press', showConfirmPress, submitConfirmPress)
   own('/account', showAccount, submitAccount)
 }

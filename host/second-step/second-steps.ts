@@ -13,6 +13,7 @@ import { createPasskeyRequests } from '../login/passkey-requests.ts'
 import { createSecondStepGate } from './gate.ts'
 import { createOpenSignIns } from './open-sign-ins.ts'
 import type { SignInPolicies } from './policies.ts'
+import { createPresses } from './presses.ts'
 
 export type SecondStepNeeds = {
   readonly db: HostDatabase
@@ -56,6 +57,7 @@ export function createSecondSteps({
     apps: createAuthenticatorApps(db, key, factors, now),
     recoveryCodes: createRecoveryCodes(db, passwords, now),
     factorThrottle: createFactorThrottle(db, limits, isShared, throttles),
+    presses: createPresses({ factors, passkeyRequests, limits, key, now }),
     key,
     now,
   }

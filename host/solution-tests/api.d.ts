@@ -113,6 +113,8 @@ interface TestOpening {
     readonly uid?: string
     readonly permissions?: readonly string[]
     readonly tenant?: readonly (string | number)[]
+    /** Whether the user signed in or confirmed a moment ago, so that `security.confirm` returns true; default false. */
+    readonly confirmed?: boolean
   }
   /** Parameters of the URL. */
   readonly params?: Readonly<Record<string, string>>
@@ -134,6 +136,8 @@ interface TestClient {
   /** Platform messages shown to the user, for example when a script failed. */
   readonly messages: readonly { readonly text: string; readonly level: string }[]
   readonly locale: string
+  /** The reason quoted by the page that asks the user to confirm; null if it asks nothing. */
+  readonly confirming: string | null
   /** The URL to which `application.showURL` last sent the browser. */
   readonly wentTo: { readonly href: string; readonly target?: string } | null
   /** The user whom a login form signed in. */
@@ -153,6 +157,10 @@ interface TestClient {
   fire(type: string, element: string, value?: unknown): Promise<TestDone>
   /** Confirms "Leave without saving?" after a click that shows another form while this one has unsaved changes. */
   leave(): Promise<TestDone>
+  /** The user confirms that it's them, after `security.confirm` or a button with `confirm`: the press runs again. */
+  confirm(): Promise<TestDone>
+  /** The user closes that question. */
+  refuse(): Promise<TestDone>
   /**
    * Calls a function in the scripts, such as `total` or `forms.order.total`. Arguments and result must be plain data.
    */

@@ -19,6 +19,8 @@ export function clientHandle(ask: Ask, id: number, first: Record<string, unknown
       event('client.select', 'onRecordSelection', element, { rows: Array.isArray(rows) ? rows : [rows], selected }),
     fire: (type: string, element: unknown, value?: unknown) => event('client.fire', type, element, value),
     leave: () => act('client.leave', 'leave', []),
+    confirm: () => act('client.confirm', 'confirm', []),
+    refuse: () => act('client.refuse', 'refuse', []),
     call: (name: unknown, ...args: unknown[]) => act('client.call', 'call', [name, args]),
     wait: (milliseconds: unknown) => act('client.wait', 'wait', [milliseconds]),
     close: () => act('client.close', 'close', []),

@@ -7,6 +7,7 @@ import { createClientCaller } from '../clients/client-calls.ts'
 import type { ClientParts } from '../clients/client-parts.ts'
 import { createMissingTexts } from '../clients/missing-texts.ts'
 import type { Visitor } from '../clients/visitor.ts'
+import type { AskedPress } from '../second-step/presses.ts'
 import { CALL, isCallable } from './call-script.ts'
 import { formState } from './client-state.ts'
 import { needPossible, readEvent } from './possible-events.ts'
@@ -23,6 +24,10 @@ export interface OpenClient {
   event(type: string, element: string, value: Json): Promise<Json>
   /** @throws ScriptError if the user is not asked, ScriptFailure if a script fails */
   leave(): Promise<Json>
+  /** @throws ScriptError if the user is not asked, ScriptFailure if a script fails */
+  confirm(): Promise<Json>
+  /** @throws ScriptError if the user is not asked */
+  refuse(): Promise<Json>
   /**
    * @returns the function's result
    * @throws ScriptError, ScriptFailure
@@ -44,6 +49,8 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
   let seq = 0
   /** How often the user was asked whether to leave, up to the last answer. */
   let answered = 0
+  /** The same for questions whether it's them. */
+  let confirmed = 0
   const browser = createTestBrowser()
   const { connection, lastOf } = browser
   const begin = recorder.mark()
@@ -78,6 +85,9 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
 
   async function send(type: string, element: string, value: Json): Promise<void> {
     browser.needOpen()
+    if (questionOf() !== null) {
+      throw new ScriptError('the page asks the user to confirm; call client.confirm() or client.refuse() first')
+    }
     seq += 1
     const frame = readEvent(seq, client.screen, type, element, value)
     needPossible(frame, client.screen)
@@ -95,6 +105,31 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     answered = asked
     seq += 1
     client.receive(connection, { kind: 'leave', seq, form })
+    await browser.untilIdle(seq)
+  }
+
+  /** The press that the page asks about; null if it asks nothing. */
+  function questionOf(): AskedPress | null {
+    const asked = browser.frames.filter(({ kind }) => kind === 'confirm').length
+    const href = lastOf('confirm')?.href
+    if (asked === confirmed || href === undefined || visitor.found === null) return null
+    const question = URL.parse(href, visitor.serverUrl)?.searchParams.get('question') ?? ''
+    return parts.presses.read(visitor.found.session, question)
+  }
+
+  /** Acts as the page that checks what the user entered. */
+  async function answerQuestion(isConfirmed: boolean): Promise<void> {
+    browser.needOpen()
+    const press = questionOf()
+    const { found } = visitor
+    if (press === null || found === null) throw new ScriptError('the page does not ask the user to confirm now')
+    confirmed = browser.frames.filter(({ kind }) => kind === 'confirm').length
+    seq += 1
+    if (!isConfirmed) client.receive(connection, { kind: 'unconfirmed', seq })
+    else {
+      if (!press.every) await parts.sessions.confirm(found.session.realm, found.cookie, found.session.methods)
+      client.receive(connection, { kind: 'confirmed', seq, proof: parts.presses.prove(found.session, press) })
+    }
     await browser.untilIdle(seq)
   }
 
@@ -118,6 +153,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
         messages: browser.frames.filter((one) => one.kind === 'message').map(({ text, level }) => ({ text, level })),
         wentTo: wentTo(lastOf('go')),
         login: lastOf('sign-in') === undefined ? null : login,
+        confirming: questionOf()?.reason ?? null,
         tenant,
         isSignedOut: lastOf('sign-out') !== undefined,
         commands: recorder.since(begin).commands,
@@ -125,6 +161,8 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
       }),
     event: (type, element, value) => doing(() => send(type, element, value)),
     leave: () => doing(leave),
+    confirm: () => doing(() => answerQuestion(true)),
+    refuse: () => doing(() => answerQuestion(false)),
     async call(name, args) {
       browser.needOpen()
       if (!isCallable(name))

@@ -19,6 +19,7 @@ const Opening = z.strictObject({
         .array(z.union([z.string().max(1000), z.number()]))
         .max(100)
         .optional(),
+      confirmed: z.boolean().optional(),
     })
     .optional(),
   params: z.record(z.string().max(1000), z.string()).optional(),
@@ -112,6 +113,8 @@ export function createTestPlugin(
         client.event(type, element, value),
       ),
       leave: acted(z.tuple([ClientId]), (client) => client.leave()),
+      confirm: acted(z.tuple([ClientId]), (client) => client.confirm()),
+      refuse: acted(z.tuple([ClientId]), (client) => client.refuse()),
       call: acted(z.tuple([ClientId, z.string(), z.array(Plain)]), (client, [, name, args]) => client.call(name, args)),
       wait: acted(z.tuple([ClientId, z.number().min(0).max(LONGEST_WAIT)]), (client, [, milliseconds]) =>
         client.wait(milliseconds),

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createFactors } from '../../base/accounts/factors.ts'
 import { createPasswords } from '../../base/accounts/passwords.ts'
 import { createRemembered } from '../../base/accounts/remembered.ts'
 import { createSessions } from '../../base/accounts/sessions.ts'
@@ -19,9 +20,11 @@ import { readSettings } from '../config/settings.ts'
 import { openHostDatabase } from '../database/open.ts'
 import { platformPlaceOf } from '../grants/grant-warnings.ts'
 import { createGrants } from '../grants/grants.ts'
+import { createPasskeyPlaces } from '../login/passkey-places.ts'
 import { createClientSignIns } from '../login/sign-in-token.ts'
 import { createSignOutTargets } from '../login/sign-out-target.ts'
 import { createHashesForScripts } from '../password-hashes/hashes-for-scripts.ts'
+import { createPresses } from '../second-step/presses.ts'
 import { createSolutionDatabases } from '../solution-databases/solution-databases.ts'
 import { createCatalog } from '../solutions/catalog.ts'
 import { createGuestBindings } from '../solutions/guest-bindings.ts'
@@ -96,6 +99,7 @@ export async function createStageParts(
   const onError = (error: unknown) => void problems.push(error instanceof Error ? error.message : String(error))
   const lateSignOuts = createLateSignOuts(onError)
   started.defer(() => lateSignOuts.endAll())
+  const passkeyRequests = { places: createPasskeyPlaces(settings, sites) }
   const ofClients: OpenClientParts = {
     limits,
     isTesting: false,
@@ -106,6 +110,7 @@ export async function createStageParts(
     sessions,
     throttle,
     clientSignIns: createClientSignIns(db, key),
+    presses: createPresses({ factors: createFactors(db, limits), passkeyRequests, limits, key, now: Date.now }),
     signOutTargets: createSignOutTargets(key),
     log,
     lateSignOuts,

@@ -13,6 +13,8 @@ export type Opening = {
     readonly uid?: string | undefined
     readonly permissions?: readonly string[] | undefined
     readonly tenant?: readonly (string | number)[] | undefined
+    /** Whether the user signed in or confirmed a moment ago; default: longer ago. */
+    readonly confirmed?: boolean | undefined
   }
   readonly params?: Readonly<Record<string, string>>
   readonly locale?: string
@@ -80,10 +82,10 @@ async function sessionOf(
     selector: null,
     providerLogin: null,
     factorsOf: isKnown ? ('users' as const) : ('' as const),
-    methods: ['script'] as const,
-    isConfirmed: true,
+    methods: isKnown ? (['password'] as const) : (['script'] as const),
+    isConfirmed: given.confirmed === true,
     agent: null,
   }
   const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address: BROWSER.address })
-  return { session: { ...session, publicId, loggedInAt, confirmedAt: null }, cookie }
+  return { session: { ...session, publicId, loggedInAt, confirmedAt: session.isConfirmed ? loggedInAt : null }, cookie }
 }

@@ -21,7 +21,16 @@ export interface TestBrowser {
 export type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
 
 /** Form contents are read from the client itself. */
-const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'leaving', 'sign-in', 'sign-out', 'closed', 'reopened']
+const KEPT: readonly HostFrame['kind'][] = [
+  'message',
+  'go',
+  'leaving',
+  'confirm',
+  'sign-in',
+  'sign-out',
+  'closed',
+  'reopened',
+]
 
 export function createTestBrowser(): TestBrowser {
   const frames: HostFrame[] = []

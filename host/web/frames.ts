@@ -58,6 +58,12 @@ const Resize = z.strictObject({
 /** The user agrees to leave the form without saving, see `leaving`. */
 const Leave = z.strictObject({ kind: z.literal('leave'), seq: z.int().min(1), form: Name })
 
+/** The user has confirmed that it's them, see `confirm`. The proof is from the page in the frame. */
+const Confirmed = z.strictObject({ kind: z.literal('confirmed'), seq: z.int().min(1), proof: z.string().max(500) })
+
+/** The user has closed the question, see `confirm`. */
+const Unconfirmed = z.strictObject({ kind: z.literal('unconfirmed'), seq: z.int().min(1) })
+
 /**
  * Identifies a client. The id is unguessable. The id alone is not enough: the user's session is required too or,
  * without a session, the cookie in the user's browser.
@@ -75,7 +81,7 @@ const Hello = z.strictObject({
   height: Size,
 })
 
-const BrowserFrame = z.union([Hello, BrowserEvent, Resize, Leave])
+const BrowserFrame = z.union([Hello, BrowserEvent, Resize, Leave, Confirmed, Unconfirmed])
 
 export type BrowserFrame = z.infer<typeof BrowserFrame>
 export type BrowserEvent = z.infer<typeof BrowserEvent>
@@ -109,6 +115,11 @@ export type HostFrame =
    * if they agree.
    */
   | { readonly kind: 'leaving' }
+  /**
+   * A script wants the user to confirm that it's them. The page shows the platform's page at this path in a frame, and
+   * sends `confirmed` or `unconfirmed`.
+   */
+  | { readonly kind: 'confirm'; readonly href: string }
   /** Work is running that no event from this browser started. */
   | { readonly kind: 'busy' }
   /** All events up to `seq` are handled, and nothing is running. */

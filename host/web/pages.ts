@@ -96,6 +96,8 @@ export type ChangePasswordModel = {
   readonly refusal: string | null
 }
 
+type OfSolution = { readonly solution: { readonly title: string } }
+
 /** What the pages of the second step, the set-up and the account have in common. */
 type StepModel = {
   readonly solution: { readonly title: string }
@@ -145,10 +147,15 @@ export type SetUpModel = NewAppModel & {
   readonly isBlocked: boolean
 }
 
-export type ConfirmModel = SecondStepModel & {
-  readonly way: 'factor' | 'password' | 'sign-in'
-  /** The page to return to. */
-  readonly page: string
+export type ConfirmModel = Omit<SecondStepModel, 'cancelHref'> & {
+  /** `recent`: the user has signed in recently, and only has to agree. */
+  readonly way: 'factor' | 'password' | 'sign-in' | 'recent'
+  /** A hidden field that says what the confirmation is for. */
+  readonly field: readonly [name: string, value: string]
+  /** Why a script wants the confirmation; null on the page that users open themselves. */
+  readonly reason: string | null
+  /** Null if the page is in a frame, which the page around it closes. */
+  readonly cancelHref: string | null
 }
 
 export type AccountModel = StepModel &
@@ -295,6 +302,16 @@ export function secondStepPage(frame: PageFrame, model: SecondStepModel): string
 
 export function confirmPage(frame: PageFrame, model: ConfirmModel): string {
   return withPasskeys('confirm', frame, 'platform.step.title', model)
+}
+
+/** Passes the proof of a confirmation to the page around the frame. */
+export function confirmedPage(frame: PageFrame, model: OfSolution & { readonly proof: string }): string {
+  return page('confirmed', frame, platformText(frame.locale, 'platform.confirm.done'), model)
+}
+
+/** The question in a frame has expired. */
+export function pressOverPage(frame: PageFrame, model: OfSolution): string {
+  return page('press-over', frame, platformText(frame.locale, 'platform.confirm.over.title'), model)
 }
 
 /** The set-up of a factor during a sign-in. */

@@ -15,6 +15,28 @@ declare const security: {
    * @returns false in a call that can't sign users in
    */
   requireSecondFactor(): boolean
+  /**
+   * Asks the user to confirm that it's them before something important happens. Call it before the important part of a
+   * function that `onAction` calls, and return if it returns false:
+   *
+   *     if (!security.confirm('i18n:orders.delete_all')) return
+   *
+   * After the call, the page asks for a code, the password or a new sign-in, and quotes the reason. When the user has
+   * confirmed, the host checks the press again and repeats it once. Scripts never see what the user enters. A
+   * confirmation counts for 5 minutes (`CONFIRMED_FOR`), and so does the sign-in itself.
+   * @param reason what happens next: 1 to 200 characters, or `i18n:` and a key
+   * @param options `every: true`: a confirmation counts only for this press
+   * @returns true if the user has confirmed; false if the page asks them now
+   * @throws TypeError if an argument is invalid
+   * @throws Error outside of `onAction`, or if no user is signed in
+   */
+  confirm(reason: string, options?: { every?: boolean }): boolean
+  /**
+   * How the user signed in, in order: `password`, `script` (an authenticator or login form), `provider`,
+   * `provider-mfa`, `cloud`, `token`, `passkey`, `security-key`, `totp` (a code of an authenticator app),
+   * `recovery-code`. Confirmations add theirs. Empty if no user is signed in.
+   */
+  getSignInMethods(): string[]
   /** Signs the user out. The browser goes to `solution`, or to the page set with `application.showURL`. */
   logout(solution?: string, argument?: string): void
   /**

@@ -22,6 +22,20 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
     throw new safe.TypeError(`${what} may have at most ${longest} characters`)
   }
 
+  /** The same rule as `Reason` in host.ts. */
+  function needReason(value: unknown): string {
+    const text = needText(value, 'security.confirm: reason')
+    if (isName(text)) return text
+    throw new safe.TypeError('security.confirm: reason must have 1 to 200 characters and no control characters')
+  }
+
+  function readEvery(options: unknown): boolean {
+    if (options === undefined || options === null) return false
+    const every: unknown = typeof options === 'object' ? (options as { every?: unknown }).every : 'not an object'
+    if (every === undefined || typeof every === 'boolean') return every === true
+    throw new safe.TypeError('security.confirm: options must be an object whose "every" is true or false')
+  }
+
   function isName(text: string): boolean {
     return text.length > 0 && text.length <= 200 && isPlain(text)
   }
@@ -76,5 +90,5 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
     return read
   }
 
-  return { needText, needCredential, optionalText, isName, readPermissions, readTenant }
+  return { needText, needCredential, optionalText, isName, needReason, readEvery, readPermissions, readTenant }
 }

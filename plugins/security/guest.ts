@@ -8,16 +8,26 @@ type User = {
   permissions: readonly string[]
   tenant: readonly (string | number)[] | null
 }
-type State = { readonly kind: 'login' | 'open' | 'configuration'; readonly user: User | null }
+type Press = { readonly isConfirmed: boolean; readonly isConfirmedNow: boolean }
+type State = {
+  readonly kind: 'login' | 'open' | 'configuration'
+  readonly user: User | null
+  readonly methods: readonly string[]
+  readonly press: Press | null
+}
 
 export default function security(api: GuestApi<Settings, State>) {
-  const { needText, needCredential, optionalText, isName, readPermissions, readTenant } = createChecks(api)
+  const { needText, needCredential, optionalText, isName, needReason, readEvery, readPermissions, readTenant } =
+    createChecks(api)
   /** Null if the manifests don't list permissions, so that any name can be granted. */
   let allowed: readonly string[] | null = null
   let kind: State['kind'] = 'open'
   let user: { username: string; uid: string; permissions: readonly string[] } | null = null
   let tenant: readonly (string | number)[] | null = null
   let loggedIn = false
+  let methods: readonly string[] = []
+  let press: Press | null = null
+  let isAsked = false
 
   api.onLoad((settings) => {
     allowed = settings.permissions
@@ -27,6 +37,9 @@ export default function security(api: GuestApi<Settings, State>) {
     user = state.user
     tenant = state.user === null ? null : state.user.tenant
     loggedIn = false
+    methods = state.methods
+    press = state.press
+    isAsked = false
   })
 
   function refuse(why: string, method = 'login'): false {
@@ -86,6 +99,19 @@ export default function security(api: GuestApi<Settings, State>) {
       api.command('requireSecondFactor', [])
       return true
     },
+    confirm(reason: unknown, options?: unknown): boolean {
+      const text = needReason(reason)
+      const every = readEvery(options)
+      if (press === null) {
+        throw new api.safe.Error('security.confirm: call it only in functions and listeners of onAction')
+      }
+      if (user === null) throw new api.safe.Error('security.confirm: no user is signed in who could confirm')
+      if (press.isConfirmedNow || (press.isConfirmed && !every)) return true
+      if (!isAsked) api.command('confirm', [text, every])
+      isAsked = true
+      return false
+    },
+    getSignInMethods: (): string[] => copy(methods),
     logout(solution?: unknown, argument?: unknown): void {
       const target = optionalText(solution, 'security.logout: solution', 63)
       api.command('logout', [target, optionalText(argument, 'security.logout: argument', 2048)])

@@ -7,6 +7,20 @@ export type Login = { readonly username: string; readonly uid: string; readonly 
 export type Tenant = readonly (string | number)[]
 export type SignedInUser = Login & { readonly tenant: Tenant | null }
 
+/** The press of a button, link or table row. */
+export type Press = {
+  /** Whether the user confirmed within `CONFIRMED_FOR` that it's them. */
+  readonly isConfirmed: boolean
+  /** Whether they did so for this press. */
+  readonly isConfirmedNow: boolean
+}
+
+/** `every`: an earlier confirmation doesn't count. */
+export type Question = { readonly reason: string; readonly every: boolean }
+
+/** The longest reason for a confirmation, in characters. */
+export const LONGEST_REASON = 200
+
 /** The host services behind the binding `security`. */
 export interface SecurityPorts {
   user(call: Call): SignedInUser | null
@@ -18,6 +32,12 @@ export interface SecurityPorts {
   logIn(call: Call, login: Login): void
   /** Requires a second step for the login of this call, whatever the policy says. Called only if the call succeeds. */
   requireSecondFactor(call: Call): void
+  /** How the user signed in; empty if no user is signed in. */
+  methods(call: Call): readonly string[]
+  /** The press that the call handles, or null. */
+  press(call: Call): Press | null
+  /** Asks the user to confirm that it's them, then repeats the press. Only a call's first question counts. */
+  confirm(call: Call, question: Question): void
   logOut(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   setTenant(call: Call, tenant: Tenant): void
   readonly users: UsersPort
@@ -58,6 +78,8 @@ export const Name = z
   .max(200)
   .refine(isPlain, { error: 'must not contain control characters or characters that change the text direction' })
 
+const Reason = z.string().min(1).max(LONGEST_REASON).refine(isPlain)
+
 export default function security(ports: SecurityPorts, limits: Limits): Plugin {
   const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isVisible)
   return {
@@ -84,6 +106,10 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
       requireSecondFactor: command(z.tuple([]), (call) => {
         // The binding returns false in other calls, so only a guest that bypassed it gets here.
         if (call.kind === 'login') ports.requireSecondFactor(call)
+      }),
+      confirm: command(z.tuple([Reason, z.boolean()]), (call, [reason, every]) => {
+        // The binding throws in other calls, so only a guest that bypassed it gets here.
+        if (ports.press(call) !== null && ports.user(call) !== null) ports.confirm(call, { reason, every })
       }),
       setTenantValue: command(
         z.tuple([
@@ -135,7 +161,12 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
       ),
     },
     settings: (solution): Json => ({ permissions: ports.permissions(solution) }),
-    state: (call): Json => ({ kind: call.kind, user: ports.user(call) }),
+    state: (call): Json => ({
+      kind: call.kind,
+      user: ports.user(call),
+      methods: ports.methods(call),
+      press: ports.press(call),
+    }),
   }
 }
 

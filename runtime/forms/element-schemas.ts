@@ -247,6 +247,11 @@ const Button = element('button', 'A button.', {
     title: 'Style',
     description: 'How the button looks, if that differs from its kind: for example primary, without reacting to Enter.',
   }),
+  confirm: text(200).optional().meta({
+    title: 'Confirm',
+    description:
+      'Users must confirm that it’s them (with a code or their password) before the function runs. The reason they see: a text or "i18n:" and a key.',
+  }),
   onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user presses it.' }),
 })
 

@@ -44,6 +44,7 @@ const READS: Readonly<Record<string, string>> = {
     })`,
   'a frame with the page': `return framed('iframe', 'src', victim + 'index.html')`,
   'a frame with the session': `return framed('iframe', 'src', victim + 'session')`,
+  'a frame with the page for confirmations': `return framed('iframe', 'src', victim + 'confirm/press')`,
   'an object': `return framed('object', 'data', victim + 'index.html')`,
   'an embed': `return framed('embed', 'src', victim + 'session')`,
   'a script with the session': `return loaded('script', { src: victim + 'session' })`,

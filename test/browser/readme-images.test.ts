@@ -80,6 +80,27 @@ const PICTURES: Readonly<Record<string, Picture>> = {
       await page.waitForSelector('[autocomplete="one-time-code"]')
     },
   },
+  'second-factor-confirm': {
+    page: 'docs/second-factors.md',
+    size: { width: 960, height: 720 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      // Remembered users have not proved anything recently.
+      await page.goto(`${host.url}/solution/orders/index.html`)
+      await page.check('[name=remember]')
+      await page.fill('#username', 'marco')
+      await page.fill('#password', PASSWORD)
+      await page.press('#password', 'Enter')
+      await page.waitForSelector('form[data-form]')
+      await page.context().clearCookies({ name: /session/ })
+      await page.reload()
+      await page.check('[id="e-orders-list.row.58"] input')
+      await page.check('[id="e-orders-list.row.57"] input')
+      await page.click('[id="e-orders-remove.input"]:enabled')
+      const frame = await (await page.waitForSelector('dialog iframe')).contentFrame()
+      await frame?.waitForSelector('#password')
+    },
+  },
   'second-factor-account': {
     page: 'docs/second-factors.md',
     size: { width: 960, height: 840 },

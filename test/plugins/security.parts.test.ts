@@ -207,6 +207,44 @@ test('security.requireSecondFactor: it returns false outside an authenticator, a
   expect(() => commands.requireSecondFactor?.check([false], {} as SolutionFacts)).toThrow()
 })
 
+test('security.confirm: arguments of the wrong type throw a TypeError, and a forged command outside of a press has no effect', async () => {
+  const refused = [
+    '',
+    '1',
+    'undefined',
+    "''",
+    "'x'.repeat(201)",
+    "'a\\u202eb'",
+    "'Pay', 'every'",
+    "'Pay', { every: 1 }",
+  ]
+  const thrown: unknown[] = []
+  for (const given of refused) {
+    thrown.push(await open.evaluate(`try { security.confirm(${given}) } catch (error) { return error.name }`))
+  }
+  expect(thrown).toEqual(refused.map(() => 'TypeError'))
+  const asked: unknown[] = []
+  const user = { username: 'anna', uid: 'a-1', permissions: [], tenant: null }
+  const press = { isConfirmed: false, isConfirmedNow: false }
+  for (const [givenPress, givenUser] of [
+    [null, user],
+    [press, null],
+    [press, user],
+  ]) {
+    const ports = {
+      press: () => givenPress,
+      user: () => givenUser,
+      confirm: (_: Call, one: unknown) => asked.push(one),
+    }
+    const { commands } = security(ports as Partial<SecurityPorts> as SecurityPorts, createLimits())
+    commands.confirm?.apply({ kind: 'open' } as Call, ['Pay', true])
+    for (const args of [['', true], ['x'.repeat(201), true], ['Pay'], ['Pay', 1], ['a\nb', true]]) {
+      expect(() => commands.confirm?.check(args, {} as SolutionFacts)).toThrow()
+    }
+  }
+  expect(asked).toEqual([{ reason: 'Pay', every: true }])
+})
+
 test('security.checkPasswordHash and hashPassword: they return the host’s result, and throw an Error if it rejects the call', async () => {
   asked.length = 0
   const script = `async function onSolutionOpen() {

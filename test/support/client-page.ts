@@ -130,6 +130,11 @@ export async function openClientPage(
     press: (form: string, element: string) => made.event(form, element, 'onAction'),
     enter: (form: string, element: string, value: unknown) => made.event(form, element, 'onElementDataChange', value),
     seq: () => seq,
+    /** The number for a frame that the test sends with `send`. */
+    nextSeq: () => {
+      seq += 1
+      return seq
+    },
     /** The current markup of an element, from its last patch or else from the form; '' if there is no such element. */
     element(form: string, name: string): string {
       const id = `e-${form}-${name}`

@@ -1,4 +1,5 @@
 import type { ClosedWhy, HostFrame } from '../frames.ts'
+import { askToConfirm, closeConfirmDialog } from './confirm-dialog.ts'
 import { controlsIn } from './controls.ts'
 import { createExchange, type Exchange } from './exchange.ts'
 import { focusElement } from './focus-element.ts'
@@ -50,11 +51,7 @@ function start(root: HTMLElement): void {
   })
   listenToUser(root, exchange)
   watchInput(root)
-  addEventListener('online', () => exchange.retry())
-  addEventListener('offline', () => exchange.drop())
-  // When a sleeping page becomes visible again, the user is waiting for it.
-  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && exchange.retry())
-  addEventListener('pagehide', () => exchange.suspend())
+  watchNetwork(exchange)
   addEventListener('pageshow', ({ persisted }) => {
     if (!persisted) return
     if (isLeft) location.reload()
@@ -74,18 +71,20 @@ function start(root: HTMLElement): void {
       case 'patch':
         applyChanges(frame.changes, frame.seq)
         if (frame.changes.some(({ id }) => id === 'client-texts')) takeLanguage()
-        settle()
+        settle(root)
         return
       case 'form':
         document.title = frame.title
         showForm(root, frame.html, frame.seq)
-        settle()
+        settle(root)
         return
       case 'reopened':
+        closeConfirmDialog()
         awaitForm(root)
         showReopened()
         return
       case 'renewed':
+        closeConfirmDialog()
         takeVersion(frame.style)
         return
       case 'message':
@@ -102,6 +101,9 @@ function start(root: HTMLElement): void {
         return
       case 'leaving':
         askToLeave(agree)
+        return
+      case 'confirm':
+        askToConfirm(frame.href, (proof) => sendAnswer(exchange, proof))
         return
       case 'sign-in':
         leaveBy(signInForm(frame.token))
@@ -125,22 +127,13 @@ function start(root: HTMLElement): void {
     else if (form) exchange.send({ kind: 'leave', form })
   }
 
-  /** Called after the form's content changed. */
-  function settle(): void {
-    for (const control of controlsIn(root)) {
-      sayUnreadable(control)
-      showGrouped(control)
-    }
-    watchTables(root)
-    showUnsaved(root)
-  }
-
   function close(why: ClosedWhy): void {
     isOver = true
     exchange.end()
     // After `refused`, the client may still be open with the user's work, so keep its id.
     if (why !== 'refused') kept.forget()
     closeLeaveDialog()
+    closeConfirmDialog()
     endUnsaved(root)
     showProgress(false)
     showClosed(why)
@@ -159,9 +152,39 @@ function start(root: HTMLElement): void {
     exchange.end()
     kept.forget()
     letGo()
+    closeConfirmDialog()
     root.inert = true
     showProgress(true)
   }
+}
+
+function watchNetwork(exchange: Exchange): void {
+  addEventListener('online', () => exchange.retry())
+  addEventListener('offline', () => exchange.drop())
+  // When a sleeping page becomes visible again, the user is waiting for it.
+  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && exchange.retry())
+  addEventListener('pagehide', () => exchange.suspend())
+}
+
+/** Called after the form's content changed. */
+function settle(root: HTMLElement): void {
+  for (const control of controlsIn(root)) {
+    sayUnreadable(control)
+    showGrouped(control)
+  }
+  watchTables(root)
+  showUnsaved(root)
+}
+
+/** Answers a question whether it's the user. The host then repeats the press that it asked about. */
+function sendAnswer(exchange: Exchange, proof: string | null): void {
+  if (proof !== null && exchange.isOnline) {
+    exchange.send({ kind: 'confirmed', proof })
+    return
+  }
+  // As for a press while offline: it would run later, without the user watching.
+  if (proof !== null) showMessage(pageText('notnow'), 'warning')
+  exchange.send({ kind: 'unconfirmed' })
 }
 
 function reportSize(root: HTMLElement, exchange: Exchange, size: () => { width: number; height: number }): void {

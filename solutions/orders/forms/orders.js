@@ -23,6 +23,7 @@ async function load() {
 function select(ids) {
   forms.orders.elements.open.enabled = ids.length === 1
   forms.orders.elements.approve.enabled = ids.length > 0
+  forms.orders.elements.remove.enabled = ids.length > 0
 }
 
 function createOrder() {
@@ -51,6 +52,17 @@ async function approveSelected() {
   const done = i18n.getI18NMessage('orders.approved', [ids.length - refused.length, ids.length])
   // Three reasons are enough for one message.
   showMessage(forms.orders, [done, ...refused.slice(0, 3)].join(' '))
+}
+
+/** The page asks users to confirm that it's them, with the reason given here. Then this function runs again. */
+async function removeSelected() {
+  const { list } = forms.orders.elements
+  const ids = list.selected
+  if (!security.confirm(i18n.getI18NMessage('orders.confirm_removal', [ids.length]))) return
+  const removed = await removeOrders(ids)
+  list.selected = []
+  await load()
+  showMessage(forms.orders, i18n.getI18NMessage('orders.removed', [removed.length, ids.length]))
 }
 
 /** The platform translates the texts of the forms. This script creates its own texts again. */

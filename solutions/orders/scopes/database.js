@@ -13,6 +13,11 @@ const createTrigger = (when) => `CREATE TRIGGER IF NOT EXISTS history_after_${wh
   INSERT INTO history (order_id, changed_by, status, amount) VALUES (NEW.id, NEW.changed_by, NEW.status, NEW.amount);
 END`
 
+// Ids are used again, so the history of a removed order must not stay.
+const FORGET_HISTORY = `CREATE TRIGGER IF NOT EXISTS history_after_DELETE AFTER DELETE ON orders BEGIN
+  DELETE FROM history WHERE order_id = OLD.id;
+END`
+
 // One statement, so that the table is filled only once, even if two users open the solution at the same time.
 const FILL = `INSERT INTO orders (customer, mail, ordered, amount, status, notes, changed_by)
   SELECT value ->> 'customer', value ->> 'mail', value ->> 'ordered', value ->> 'amount', value ->> 'status',
@@ -21,7 +26,9 @@ const FILL = `INSERT INTO orders (customer, mail, ordered, amount, status, notes
 const COLUMNS = `id, 'O-' || (1000 + id) AS number, customer, mail, ordered, amount, status, notes, revision`
 
 async function setUpDatabase() {
-  for (const sql of [CREATE_ORDERS, CREATE_HISTORY, createTrigger('INSERT'), createTrigger('UPDATE')]) await query(sql)
+  for (const sql of [CREATE_ORDERS, CREATE_HISTORY, createTrigger('INSERT'), createTrigger('UPDATE'), FORGET_HISTORY]) {
+    await query(sql)
+  }
   await query(FILL, [JSON.stringify(sampleOrders())])
 }
 
@@ -64,6 +71,11 @@ async function setApproved({ id, revision }) {
     [security.getUserName(), id, revision],
   )
   return changed.length === 1
+}
+
+/** @returns the orders that still existed */
+function removeOrders(ids) {
+  return query('DELETE FROM orders WHERE id IN (SELECT value FROM json_each(?)) RETURNING id', [JSON.stringify(ids)])
 }
 
 function readHistory(id) {

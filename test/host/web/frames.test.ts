@@ -20,6 +20,8 @@ test.each<[string, object]>([
   ['a focus', { ...event, type: 'onElementFocusLost', value: null }],
   ['a size', { kind: 'resize', seq: 2, form: 'order', width: 1280, height: 800 }],
   ['an agreement to leave', { kind: 'leave', seq: 3, form: 'order' }],
+  ['a confirmation', { kind: 'confirmed', seq: 4, proof: 'abc' }],
+  ['a refused confirmation', { kind: 'unconfirmed', seq: 4 }],
 ])('frames: %s is read as it was sent', (_name, frame) => {
   expect(readBrowserFrame(JSON.stringify(frame))).toEqual(frame)
 })

@@ -1,0 +1,95 @@
+import type { FoundSession } from '../../base/accounts/find-session.ts'
+import { allowFramedPage } from '../../base/http/content-security.ts'
+import { createNonce, sendFramedHtml } from '../../base/http/request.ts'
+import type { Arrival } from '../login/arrival.ts'
+import { type ConfirmModel, confirmedPage, confirmPage, pressOverPage } from '../web/pages.ts'
+import { auditFactor } from './complete.ts'
+import { checkConfirmation, isRecent, wayOf, waysOf } from './confirmation.ts'
+import { confirmPressPath } from './paths.ts'
+import type { AskedPress, Presses } from './presses.ts'
+import type { SecondStepParts } from './second-step-parts.ts'
+import { formModel } from './send-pages.ts'
+
+export type ConfirmPressParts = SecondStepParts & { readonly presses: Presses }
+
+/** The page that asks users to confirm that it's them, because a script wants that for a press. */
+export async function showConfirmPress(
+  arrival: Arrival,
+  { session }: FoundSession,
+  parts: ConfirmPressParts,
+): Promise<void> {
+  const { url } = arrival
+  const question = url.get('question') ?? ''
+  const press = parts.presses.read(session, question)
+  if (press === null) return sendOver(arrival)
+  await send(arrival, session, { question, press, isRecovery: url.has('recovery'), refusal: null }, 200, parts)
+}
+
+/** With `every`, the confirmation counts only for the press: the session stays as it is. */
+export async function submitConfirmPress(
+  arrival: Arrival,
+  { session, cookie }: FoundSession,
+  fields: ReadonlyMap<string, string>,
+  parts: ConfirmPressParts,
+): Promise<void> {
+  const question = fields.get('question') ?? ''
+  const press = parts.presses.read(session, question)
+  if (press === null) return sendOver(arrival)
+  const { way } = await wayOfPress(session, arrival, parts)
+  const checked = way === 'recent' ? null : await checkConfirmation(arrival, session, fields, parts)
+  if (checked === null) auditFactor(arrival, session, 'confirm', 'ok', parts)
+  if (checked?.kind === 'refused') {
+    const { status, text: refusal } = checked
+    return send(arrival, session, { question, press, isRecovery: fields.has('recovery'), refusal }, status, parts)
+  }
+  if (!press.every && checked !== null) await parts.sessions.confirm(session.realm, cookie, checked.methods)
+  const proof = parts.presses.prove(session, press)
+  sendFramed(arrival, 200, (frame) => confirmedPage(frame, { solution: arrival.solution.manifest, proof }))
+}
+
+/**
+ * Users who can't confirm here sign in again instead. That can't count for one press, because signing in ends it. So a
+ * recent sign-in counts, and the user only has to agree.
+ */
+async function wayOfPress(session: FoundSession['session'], arrival: Arrival, parts: ConfirmPressParts) {
+  const { way, usable } = await wayOf(session, arrival, parts)
+  // The issuer of a login token vouches for the user: an account with the same uid may be someone else's.
+  const isElsewhere = way === 'sign-in' || session.methods.includes('token')
+  if (!isElsewhere) return { way, usable }
+  return { way: isRecent(session, parts) ? ('recent' as const) : ('sign-in' as const), usable }
+}
+
+type Shown = Pick<ConfirmModel, 'isRecovery' | 'refusal'> & {
+  readonly question: string
+  readonly press: AskedPress
+}
+
+async function send(
+  arrival: Arrival,
+  session: FoundSession['session'],
+  { press, question, ...shown }: Shown,
+  status: number,
+  parts: ConfirmPressParts,
+): Promise<void> {
+  const { username } = session
+  const form = formModel(arrival, confirmPressPath(arrival.solution.name), parts)
+  const { way, usable } = await wayOfPress(session, arrival, parts)
+  const ways = await waysOf(session, arrival, usable, parts)
+  const ofPress = { way, ways, field: ['question', question] as const, reason: press.reason, cancelHref: null }
+  sendFramed(arrival, status, (frame) => confirmPage(frame, { ...form, ...shown, ...ofPress, username }))
+}
+
+function sendOver(arrival: Arrival): void {
+  sendFramed(arrival, 410, (frame) => pressOverPage(frame, { solution: arrival.solution.manifest }))
+}
+
+function sendFramed(
+  { ctx, locale }: Arrival,
+  status: number,
+  render: (frame: { readonly locale: string; readonly nonce: string }) => string,
+): void {
+  const nonce = createNonce()
+  allowFramedPage(ctx, nonce)
+  ctx.vary('Accept-Language')
+  sendFramedHtml(ctx, status, render({ locale, nonce }))
+}

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import type { Session } from '../../base/accounts/sessions.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { Question } from '../../plugins/security/host.ts'
+import { type ConfirmationParts, confirmationOf, isRecent } from './confirmation.ts'
+import { confirmPressPath } from './paths.ts'
+
+/** A press that waits until the user has confirmed that it's them. `reason` is in the user's language. */
+export type AskedPress = Question & { readonly id: string }
+
+type OfSession = Pick<Session, 'realm' | 'publicId'>
+
+/**
+ * Connects the client that asks for a confirmation with the page that checks it, which another host may serve. The
+ * browser carries a question to the page, and a proof back to the client. Both are encrypted, and valid only for the
+ * session. The client accepts the proof of its own question once.
+ */
+export interface Presses {
+  /** Whether the user's last confirmation, or their sign-in, still counts. */
+  isConfirmed(session: Session, serverUrl: string): Promise<boolean>
+  /** @returns the question's id, and the path of the page that asks it */
+  ask(session: OfSession, question: Question): { readonly id: string; readonly href: string }
+  /** @returns null if the question has expired, or is another session's */
+  read(session: OfSession, question: string): AskedPress | null
+  /** @returns the proof that the user has confirmed */
+  prove(session: OfSession, press: Pick<AskedPress, 'id'>): string
+  isProof(session: OfSession, press: Pick<AskedPress, 'id'>, proof: string): boolean
+}
+
+/** In ms: how long a question can be answered, and how long its proof is valid. */
+export const QUESTION_TIME = 10 * 60_000
+
+export type PressParts = ConfirmationParts & { readonly key: PlatformKey }
+
+export function createPresses(parts: PressParts): Presses {
+  const { key, now } = parts
+  const purposeOf = (kind: 'press' | 'press-proof', { realm, publicId }: OfSession) => `${kind} ${realm} ${publicId}`
+
+  function readContent<T>(kind: 'press' | 'press-proof', session: OfSession, encrypted: string): T | null {
+    const text = key.decrypt(purposeOf(kind, session), encrypted)
+    if (text === null) return null
+    const { expiresAt, ...content } = JSON.parse(text) as T & { expiresAt: number }
+    return expiresAt > now() ? (content as T) : null
+  }
+
+  return {
+    // A sign-in that is too old needs no look at the factors, and most presses don't ask for a confirmation at all.
+    isConfirmed: async (session, serverUrl) =>
+      isRecent(session, parts) && !(await confirmationOf({ session }, serverUrl, parts)).isNeeded,
+    ask(session, { reason, every }) {
+      const id = randomBytes(16).toString('base64url')
+      const content = JSON.stringify({ id, reason, every, expiresAt: now() + QUESTION_TIME })
+      const question = key.encrypt(purposeOf('press', session), content)
+      return { id, href: `${confirmPressPath(session.realm)}?question=${question}` }
+    },
+    read: (session, question) => readContent<AskedPress>('press', session, question),
+    prove: (session, { id }) =>
+      key.encrypt(purposeOf('press-proof', session), JSON.stringify({ id, expiresAt: now() + QUESTION_TIME })),
+    isProof: (session, { id }, proof) => readContent<{ id: string }>('press-proof', session, proof)?.id === id,
+  }
+}

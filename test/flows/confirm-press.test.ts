@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addApp, codeOf, wrongCode } from '../support/authenticator-app.ts'
+import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
+import { addClientSolution, button, label, linesOf } from '../support/client-solution.ts'
+import type { TestHost } from '../support/host.ts'
+import { sharedHost } from '../support/shared-host.ts'
+import { addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+
+// `security.confirm`, and buttons with `confirm`: the press waits for its user's confirmation, then takes effect once.
+
+let host: Omit<TestHost, 'stop'>
+beforeAll(async () => {
+  host = await sharedHost()
+  const parts = {
+    elements: [
+      label('wiped'),
+      label('methods'),
+      ...['wipe', 'each', 'leave', 'hide', 'methods_of', 'nowhere'].map(button),
+      { ...button('asks'), onAction: 'wipeNow', confirm: 'i18n:reason' },
+    ],
+    script: `
+      let count = 0
+      const show = () => { forms.main.elements.wiped.label = String(count) }
+      function wipeNow() { count += 1; show() }
+      function wipe() { if (security.confirm('Wipe <b>all</b>')) wipeNow() }
+      function each() { if (security.confirm('i18n:reason', { every: true })) wipeNow() }
+      function leave() { security.confirm('Leave'); application.showForm('other') }
+      function hide() { forms.main.elements.each.visible = false }
+      function methods_of() { forms.main.elements.methods.label = security.getSignInMethods().join() }
+      function nowhere() { application.executeLater(() => { try { security.confirm('later') } catch (error) { console.warn(error.message) } }, 1) }
+    `,
+    globals: `function onSolutionOpen() { try { security.confirm('open') } catch (error) { console.warn(error.message) } }`,
+    files: {
+      'i18n/default.json': JSON.stringify({ reason: 'Wipe it' }),
+      'i18n/nl.json': JSON.stringify({ reason: 'Wis alles' }),
+      'forms/other.json': JSON.stringify({ layout: [] }),
+    },
+  }
+  await addClientSolution(host, 'wiping', { ...parts, manifest: { authenticator: 'DEFAULT' } })
+  await addClientSolution(host, 'wiping-public', parts)
+})
+
+const open: ClientPage[] = []
+afterAll(() => {
+  for (const page of open) page.close()
+})
+
+type Browser = Awaited<ReturnType<typeof visit>>
+const FRAMED = { 'sec-fetch-dest': 'iframe', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
+
+/** A browser whose user was remembered, so that they have not proved anything recently. */
+async function remembered(name: string, headers: Record<string, string> = {}): Promise<Browser> {
+  await addUser(host, name)
+  const browser = await visit(host, 'wiping', headers)
+  await browser.signIn(name, PASSWORD, { remember: 'on' })
+  browser.close()
+  await browser.open()
+  return browser
+}
+
+async function clientOf(browser: Browser, options: Parameters<typeof openClient>[3] = {}) {
+  const page = await openClient(host.url, 'wiping', browser, options)
+  open.push(page)
+  return page
+}
+
+const wiped = (page: ClientPage) => page.text('main', 'wiped')
+const questions = (page: ClientPage) => page.frames.filter((frame) => frame.kind === 'confirm')
+const messages = (page: ClientPage) =>
+  page.frames.flatMap((frame) => (frame.kind === 'message' ? [frame.text] : [])).at(-1)
+
+/** The path of the page for the last question. */
+async function questionOf(page: ClientPage): Promise<string> {
+  return (await page.frame('confirm')).href
+}
+
+const tokenOf = (href: string) => new URL(href, host.url).searchParams.get('question') ?? ''
+const proofIn = (html: string) => /data-confirmed="([^"]+)"/.exec(html)?.[1] ?? null
+
+/** Confirms in the frame. @returns the proof */
+async function confirm(browser: Browser, href: string, fields: Record<string, string> = { password: PASSWORD }) {
+  await browser.get(href, FRAMED)
+  const page = await browser.post(
+    '/solution/wiping/confirm/press',
+    { question: tokenOf(href), ...fields },
+    { headers: FRAMED },
+  )
+  return { status: page.status, text: page.text, proof: proofIn(page.text) }
+}
+
+/** Sends a frame of the page with the next number, and waits until the host has handled it. */
+async function answer(page: ClientPage, frame: Record<string, unknown>): Promise<void> {
+  const seq = page.nextSeq()
+  page.send({ ...frame, seq })
+  await page.until(`answer to ${frame.kind}`, () => page.frames.some((one) => one.kind === 'idle' && one.seq >= seq))
+}
+
+describe('a press that a script wants confirmed', () => {
+  test('takes effect once after the password, and the next ones without a question', async () => {
+    const browser = await remembered('cora')
+    const page = await clientOf(browser)
+    await page.press('main', 'wipe')
+    expect(wiped(page)).toBe('0')
+    const href = await questionOf(page)
+    const shown = await browser.get(href, FRAMED)
+    expect(shown.status).toBe(200)
+    expect(shown.text).toContain('<blockquote class="reason"><bdi>Wipe &lt;b&gt;all&lt;/b&gt;</bdi></blockquote>')
+    expect(shown.headers['content-security-policy']).toMatch(/frame-ancestors 'self'$/)
+    const wrong = await confirm(browser, href, { password: 'wrong' })
+    expect([wrong.status, wrong.proof]).toEqual([401, null])
+    const { proof } = await confirm(browser, href)
+    await answer(page, { kind: 'confirmed', proof })
+    expect(wiped(page)).toBe('1')
+    // The proof is used up. So is the press: a browser that repeats it sends a frame that no page sends.
+    await answer(page, { kind: 'confirmed', proof })
+    expect(wiped(page)).toBe('1')
+    await page.press('main', 'wipe')
+    await page.press('main', 'asks')
+    expect([wiped(page), questions(page).length]).toEqual(['3', 1])
+    expect((await browser.session()).json()).toMatchObject({ methods: ['password'], confirmedAt: expect.any(Number) })
+    const { items } = await askAdmin(host, 'GET', 'audit?solution=wiping&action=confirm&actor=user:cora')
+    expect((items as { outcome: string }[]).map(({ outcome }) => outcome)).toEqual(['ok', 'refused'])
+  })
+
+  test('with `every`, needs its own confirmation, and the session counts as before', async () => {
+    const browser = await remembered('dirk')
+    const page = await clientOf(browser)
+    for (const count of ['1', '2']) {
+      await page.press('main', 'each')
+      expect(questions(page)).toHaveLength(Number(count))
+      const href = questions(page).at(-1)?.href ?? ''
+      await answer(page, { kind: 'confirmed', proof: (await confirm(browser, href)).proof })
+      expect(wiped(page)).toBe(count)
+    }
+    expect((await browser.session()).json()).toMatchObject({ confirmedAt: null })
+  })
+
+  test('is confirmed with a code if the user has an app, and scripts learn how the user signed in', async () => {
+    await addUser(host, 'ella')
+    const other = await visit(host, 'wiping')
+    await other.signIn('ella')
+    const { secret } = await addApp(other, 'wiping')
+    const first = await visit(host, 'wiping')
+    await first.signIn('ella', PASSWORD, { remember: 'on' })
+    await first.post('/solution/wiping/second-step', { code: codeOf(secret, 0) })
+    first.close()
+    await first.open()
+    const page = await clientOf(first)
+    await page.press('main', 'asks')
+    const href = await questionOf(page)
+    expect((await first.get(href, FRAMED)).text).toContain('autocomplete="one-time-code"')
+    expect((await confirm(first, href, { code: wrongCode(secret) })).status).toBe(401)
+    // The password alone is not enough.
+    expect((await confirm(first, href)).proof).toBeNull()
+    await answer(page, { kind: 'confirmed', proof: (await confirm(first, href, { code: codeOf(secret, 1) })).proof })
+    expect(wiped(page)).toBe('1')
+    await page.press('main', 'methods_of')
+    expect(page.text('main', 'methods')).toBe('password,totp')
+  })
+
+  test('quotes a translated reason in the user’s language', async () => {
+    const browser = await remembered('femke', { 'accept-language': 'nl' })
+    const page = await clientOf(browser)
+    await page.press('main', 'asks')
+    const shown = await browser.get(await questionOf(page), FRAMED)
+    expect(shown.text).toContain('<bdi>Wis alles</bdi>')
+    expect(shown.text).toContain('vraagt om uw bevestiging')
+  })
+
+  test('is dropped if the form has changed in the meantime, and a message says so', async () => {
+    const browser = await remembered('gijs')
+    const page = await clientOf(browser)
+    await page.press('main', 'each')
+    const { proof } = await confirm(browser, await questionOf(page))
+    await page.press('main', 'hide')
+    await answer(page, { kind: 'confirmed', proof })
+    expect([wiped(page), messages(page)]).toEqual([
+      '0',
+      'The form has changed in the meantime, so nothing was done. Try again.',
+    ])
+  })
+
+  test('opens one dialog at a time, and none for 5 minutes after three refusals', async () => {
+    const browser = await remembered('hugo')
+    const page = await clientOf(browser)
+    for (const count of [1, 2, 3]) {
+      await page.press('main', 'wipe')
+      await page.press('main', 'wipe')
+      expect(questions(page)).toHaveLength(count)
+      await answer(page, { kind: 'unconfirmed' })
+    }
+    await page.press('main', 'asks')
+    expect(questions(page)).toHaveLength(3)
+    expect(messages(page)).toBe('You have cancelled several times, so nothing was done. Try again in 5 minutes.')
+    expect(wiped(page)).toBe('0')
+  })
+
+  test('asks again after a lost connection, but not after the page was reloaded', async () => {
+    const browser = await remembered('ida')
+    const page = await clientOf(browser)
+    await page.press('main', 'wipe')
+    const href = await questionOf(page)
+    const { client } = await page.frame('hello')
+    const again = await openClientPage(host.url, 'wiping', browser, { client, page: page.page })
+    again.hello()
+    expect(await questionOf(again)).toBe(href)
+    const reloaded = await openClientPage(host.url, 'wiping', browser, { client })
+    open.push(again, reloaded)
+    reloaded.hello()
+    await reloaded.frame('form')
+    expect(questions(reloaded)).toEqual([])
+    await answer(reloaded, { kind: 'confirmed', proof: (await confirm(browser, href)).proof })
+    expect(wiped(reloaded)).toBe('0')
+  })
+
+  test('cannot be repeated if the same call showed another form, and the log says so', async () => {
+    const browser = await remembered('jet')
+    const page = await clientOf(browser)
+    await page.press('main', 'leave')
+    expect(questions(page)).toEqual([])
+    const lines = (await linesOf(host, 'wiping')).map(({ message }) => message)
+    expect(lines).toContain(
+      'security.confirm has no effect, because the same call showed another form, so the host could not repeat the press',
+    )
+  })
+})
+
+describe('forged confirmations are refused', () => {
+  test('proofs of other presses, sessions and purposes have no effect', async () => {
+    const browser = await remembered('karel')
+    const page = await clientOf(browser)
+    await page.press('main', 'each')
+    const first = await confirm(browser, await questionOf(page))
+    await answer(page, { kind: 'unconfirmed' })
+    await page.press('main', 'each')
+    const other = await remembered('lena')
+    const ofOther = await clientOf(other)
+    await ofOther.press('main', 'each')
+    const foreign = await confirm(other, await questionOf(ofOther))
+    const question = tokenOf(questions(page).at(-1)?.href ?? '')
+    for (const proof of [first.proof, foreign.proof, question, '', 'x'.repeat(500)]) {
+      await answer(page, { kind: 'confirmed', proof })
+    }
+    expect([wiped(page), wiped(ofOther)]).toEqual(['0', '0'])
+    // The user’s own answer still works.
+    const href = questions(page).at(-1)?.href ?? ''
+    await answer(page, { kind: 'confirmed', proof: (await confirm(browser, href)).proof })
+    expect(wiped(page)).toBe('1')
+  })
+
+  test('the page is shown only in a frame of its own origin, to its own session, and accepts only its own form', async () => {
+    const browser = await remembered('mila')
+    const page = await clientOf(browser)
+    await page.press('main', 'each')
+    const href = await questionOf(page)
+    for (const [name, value] of [
+      ['sec-fetch-dest', 'document'],
+      ['sec-fetch-dest', 'empty'],
+      ['sec-fetch-dest', 'object'],
+      ['sec-fetch-site', 'cross-site'],
+      ['sec-fetch-site', 'same-site'],
+    ] as const) {
+      expect((await browser.get(href, { ...FRAMED, [name]: value })).status).toBe(403)
+    }
+    // No other page can be framed, and neither can this one’s errors.
+    for (const path of ['confirm', 'account', 'index.html']) {
+      expect((await browser.get(`/solution/wiping/${path}`, FRAMED)).status).toBe(403)
+    }
+    const stranger = await remembered('noor')
+    const seen = await stranger.get(href, FRAMED)
+    expect([seen.status, seen.text.includes('Wipe')]).toEqual([410, false])
+    const nobody = await visit(host, 'wiping')
+    expect((await nobody.get(href, FRAMED)).status).toBe(404)
+    const fields = { question: tokenOf(href), password: PASSWORD }
+    const path = '/solution/wiping/confirm/press'
+    await browser.get(href, FRAMED)
+    expect((await browser.post(path, fields, { headers: FRAMED, token: null })).status).toBe(403)
+    const crossSite = { ...FRAMED, 'sec-fetch-site': 'cross-site' }
+    expect((await browser.post(path, fields, { headers: crossSite })).status).toBe(403)
+    expect((await browser.post(path, { ...fields, question: 'x' }, { headers: FRAMED })).status).toBe(410)
+  })
+})
+
+test('security.confirm throws an error outside of onAction, and where nobody is signed in', async () => {
+  const browser = await remembered('olga')
+  const page = await clientOf(browser)
+  await page.press('main', 'nowhere')
+  const outside = 'security.confirm: call it only in functions and listeners of onAction'
+  const warned = async (solution: string) =>
+    (await linesOf(host, solution)).filter(({ level }) => level === 'warn').map(({ message }) => message)
+  await expect.poll(async () => (await warned('wiping')).filter((one) => one === outside).length).toBeGreaterThan(1)
+  const anonymous = await openClient(host.url, 'wiping-public', await visit(host, 'wiping-public'))
+  open.push(anonymous)
+  await anonymous.press('main', 'asks')
+  expect([wiped(anonymous), messages(anonymous)]).toEqual(['0', 'Sign in to do this.'])
+  await anonymous.press('main', 'wipe')
+  const errors = (await linesOf(host, 'wiping-public')).filter(({ level }) => level === 'error')
+  expect(errors.map(({ message }) => message)).toEqual([
+    expect.stringContaining('security.confirm: no user is signed in who could confirm'),
+  ])
+})
