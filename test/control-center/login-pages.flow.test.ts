@@ -39,7 +39,8 @@ describe('a design', () => {
     // `compileDesign` also throws on template warnings.
     expect(() => compileDesign(FIRST_DESIGN, FORGOT)).not.toThrow()
     expect(pageOf(FIRST_DESIGN, 'nl')).toContain(`<a href="${FORGOT}">Wachtwoord vergeten?</a>`)
-    expect(renderDesign(FIRST_DESIGN, null).template).not.toContain('forgot')
+    // The shared style sheet also has a rule for a link to the host's own page.
+    expect(renderDesign(FIRST_DESIGN, null).template.replace(/<style[\s\S]*?<\/style>/, '')).not.toContain('forgot')
   })
 
   test('texts are taken from the language, then from the defaults, then from the platform', () => {
