@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import type { Watched } from '../../support/client-browser.ts'
 import { type Block, kindOf } from '../../support/guides/blocks.ts'
 import { type Clone, checkPrinted, openClone, typeCommand } from '../../support/guides/clone.ts'
@@ -127,7 +128,12 @@ function instructions(reader: Reader): readonly Instruction[] {
       'Sign in as `ada` with `seven green tractors`. Then open `http://127.0.0.1:8080/solution/shop/session`',
       async () => {
         await signIn(page, 'ada', 'seven green tractors')
-        await album.add(user, 'shop-signed-in', { inLanguages: true, ready: FORM })
+        const enter = async (other: Page) => {
+          await other.goto(reader.deployed)
+          await signIn(other, 'ada', 'seven green tractors')
+          await other.waitForSelector(FORM)
+        }
+        await album.add(user, 'shop-signed-in', { inLanguages: enter, ready: FORM })
         await page.goto(clone.here('http://127.0.0.1:8080/solution/shop/session'))
       },
     ],

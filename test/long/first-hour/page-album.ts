@@ -29,11 +29,16 @@ const MISSING_TEXT = /![a-z]+(?:[.-][a-z]+)+!/g
 const EXPECTED = /status of 4\d\d|Failed to execute 'postMessage' on 'DOMWindow'/
 
 export type AddOptions = {
-  /** For pages that end users see: also loads the page in the other languages. */
-  readonly inLanguages?: boolean
+  /**
+   * For pages that end users see: also loads the page in the other languages. A function signs in first, because a
+   * session keeps its language.
+   */
+  readonly inLanguages?: boolean | Enter
   /** What the page shows when it has loaded. */
   readonly ready?: string
 }
+
+type Enter = (page: Page) => Promise<unknown>
 
 export type Album = ReturnType<typeof createAlbum>
 
@@ -45,6 +50,8 @@ export function createAlbum(browser: Browser, folder: string) {
   const withProblems: string[] = []
 
   async function picture(page: Page, name: string): Promise<void> {
+    // Chromium draws a sandboxed frame only if it was visible.
+    for (const frame of await page.locator('iframe').all()) await frame.scrollIntoViewIfNeeded()
     await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
     pictures++
   }
@@ -70,11 +77,11 @@ export function createAlbum(browser: Browser, folder: string) {
     return problems
   }
 
-  async function lookInLanguages({ page }: Watched, file: string, ready: string): Promise<string[]> {
+  async function lookInLanguages({ page }: Watched, file: string, ready: string, enter: Enter): Promise<string[]> {
     const problems: string[] = []
-    const storageState = await page.context().storageState()
     for (const locale of OTHER_LOCALES) {
-      await using opened = await openWatched(browser, { locale, storageState, viewport: WINDOWS[1] })
+      await using opened = await openWatched(browser, { locale, viewport: WINDOWS[1] })
+      await enter(opened.page)
       await opened.page.goto(page.url())
       await opened.page.waitForSelector(ready)
       const found = [...(await tooWide(opened.page)), ...(await missingTexts(opened.page)), ...opened.complaints]
@@ -92,9 +99,12 @@ export function createAlbum(browser: Browser, folder: string) {
       const file = `${String(pages).padStart(2, '0')}-${name}`
       await opened.page.waitForSelector(ready)
       const problems = await look(opened, file)
-      if (inLanguages) problems.push(...(await lookInLanguages(opened, file, ready)))
+      if (inLanguages !== false) {
+        const enter = inLanguages === true ? async () => {} : inLanguages
+        problems.push(...(await lookInLanguages(opened, file, ready, enter)))
+      }
       if (problems.length > 0) withProblems.push(name)
-      const languages = inLanguages ? `, in ${PLATFORM_LOCALES.length} languages` : ''
+      const languages = inLanguages !== false ? `, in ${PLATFORM_LOCALES.length} languages` : ''
       const result = problems.length === 0 ? 'no problems' : problems.map((one) => one.replace(/\s+/g, ' ')).join('; ')
       process.stdout.write(`${file}${languages}: ${result}\n`)
     },

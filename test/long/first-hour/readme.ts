@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import type { Block } from '../../support/guides/blocks.ts'
 import { openClone, typeCommand } from '../../support/guides/clone.ts'
 import { followGuide } from '../../support/guides/follow.ts'
@@ -81,6 +82,11 @@ async function visitOrders(
   await using opened = await album.open()
   const { page } = opened
   const isFirst = username === 'vera'
+  const enter = async (other: Page) => {
+    await other.goto(new URL('/solution/orders/index.html', start).href)
+    await signIn(other, username, password)
+    await other.waitForSelector(`${LIST} tbody tr`)
+  }
   await page.goto(start)
   if (isFirst) await album.add(opened, 'start', { inLanguages: true })
   await page.click('a.choice[href$="/solution/orders/index.html"]')
@@ -92,12 +98,17 @@ async function visitOrders(
     await album.add(opened, 'orders-sign-in-refused')
   }
   await signIn(page, username, password)
-  await album.add(opened, `orders-${username}`, { inLanguages: isFirst, ready: `${LIST} tbody tr` })
+  await album.add(opened, `orders-${username}`, { inLanguages: isFirst && enter, ready: `${LIST} tbody tr` })
   await page.locator(`${LIST} tbody button`).first().click()
   await album.add(opened, `order-${username}`, { ready: '#f-order' })
   if (username === 'edith') {
+    await page.getByRole('link', { name: 'Account' }).click()
+    await album.add(opened, 'account', { inLanguages: enter, ready: '#sessions-title' })
     await page.getByRole('link', { name: 'Change password' }).click()
-    await album.add(opened, 'change-password', { inLanguages: true, ready: '#new' })
+    await album.add(opened, 'change-password', { inLanguages: enter, ready: '#new' })
+    await page.goBack()
+    await page.getByRole('button', { name: 'Set up an authenticator app' }).click()
+    await album.add(opened, 'set-up-app', { ready: 'main form' })
   }
   if (username !== 'marco') return
   await page.getByRole('tab').last().click()
