@@ -101,5 +101,5 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
 function nameOf({ entry, args: [event] }: ClientCall): string {
   if (entry !== 'forms.event' || typeof event !== 'object' || event === null || Array.isArray(event)) return entry
   const { form, element, type } = event as Readonly<Record<string, Json>>
-  return ['forms', form, element, type].filter((part) => typeof part === 'string').join('.')
+  return ['forms', form, element, type].filter((part) => typeof part === 'string' && part !== '').join('.')
 }

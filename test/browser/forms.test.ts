@@ -780,6 +780,17 @@ else {
         expect(await page.evaluate('scrollY')).toBe(0)
       })
 
+      test('if the user opens the page again after it has ended, no message appears', async () => {
+        await using opened = await open()
+        const { page, host } = opened
+        const { href } = new URL(page.url())
+        host.beginAnew()
+        await page.goto('about:blank')
+        await page.goto(href)
+        await page.waitForSelector('#f-order')
+        expect(await page.textContent('#client-connection')).toBe('')
+      })
+
       test('once it has ended (signed-out, gone, elsewhere or failed), the page does not request it again', async () => {
         await using opened = await open()
         const { page, host } = opened

@@ -173,6 +173,7 @@ function openClient(origin: string, visitor: Visitor): OpenClient {
       get id() {
         return kept
       },
+      isReload: true,
       keep(id) {
         kept = id
       },

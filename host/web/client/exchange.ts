@@ -13,7 +13,7 @@ export interface ExchangeParts {
   size(): { readonly width: number; readonly height: number }
   /**
    * Called with each frame except `hello`, which the exchange handles. Also called with `reopened` if the response to
-   * the hello shows that the previous client has ended.
+   * the hello shows that the previous client has ended while the page was open, or before a reload.
    */
   received(frame: HostFrame): void
   /** Called after every change of the state. */
@@ -29,6 +29,8 @@ export interface ExchangeParts {
 export interface KeptClient {
   /** Null if this tab has had no client yet. */
   readonly id: string | null
+  /** Whether the browser reloaded the page. A user who opened it does not expect its earlier state. */
+  readonly isReload: boolean
   keep(id: string): void
   /** Forgets the client: the tab's next one is new. */
   forget(): void
@@ -98,6 +100,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
   let unanswered: NumberedFrame[] = []
   /** The client id in the last hello. */
   let named: string | null = null
+  let wasGreeted = false
 
   connect()
   return {
@@ -151,7 +154,8 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
       isLost = false
       tries = 0
       kept.keep(frame.client)
-      if (frame.isNew && named !== null) take({ kind: 'reopened' })
+      if (frame.isNew && named !== null && (kept.isReload || wasGreeted)) take({ kind: 'reopened' })
+      wasGreeted = true
       answered(frame.seq)
       for (const one of unanswered) transmit(one)
     }

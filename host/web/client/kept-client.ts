@@ -14,6 +14,7 @@ export function createKeptClient(socket: string): KeptClient {
     get id() {
       return id
     },
+    isReload: isReload(),
     keep(next) {
       id = next
       store(key, next)
@@ -41,4 +42,10 @@ function store(key: string, id: string | null): void {
   } catch {
     // The storage is blocked or full, so a reload will open a new client.
   }
+}
+
+/** Whether the browser loaded the page again, or restored it from the history. */
+function isReload(): boolean {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  return navigation?.type !== 'navigate'
 }

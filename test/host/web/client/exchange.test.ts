@@ -7,12 +7,13 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /** An exchange whose connections the test controls. */
-function start() {
+function start({ isReload = true }: { readonly isReload?: boolean } = {}) {
   const lines: { listener: LineListener; sent: Record<string, unknown>[]; isClosed: boolean }[] = []
   const received: HostFrame[] = []
   const states: ExchangeState[] = []
   const kept = {
     id: null as string | null,
+    isReload,
     keep(id: string) {
       this.id = id
     },
@@ -253,6 +254,17 @@ test('exchange: when a new client replaces the old one, unanswered events are dr
   expect(states.at(-1)).toEqual({ isOnline: true, isWaiting: false })
   expect(exchange.send(press)).toBe(4)
   expect(numbers(last().sent)).toEqual(['hello', 4])
+})
+
+test('exchange: if the user opened the page and its previous client has ended, only a later loss is reported', () => {
+  const { kept, received, last, greet } = start({ isReload: false })
+  kept.id = 'earlier'
+  greet(0, true)
+  expect(received).toEqual([])
+  last().listener.lost()
+  vi.advanceTimersByTime(60_000)
+  greet(0, true)
+  expect(received).toEqual([{ kind: 'reopened' }])
 })
 
 test('exchange: when a client is reopened, unanswered events are dropped, and the state is not waiting', () => {
