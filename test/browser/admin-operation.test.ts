@@ -325,7 +325,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     expect(await rows.count()).toBeLessThan(all)
     await page.check('#set')
     expect((await rows.allInnerTexts()).map((text) => text.split(/\s*\n\s*|\t/))).toEqual([
-      ['SERVLET_PASSWORD', 'Set', 'Environment', 'password of the admin account'],
+      ['SERVLET_PASSWORD', 'Set', 'Environment', 'Password of the admin account'],
     ])
     expect(await page.locator('#settings-groups li:visible').allInnerTexts()).toEqual([
       'Admin account, key and allowed hosts',
