@@ -110,9 +110,27 @@ const PICTURES: Readonly<Record<string, Picture>> = {
       await page.goto(`${host.url}/solution/payroll/account`)
     },
   },
+  'self-service-forgotten': {
+    page: 'docs/self-service.md',
+    size: { width: 720, height: 480 },
+    options: { colorScheme: 'light' },
+    come: async (page) => void (await page.goto(`${mailing.addressOf('desk')}forgotten-password`)),
+  },
+  'self-service-new-password': {
+    page: 'docs/self-service.md',
+    size: { width: 720, height: 600 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      const uid = await addUser(mailing, 'anna')
+      await page.goto(String((await askAdmin(mailing, 'POST', `users/${uid}/links`, { kind: 'password' })).link))
+      await page.waitForSelector('#new')
+    },
+  },
 }
 
 let host: TestHost
+/** Has a mail server, which the pictures don't need to reach. */
+let mailing: TestHost
 let browser: Browser
 
 beforeAll(async () => {
@@ -125,12 +143,19 @@ beforeAll(async () => {
   await addDefaultSolution(host, 'payroll', { title: 'Payroll' })
   await askAdmin(host, 'PUT', 'solutions/payroll/sign-in-policy', { level: 'required' })
   for (const name of ['nina', 'otto', 'paul']) await addUser(host, name)
+  mailing = await startTestHost({
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    MAIL_FROM: 'no-reply@example.org',
+    SOLUTION_ORIGIN: 'http://{name}.localhost',
+  })
+  await addDefaultSolution(mailing, 'desk', { title: 'Help desk' })
   browser = await sharedBrowser()
 })
 
 afterAll(async () => {
   await closeContexts(browser)
   await host?.stop()
+  await mailing?.stop()
 })
 
 async function openOrders(page: Page): Promise<void> {
