@@ -65,7 +65,7 @@ export function createAccountSources(
   cloud: FormSource | null,
 ): AccountSources {
   const table = usersTable(users)
-  const module = authenticatorModule(askAuthenticator)
+  const module = authenticatorModule(users, askAuthenticator)
   function ofForm(mode: FormMode): FormSource {
     if (mode !== 'PLATFORM_CLOUD') return mode === 'DEFAULT' ? table : module
     if (cloud !== null) return cloud
@@ -127,13 +127,15 @@ function usersTable(users: Users): FormSource {
   }
 }
 
-function authenticatorModule(ask: AuthenticatorQuestion): FormSource {
+function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQuestion): FormSource {
   return {
     name: '',
     method: 'script',
     countedAs: (solution) => `solution ${solution.name}`,
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
-    checkPasskey(asking, { account, user, lastUsedAt }, fields) {
+    async checkPasskey(asking, { account, user, lastUsedAt }, fields) {
+      // A script that checks passwords with `security.authenticate` relies on it to refuse disabled users.
+      if (account.source === 'users' && (await users.recheck(account.uid)) === null) return refused()
       const custom = customFields(asking.url, fields)
       // All solutions share the users table. What the user may do in another one is none of this script's business.
       const { permissions, tenant, ...known } = user

@@ -15,6 +15,13 @@ const SCRIPT = `function onSolutionOpen(_argument, params) {
   return {}
 }`
 
+/** Checks passwords in the users table, and signs in every user with a passkey. */
+const TABLE_SCRIPT = `async function onSolutionOpen(_argument, { username, password, last_login: last }) {
+  if (last && last.passkey) return security.login(last.username, last.uid, ['Users'])
+  const user = await security.authenticate(username, password ?? '')
+  if (user) security.login(username, user.uid, ['Users'])
+}`
+
 let host: Awaited<ReturnType<typeof sharedHost>>
 /** Browsers don't allow passkeys on IP addresses. */
 let localhost: string
@@ -223,6 +230,17 @@ describe('where a script signs users in', () => {
       const refused = await usePasskey(await open('pk-script'), theirs)
       expect([refused.status, refused.text.includes('This passkey did not work here.')], name).toEqual([401, true])
     }
+  })
+
+  test('a user of the users table who is disabled cannot sign in, whatever the script says', async () => {
+    await addAuthenticatorSolution(host, 'pk-table', TABLE_SCRIPT)
+    await askAdmin(host, 'PUT', 'solutions/pk-table/grants', { databases: {}, http: [], users: true })
+    const { own } = await userWithPasskey('pk-olga', 'pk-table')
+    const browser = await open('pk-table')
+    expect((await usePasskey(browser, own)).status).toBe(303)
+    const { uid } = (await browser.session()).json() as { uid: string }
+    await askAdmin(host, 'PATCH', `users/${uid}`, { enabled: false })
+    expect((await usePasskey(await open('pk-table'), own)).status).toBe(401)
   })
 
   test('a passkey of the users table or of another solution is refused', async () => {
