@@ -160,7 +160,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   test('login: an empty required field shows the message from the template', async () => {
     await using opened = await open('/login')
     const { page } = opened
-    await page.click('text=Sign in >> nth=-1')
+    await page.click('#submit')
     expect(await validationMessages(page)).toEqual(['Enter your username.', 'Enter your password.'])
     await page.fill('#username', 'anna')
     expect(await validationMessages(page)).toEqual(['', 'Enter your password.'])

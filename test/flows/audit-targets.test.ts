@@ -147,7 +147,7 @@ test('audit log: entries for secrets, login tokens, OAuth settings, sign-in poli
     (await auditedBy(method, 'solutions/audited/sign-in-policy', body, 'sign-in-policy')).entry
   expect([
     await onPolicy('PUT', policy),
-    await onPolicy('PUT', { level: 'passkey' }),
+    await onPolicy('PUT', { level: 'on' }),
     await onPolicy('DELETE'),
     await onPolicy('DELETE'),
   ]).toEqual([
