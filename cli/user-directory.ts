@@ -22,6 +22,8 @@ export const User = z.object({
   /** When the user proved that they can read mails to `email`, and the language of these mails; as for `factors`. */
   emailVerifiedAt: z.int().min(0).nullable().default(null),
   locale: z.string().nullable().default(null),
+  /** The directory that has the user's password; as for `factors`. */
+  directory: z.string().nullable().default(null),
 })
 export type User = z.infer<typeof User>
 

@@ -24,11 +24,7 @@ export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[]
 
   async function find({ params: { uid } }: OfUser): Promise<User> {
     const user = await users.get(uid)
-    if (user?.directory === null) return user
-    if (user !== null) {
-      const message = `The password of "${user.username}" is in the directory "${user.directory}". Change it there.`
-      throw new PlatformError('ERR_REQUEST_INVALID', message)
-    }
+    if (user !== null) return user
     throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
   }
 
@@ -50,6 +46,10 @@ export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[]
       },
       async ({ found, body: { kind, solution }, names }) => {
         names.target = `${userTarget(found)} (${kind})`
+        if (found.directory !== null && kind !== 'set-up') {
+          const message = `The password of "${found.username}" is in the directory "${found.directory}". Change it there.`
+          throw new PlatformError('ERR_REQUEST_INVALID', message)
+        }
         return operatorLinks.fromOperator(kind, found, await operatorLinks.solutionFor(solution))
       },
     ),

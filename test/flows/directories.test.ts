@@ -1,5 +1,6 @@
 import { Attribute, Change, Client } from 'ldapts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { signInToAdmin } from '../support/admin.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { GROUPS, PEOPLE, ROOT, SEARCHER, type Slapd, sharedSlapd } from '../support/slapd.ts'
@@ -168,6 +169,14 @@ test('directories: the API refuses to change what comes from the directory, and 
     const answer = await send('PATCH', `users/${uid}`, change)
     expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('comes from the directory')])
   }
+  const link = await send('POST', `users/${uid}/links`, { kind: 'password', solution: 'crm' })
+  expect([link.status, link.text]).toEqual([422, expect.stringContaining('is in the directory')])
+  // The page of the user has no forms for what can't be changed here.
+  const admin = await signInToAdmin(host)
+  const page = await admin.get(`/admin/users/${uid}`)
+  expect(page.text).toContain('This user comes from the directory')
+  expect(page.text).not.toMatch(/name="(?:username|permissions|password)"/)
+  expect((await admin.get('/admin/users?search=gina')).text).toContain('from the directory main')
   const csv = await ask(`${host.url}/admin/api/users.csv`, {
     method: 'POST',
     headers: { authorization: host.admin, 'content-type': 'text/csv' },
