@@ -181,7 +181,7 @@ function isEntryOf(row: Pick<UserRow, 'directory' | 'directory_id'>, person: Dir
 }
 
 /**
- * What may not be changed here about a user who comes from a directory. The operator can only disable and enable them.
+ * Errors for changed fields that the user's directory manages. Operators can only enable or disable such users.
  * @param permissions the user's permissions
  */
 export function faultsOfDirectoryUser(row: UserRow, permissions: readonly Permission[], input: UserInput): UserFault[] {

@@ -27,7 +27,7 @@ const ROOM_TIME = 1000
  */
 const MOST_SESSIONS = 4096
 
-/** The maximum number of connections per network, and the addresses that don't count as a network. */
+/** The maximum number of connections per network, and the trusted proxies that are exempt from it. */
 export type ConnectionSettings = {
   readonly limits: Pick<Limits, 'HTTP2_CONNECTIONS_ADDRESS'>
   readonly trustedProxies: readonly string[]

@@ -14,7 +14,7 @@ export type Counted = {
   readonly values: Map<number, number>
   /** A histogram's counts, by upper edge. */
   readonly buckets: Map<number, Map<number, number>>
-  /** The histogram's upper edges. */
+  /** The upper bounds of the histogram's buckets. */
   readonly bounds: readonly number[]
 }
 

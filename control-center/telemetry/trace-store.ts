@@ -39,7 +39,7 @@ export type TraceFilter = {
 }
 
 export interface TraceStore {
-  /** Must be called within a transaction. A span that is already stored is a no-op. */
+  /** Must be called within a transaction. Storing a span that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, spans: readonly Span[]): Promise<void>
   /** Newest first, unless the order is `only: 'slow'`. */
   list(filter: TraceFilter): Promise<readonly TracedRequest[]>

@@ -86,7 +86,7 @@ async function find(connection: Connection, { idAttribute, attributes }: Directo
   })
 }
 
-/** The values of an attribute. Servers return its name in the case of their schema. */
+/** Attribute names are case-insensitive: servers return them as spelled in their schema. */
 function valuesOf(entry: Entry, attribute: string): readonly (string | Buffer)[] {
   const name = Object.keys(entry).find((one) => one.toLowerCase() === attribute.toLowerCase())
   const value = name === undefined ? [] : entry[name]

@@ -165,7 +165,7 @@ export function warnOfPolicy(
   return [
     ...unlisted.map((name) => ({
       code: 'permission_unlisted',
-      message: `No manifest of the solution lists the permission "${name}", so nobody can have it.`,
+      message: `The solution’s manifests don’t list the permission "${name}", so nobody can have it. Check the name, or add it to a manifest.`,
     })),
     ...(level !== 'passkey' || hasPasskeys
       ? []

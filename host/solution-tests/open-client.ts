@@ -122,7 +122,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     browser.needOpen()
     const press = questionOf()
     const { found } = visitor
-    if (press === null || found === null) throw new ScriptError('the page does not ask the user to confirm now')
+    if (press === null || found === null) throw new ScriptError('the page isn’t asking the user to confirm')
     confirmed = browser.frames.filter(({ kind }) => kind === 'confirm').length
     seq += 1
     if (!isConfirmed) client.receive(connection, { kind: 'unconfirmed', seq })

@@ -32,7 +32,12 @@ export async function checkLocalEntries(
         refuse(listed, found, 'zip_headers_differ', `has two headers that differ in ${difference}`)
     } catch (error) {
       const reason = showName(error instanceof Error ? error.message : String(error))
-      refuse(listed, found, 'zip_headers_differ', `has no local header at the position in the directory: ${reason}`)
+      refuse(
+        listed,
+        found,
+        'zip_headers_differ',
+        `has no local file header at the offset listed in the central directory: ${reason}`,
+      )
     }
   }
   refuseOverlaps(spans, directoryStart, found)

@@ -82,11 +82,11 @@ function input<Type extends string, Shape extends z.ZodRawShape>(type: Type, wha
     }),
     onElementFocusGained: Handler.meta({
       title: 'On focus gained',
-      description: 'Function (event) when the element gets the focus.',
+      description: 'Function (event) that is called when the element gets the focus.',
     }),
     onElementFocusLost: Handler.meta({
       title: 'On focus lost',
-      description: 'Function (event) when the element loses the focus.',
+      description: 'Function (event) that is called when the element loses the focus.',
     }),
     ...shape,
   })
@@ -252,7 +252,10 @@ const Button = element('button', 'A button.', {
     description:
       'Users must confirm that it’s them (with a code or their password) before the function runs. The reason they see: a text or "i18n:" and a key.',
   }),
-  onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user presses it.' }),
+  onAction: Handler.meta({
+    title: 'On action',
+    description: 'Function (event) that is called when the user presses it.',
+  }),
 })
 
 const Link = element('link', 'A link to a URL, or one that calls a function.', {
@@ -262,7 +265,10 @@ const Link = element('link', 'A link to a URL, or one that calls a function.', {
     .refine(isAllowedAddress, { error: 'must be an http, https or mailto URL or a path that starts with "/"' })
     .optional()
     .meta({ title: 'Address', description: 'An http, https or mailto URL, or a path on the same server.' }),
-  onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user follows it.' }),
+  onAction: Handler.meta({
+    title: 'On action',
+    description: 'Function (event) that is called when the user follows it.',
+  }),
 }).superRefine(({ href, onAction }, found) => {
   if ((href === undefined) === (onAction === undefined)) refuse(found, [], 'must have either href or onAction', {})
 })

@@ -44,7 +44,8 @@ export function isHandler(name: string): boolean {
 export function attributePlace(element: Tree.Element, name: string): AttributePlace {
   const lower = name.toLowerCase()
   const tag = element.tagName.toLowerCase()
-  if (isHandler(lower)) return none('an event handler is code; put it into a script, in a string literal')
+  if (isHandler(lower))
+    return none('an event handler is code; use the placeholder in a script instead, in a string literal')
   if (lower === 'style') return none('a style attribute is code; use class names and a <style> element')
   if (UNCHECKED.has(lower))
     return none(`a value in ${lower} cannot be checked; write the attribute without placeholders`)

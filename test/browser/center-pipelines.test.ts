@@ -74,7 +74,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     expect(states).toEqual(['Done', 'Done', 'Done', 'Not configured', 'Not configured'])
     expect(await page.evaluate(`document.querySelector('#run-progress').value`)).toBe(5)
 
-    await page.getByRole('link', { name: 'Artifacts of the package' }).click()
+    await page.getByRole('link', { name: 'Package artifacts' }).click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: /^Download shop-1\.0\.0-1-context\.zip/ }).click(),

@@ -93,7 +93,7 @@ test('compose: only the proxy is reachable from outside, and its environment has
 })
 
 describe.skipIf(haproxyPath === undefined)('a control center behind the proxy in deploy/', () => {
-  test('pages, forms and Satellite requests work through the proxy; an address that a browser claims to have is ignored', async () => {
+  test('pages, forms and Satellite requests work through the proxy; spoofed forwarding headers of a browser are ignored', async () => {
     const certificate = proxyCertificate()
     const port = await freePort()
     const variables = await centerProxyVariables('127.0.0.1', port, certificate.file)

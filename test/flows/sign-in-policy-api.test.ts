@@ -56,7 +56,8 @@ test('sign-in policy: a permission that nobody can have is a warning', async () 
   expect(body?.warnings).toEqual([
     {
       code: 'permission_unlisted',
-      message: 'No manifest of the solution lists the permission "Root", so nobody can have it.',
+      message:
+        'The solution’s manifests don’t list the permission "Root", so nobody can have it. Check the name, or add it to a manifest.',
     },
   ])
   expect((await send('DELETE'))[0]).toBe(204)

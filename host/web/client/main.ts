@@ -182,7 +182,7 @@ function sendAnswer(exchange: Exchange, proof: string | null): void {
     exchange.send({ kind: 'confirmed', proof })
     return
   }
-  // As for a press while offline: it would run later, without the user watching.
+  // Like clicks, a confirmation isn't queued while offline: it would run later, without the user watching.
   if (proof !== null) showMessage(pageText('notnow'), 'warning')
   exchange.send({ kind: 'unconfirmed' })
 }
