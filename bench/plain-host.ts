@@ -1,5 +1,6 @@
 // A separate process: the host's Koa app with its middleware, sessions and database, and a plain function in place of
 // the sandbox. Its folder (the argument) is a copy of a real host's folder, so the solution is already uploaded.
+
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
@@ -19,6 +20,7 @@ import { createAudit } from '../host/access/audit.ts'
 import { requireAdmin } from '../host/access/authentication.ts'
 import { createAdminCredentials } from '../host/access/credentials.ts'
 import { createPageSessions } from '../host/access/page-sessions.ts'
+import { type AdminSignIn, createAdminFactors } from '../host/admin-factors/admin-factors.ts'
 import { createApp, type HostParts } from '../host/app.ts'
 import { createClients } from '../host/clients/clients.ts'
 import { createManagedSettings } from '../host/cloud/managed/managed-settings.ts'
@@ -42,6 +44,7 @@ import { createSignOutTargets } from '../host/login/sign-out-target.ts'
 import { createPreviewTickets } from '../host/login-pages/preview-tickets.ts'
 import { createMaintenance } from '../host/maintenance/maintenance.ts'
 import { createOAuth } from '../host/oauth/oauth.ts'
+import { createOpenSignIns } from '../host/second-step/open-sign-ins.ts'
 import { createSignInPolicies } from '../host/second-step/policies.ts'
 import { createSecondSteps } from '../host/second-step/second-steps.ts'
 import { createSecrets } from '../host/secrets/secrets.ts'
@@ -142,6 +145,12 @@ const clients = createClients({
   onError: () => {},
 })
 const credentials = createAdminCredentials({ account, audit, limits })
+const adminOpenSignIns = createOpenSignIns<AdminSignIn>(db, key, limits)
+const adminFactors = createAdminFactors({
+  mode: 'optional',
+  factors: secondSteps.factors,
+  openSignIns: adminOpenSignIns,
+})
 const parts: HostParts = {
   settings,
   log,
@@ -149,7 +158,10 @@ const parts: HostParts = {
   hasExamples: false,
   localAdminPages: () => null,
   sites,
-  requireAdmin: requireAdmin({ credentials, tokens }),
+  adminFactors,
+  adminOpenSignIns,
+  adminSecondStep: adminFactors,
+  requireAdmin: requireAdmin({ credentials, tokens, adminSecondStep: adminFactors }),
   credentials,
   pageSessions: createPageSessions(db, key, account, limits),
   previewTickets: createPreviewTickets(key),

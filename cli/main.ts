@@ -29,6 +29,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'users remove': async () => (await import('./commands/users/remove.ts')).usersRemoveCommand,
   'users import': async () => (await import('./commands/users/import.ts')).usersImportCommand,
   'users export': async () => (await import('./commands/users/export.ts')).usersExportCommand,
+  'admin reset-second-factor': async () =>
+    (await import('./commands/admin/reset-second-factor.ts')).adminResetSecondFactorCommand,
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   restore: async () => (await import('./commands/restore.ts')).restoreCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,

@@ -76,7 +76,14 @@ The control center also uses these [limits](settings.md#limits), with the same n
 /** Lists every route, as declared beside its handler. */
 function adminApiPage(): string {
   const rows = declaredRoutes().map(({ method, path, definition: { summary, right } }) => {
-    const need = right === null ? 'the admin account' : right === 'any' ? 'any token' : `\`${right}\``
+    const need =
+      right === 'account'
+        ? 'the admin account'
+        : right === null
+          ? 'the admin account or the scope `admin`'
+          : right === 'any'
+            ? 'any token'
+            : `\`${right}\``
     return `| ${method} \`${path.slice(1).replaceAll(/:(\w+)/g, '{$1}')}\` | ${summary.replaceAll('|', '\\|')} | ${need} |`
   })
   return `# Admin API

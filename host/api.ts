@@ -103,6 +103,7 @@ export function describeAdminApi(version: string): object {
 
 /** The required token scope, as text for the API description. */
 function needOf(right: AdminRight): string {
-  if (right === null) return 'For the admin account only.'
+  if (right === 'account') return 'For the admin account only.'
+  if (right === null) return 'For the admin account, and tokens with the scope `admin`.'
   return right === 'any' ? 'For the admin account and any API token.' : `Requires the scope \`${right}\`.`
 }

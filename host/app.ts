@@ -14,10 +14,12 @@ import { appOf, openingSteps } from '../base/http/opening-steps.ts'
 import type { Sites } from '../base/http/sites.ts'
 import { redirectToHttps } from '../base/tls/redirect.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
+import type { AdminSecondStep } from './access/admin-second-step.ts'
 import { admitPageSession } from './access/admit-page-session.ts'
 import type { Audit } from './access/audit.ts'
 import type { AdminCredentials } from './access/credentials.ts'
 import type { PageSessions } from './access/page-sessions.ts'
+import type { AdminFactors, AdminSignIn } from './admin-factors/admin-factors.ts'
 import { type AdminApiParts, adminApi } from './api.ts'
 import type { Clients } from './clients/clients.ts'
 import type { CloudLogin } from './cloud/login/cloud-login.ts'
@@ -35,6 +37,7 @@ import { metricsRoute } from './metrics-route.ts'
 import type { OAuth } from './oauth/oauth.ts'
 import { adminPages, leadToPages } from './pages.ts'
 import { solutionRoutes } from './routes.ts'
+import type { OpenSignIns } from './second-step/open-sign-ins.ts'
 import type { StepRouteParts } from './second-step/routes.ts'
 import type { SelfServiceParts } from './self-service/self-service-parts.ts'
 import { adminGate, siteGate } from './site-gate.ts'
@@ -59,6 +62,9 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly credentials: AdminCredentials
     readonly pageSessions: PageSessions
     readonly previewTickets: PreviewTickets
+    readonly adminFactors: AdminFactors
+    readonly adminOpenSignIns: OpenSignIns<AdminSignIn>
+    readonly adminSecondStep: AdminSecondStep
     readonly catalog: Catalog
     readonly store: SolutionStore
     readonly uploads: Uploads

@@ -15,6 +15,7 @@ import { createAudit } from './access/audit.ts'
 import { requireAdmin } from './access/authentication.ts'
 import { createAdminCredentials } from './access/credentials.ts'
 import { createPageSessions } from './access/page-sessions.ts'
+import { type AdminSignIn, createAdminFactors } from './admin-factors/admin-factors.ts'
 import type { HostParts } from './app.ts'
 import { liveStyleHref } from './clients/client-page.ts'
 import { createClients } from './clients/clients.ts'
@@ -47,6 +48,7 @@ import { createOutbound } from './outbound/outbound.ts'
 import { createSolutionParts } from './parts.ts'
 import { openPlatform } from './platform.ts'
 import { noticeChanges } from './second-step/notice-changes.ts'
+import { createOpenSignIns } from './second-step/open-sign-ins.ts'
 import { createSignInPolicies } from './second-step/policies.ts'
 import { createSecondSteps } from './second-step/second-steps.ts'
 import { createSecrets } from './secrets/secrets.ts'
@@ -321,6 +323,9 @@ function createParts(
     onError: (error, of) => log.error({ ...of, err: error }, 'a client failed unexpectedly'),
   })
   const credentials = createAdminCredentials({ account, audit, limits })
+  const adminOpenSignIns = createOpenSignIns<AdminSignIn>(db, key, limits, testing.now)
+  const { factors } = signIn
+  const adminFactors = createAdminFactors({ mode: settings.adminSecondFactor, factors, openSignIns: adminOpenSignIns })
   const health = createHealth({
     figures,
     supervisor,
@@ -344,7 +349,10 @@ function createParts(
     isLive,
     firstRefusal: isLive ? createFirstRefusal() : null,
     sites,
-    requireAdmin: requireAdmin({ credentials, tokens }),
+    adminFactors,
+    adminOpenSignIns,
+    adminSecondStep: adminFactors,
+    requireAdmin: requireAdmin({ credentials, tokens, adminSecondStep: adminFactors }),
     credentials,
     pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),

@@ -12,7 +12,7 @@ import { PROMETHEUS_TYPE, type Telemetry } from './telemetry/telemetry.ts'
  */
 export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin: Middleware): Middleware {
   async function answer(ctx: Context): Promise<void> {
-    needScope(ctx, 'health', 'read')
+    needScope(ctx, 'health', 'read', false)
     ctx.body = await telemetry.scrape()
     ctx.set('Content-Type', PROMETHEUS_TYPE)
   }

@@ -1,6 +1,8 @@
 import Router from '@koa/router'
 import type { Middleware } from 'koa'
 import { addGuideRoutes } from '../base/http/guides.ts'
+import type { AdminFactorPageParts } from './admin-factors/page-parts.ts'
+import { addAdminFactorPages } from './admin-factors/pages.ts'
 import { type AuditPageParts, addAuditPages } from './audit/pages.ts'
 import { addSolutionAccessPages, type SolutionAccessPageParts } from './grants/pages.ts'
 import { addHealthPages, type HealthPageParts } from './health/pages.ts'
@@ -20,6 +22,7 @@ import { addTokenPages, type TokenPageParts } from './tokens/pages.ts'
 import { addUserPages, type UserPageParts } from './users/pages.ts'
 
 export type AdminPageParts = SignInParts &
+  AdminFactorPageParts &
   SolutionPageParts &
   SolutionAccessPageParts &
   LoginPagePageParts &
@@ -43,6 +46,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addScriptRoute(router)
   addGuideRoutes(router)
   addSignInRoutes(router, parts)
+  addAdminFactorPages(router, parts)
   const pages = createPageRouter(router)
   addSolutionPages(pages, parts)
   addSolutionAccessPages(pages, parts, (name, active) => policyCard(name, active, parts))

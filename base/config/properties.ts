@@ -215,6 +215,12 @@ export const PROPERTIES = {
     what: 'password of the admin account',
     secret: true,
   },
+  ADMIN_SECOND_FACTOR: {
+    default: 'optional',
+    read: oneOf(['off', 'optional', 'required']),
+    form: 'one of off, optional, required',
+    what: 'whether the admin account needs a second factor: never, once it has one, or always',
+  },
   RUNTIME_XMS: {
     default: '256m',
     read: readSize,

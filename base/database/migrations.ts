@@ -363,6 +363,7 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.alterTable('users').addColumn('directory_checked_at', 'bigint'),
     schema.createIndex('users_of_directory').on('users').columns(['directory', 'directory_id']),
   ],
+  '015-admin-confirmations': (schema) => [schema.alterTable('admin_sessions').addColumn('confirmed_at', 'bigint')],
 }
 
 /** Version names in order; the last one is the current schema version. */

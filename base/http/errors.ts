@@ -48,6 +48,16 @@ export const ERRORS = {
     page: 'no-right',
     advice: 'Use a token whose scopes allow this, or the admin account.',
   },
+  ERR_SECOND_FACTOR_NEEDED: {
+    status: 403,
+    fixedBy: 'caller',
+    advice: 'On the admin pages, create an API token with the scope `admin`, and send it as Bearer.',
+  },
+  ERR_CONFIRMATION_NEEDED: {
+    status: 403,
+    fixedBy: 'caller',
+    advice: 'Open `/admin/confirm` to confirm that it’s you, then repeat the change within `CONFIRMED_FOR`.',
+  },
   ERR_NOT_A_NAVIGATION: {
     status: 403,
     fixedBy: 'caller',

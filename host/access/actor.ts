@@ -12,6 +12,11 @@ export type Actor = {
    * includes `read`.
    */
   readonly scopes: readonly string[] | null
+  /**
+   * Whether the operator confirmed within `CONFIRMED_FOR` that it's them. Always true for tools: nobody is there to
+   * confirm, and each request contains the credentials.
+   */
+  readonly isConfirmed: boolean
   /** Whether the credentials are still valid; long-running responses check this repeatedly. */
   readonly isStillIn: () => Promise<boolean>
 }
@@ -32,18 +37,30 @@ export function actorOf(ctx: Context): Actor {
 
 /**
  * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null if only the admin
- *   account is allowed
+ *   account and tokens with the scope `admin` are allowed
+ * @param isOfAccount whether the scope `admin` is not enough
  * @throws ERR_FORBIDDEN with the name of the missing scope
  */
-export function needScope(ctx: Context, subject: string | null, kind: 'read' | 'write'): void {
+export function needScope(ctx: Context, subject: string | null, kind: 'read' | 'write', isOfAccount: boolean): void {
   const { scopes } = actorOf(ctx)
-  if (scopes === null) return
-  if (subject === null)
-    throw new PlatformError('ERR_FORBIDDEN', 'Only the admin account can do this; API tokens cannot.')
+  if (scopes === null || (scopes.includes('admin') && !isOfAccount)) return
+  if (subject === null) {
+    const who = isOfAccount ? 'API tokens cannot' : 'API tokens need the scope admin'
+    throw new PlatformError('ERR_FORBIDDEN', `Only the admin account can do this; ${who}.`)
+  }
   const kinds = kind === 'read' ? ['read', 'write'] : ['write']
   const subjects = [subject, subject.replace(/^solutions:.*/, 'solutions:*')]
   if (subjects.some((one) => kinds.some((each) => scopes.includes(`${one}:${each}`)))) return
   throw new PlatformError('ERR_FORBIDDEN', `The token does not have the scope ${subject}:${kind}.`)
+}
+
+/** @throws ERR_CONFIRMATION_NEEDED */
+export function needConfirmation(ctx: Context): void {
+  if (actorOf(ctx).isConfirmed) return
+  throw new PlatformError(
+    'ERR_CONFIRMATION_NEEDED',
+    'Confirm that it’s you before you change this: open /admin/confirm, then repeat the change.',
+  )
 }
 
 /** The names in an audit entry. `work` sets those that are known only after it has started. */

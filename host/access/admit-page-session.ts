@@ -33,7 +33,7 @@ export function admitPageSession(sessions: PageSessions): Middleware {
     if (/^\/admin\/api(\/|$)/.test(ctx.path) && ctx.get('Authorization') === '') {
       requireOwnPage(ctx, sessions.isCsrfToken(cookie, ctx.get('X-CSRF-Token')))
       const isStillIn = async () => (await sessions.find(cookie, { isUse: false })) !== null
-      setActor(ctx, { name: 'admin', scopes: null, isStillIn })
+      setActor(ctx, { name: 'admin', scopes: null, isConfirmed: found.session.isConfirmed, isStillIn })
     }
     return next()
   }

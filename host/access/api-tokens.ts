@@ -5,11 +5,11 @@ import type { HostDatabase } from '../database/tables.ts'
 
 /** `write` includes `read`. */
 const SCOPE =
-  /^(health:read|(solutions:(\*|(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)|users|sessions|audit|maintenance):(read|write))$/
+  /^(admin|health:read|(solutions:(\*|(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)|users|sessions|audit|maintenance):(read|write))$/
 
 export const Scope = z.string().max(100).regex(SCOPE, {
   error:
-    'must be solutions:{name or *}, users, sessions, audit or maintenance, followed by :read or :write; or health:read',
+    'must be solutions:{name or *}, users, sessions, audit or maintenance, followed by :read or :write; or health:read; or admin',
 })
 
 /** An API token's stored record, which doesn't include the token itself. */

@@ -3,10 +3,15 @@ import type { Context, Middleware } from 'koa'
 import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { isAuthenticated, setActor } from './actor.ts'
+import type { AdminSecondStep } from './admin-second-step.ts'
 import type { ApiTokens } from './api-tokens.ts'
 import type { AdminCredentials } from './credentials.ts'
 
-export type AuthenticationParts = { readonly credentials: AdminCredentials; readonly tokens: ApiTokens }
+export type AuthenticationParts = {
+  readonly credentials: AdminCredentials
+  readonly tokens: ApiTokens
+  readonly adminSecondStep: Pick<AdminSecondStep, 'isNeeded'>
+}
 
 /** How long a correct name and password are cached, in ms. Without the cache, Argon2 would take 20 ms per request. */
 const REMEMBER_PAIR = 60_000
@@ -16,7 +21,7 @@ const REMEMBER_PAIR = 60_000
  * session (see `admitPageSession`). Browser pages can't use the Basic scheme, so that no page can use credentials that
  * the browser has cached.
  */
-export function requireAdmin({ credentials, tokens }: AuthenticationParts): Middleware {
+export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep }: AuthenticationParts): Middleware {
   const memory = rememberPairs()
   const isNews = createNews()
 
@@ -34,8 +39,14 @@ export function requireAdmin({ credentials, tokens }: AuthenticationParts): Midd
       }
       memory.add(given)
     }
+    if (await secondStep.isNeeded()) {
+      throw new PlatformError(
+        'ERR_SECOND_FACTOR_NEEDED',
+        'The admin account needs a second factor, so its password alone is not enough. Use an API token instead.',
+      )
+    }
     // The admin account cannot change until the host restarts.
-    setActor(ctx, { name: 'admin', scopes: null, isStillIn: async () => true })
+    setActor(ctx, { name: 'admin', scopes: null, isConfirmed: true, isStillIn: async () => true })
   }
 
   async function checkToken(ctx: Context, given: string): Promise<void> {
@@ -50,7 +61,7 @@ export function requireAdmin({ credentials, tokens }: AuthenticationParts): Midd
     const name = `token:${token.id}`
     if (isNews(name)) credentials.note(ctx, name, 'ok')
     const isStillIn = async () => (await tokens.find(given)) !== null
-    setActor(ctx, { name, scopes: token.scopes, isStillIn })
+    setActor(ctx, { name, scopes: token.scopes, isConfirmed: true, isStillIn })
   }
 
   return async (ctx, next) => {

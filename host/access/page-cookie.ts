@@ -9,21 +9,46 @@ import { stateOf } from '../../base/http/request.ts'
  * machine.
  */
 export function setPageCookie(ctx: Context, value: string | null): void {
+  setCookieOf(ctx, 'administration', value)
+}
+
+/** The cookie of a sign-in that waits for its second step. */
+export function setStepCookie(ctx: Context, value: string | null): void {
+  setCookieOf(ctx, 'administration-step', value)
+}
+
+function setCookieOf(ctx: Context, kind: Kind, value: string | null): void {
   const secure = isSecure(ctx)
   // Behind a proxy, the socket doesn't show whether the client uses TLS.
   ctx.cookies.secure = secure
-  ctx.cookies.set(nameOf(ctx), value, { httpOnly: true, sameSite: 'lax', secure, path: '/admin/', overwrite: true })
+  ctx.cookies.set(nameOf(ctx, kind), value, {
+    httpOnly: true,
+    sameSite: 'lax',
+    secure,
+    path: '/admin/',
+    overwrite: true,
+  })
 }
 
 export function readPageCookies(ctx: Context): readonly string[] {
-  return cookieValues(ctx, nameOf(ctx)).filter((value) => value.length === 43)
+  return valuesOf(ctx, 'administration')
+}
+
+export function readStepCookies(ctx: Context): readonly string[] {
+  return valuesOf(ctx, 'administration-step')
+}
+
+type Kind = 'administration' | 'administration-step'
+
+function valuesOf(ctx: Context, kind: Kind): readonly string[] {
+  return cookieValues(ctx, nameOf(ctx, kind)).filter((value) => value.length === 43)
 }
 
 function isSecure(ctx: Context): boolean {
   return stateOf(ctx).client.protocol === 'https'
 }
 
-function nameOf(ctx: Context): string {
+function nameOf(ctx: Context, kind: Kind): string {
   const port = /:(\d{1,5})$/.exec(stateOf(ctx).client.host)?.[1]
-  return `${isSecure(ctx) ? '__Secure-' : ''}administration${port === undefined ? '' : `-${port}`}`
+  return `${isSecure(ctx) ? '__Secure-' : ''}${kind}${port === undefined ? '' : `-${port}`}`
 }

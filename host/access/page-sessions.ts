@@ -9,6 +9,8 @@ import type { AdminAccount } from './account.ts'
 export type PageSession = {
   /** The page sends this with each API request, to prove that the request comes from an admin page. */
   readonly csrfToken: string
+  /** Whether the operator signed in or confirmed that it's them within `CONFIRMED_FOR`. */
+  readonly isConfirmed: boolean
 }
 
 /** Sessions of the admin pages, shared by all hosts of a platform. */
@@ -22,6 +24,10 @@ export interface PageSessions {
    */
   find(cookie: string, options?: { readonly isUse?: boolean }): Promise<PageSession | null>
   end(cookie: string): Promise<void>
+  /** Notes that the operator has just confirmed that it's them. */
+  confirm(cookie: string): Promise<void>
+  /** Ends all sessions, except one. @param except a cookie's value, or null */
+  endOthers(except: string | null): Promise<void>
   isCsrfToken(cookie: string, token: string): boolean
   /** Removes expired sessions. */
   sweep(): Promise<void>
@@ -52,6 +58,7 @@ export function createPageSessions(
           address,
           created_at: now(),
           last_seen_at: now(),
+          confirmed_at: now(),
         })
         .execute()
       return cookie
@@ -60,7 +67,7 @@ export function createPageSessions(
       const id = storedHash(cookie)
       const row = await db
         .selectFrom('admin_sessions')
-        .select(['account', 'created_at', 'last_seen_at'])
+        .select(['account', 'created_at', 'last_seen_at', 'confirmed_at'])
         .where('id_hash', '=', id)
         .executeTakeFirst()
       const { seen, created } = lastAllowed()
@@ -68,10 +75,20 @@ export function createPageSessions(
       if (isUse && row.last_seen_at < now() - NOTE_EVERY) {
         await db.updateTable('admin_sessions').set({ last_seen_at: now() }).where('id_hash', '=', id).execute()
       }
-      return { csrfToken: key.sign(CSRF, cookie) }
+      const { confirmed_at } = row
+      const isConfirmed = confirmed_at !== null && confirmed_at + limits.CONFIRMED_FOR > now()
+      return { csrfToken: key.sign(CSRF, cookie), isConfirmed }
     },
     async end(cookie) {
       await db.deleteFrom('admin_sessions').where('id_hash', '=', storedHash(cookie)).execute()
+    },
+    async confirm(cookie) {
+      const update = db.updateTable('admin_sessions').set({ confirmed_at: now() })
+      await update.where('id_hash', '=', storedHash(cookie)).execute()
+    },
+    async endOthers(except) {
+      const others = db.deleteFrom('admin_sessions')
+      await (except === null ? others : others.where('id_hash', '!=', storedHash(except))).execute()
     },
     isCsrfToken: (cookie, token) => key.verify(CSRF, cookie, token),
     async sweep() {

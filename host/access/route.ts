@@ -2,17 +2,29 @@ import type Router from '@koa/router'
 import { recordOutcome } from '../../base/api/record-outcome.ts'
 import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { type Actor, actorOf, auditOf, type Named, needScope } from './actor.ts'
+import { type Actor, actorOf, auditOf, type Named, needConfirmation, needScope } from './actor.ts'
 import type { Audit, AuditAction } from './audit.ts'
 
 /**
  * The required token scope, in which `{name}` is a route parameter. `any`: any token is allowed. Null: only the admin
- * account.
+ * account and tokens with the scope `admin`. `account`: only the admin account.
  */
-export type AdminRight = `${string}:${'read' | 'write'}` | 'any' | null
+export type AdminRight = `${string}:${'read' | 'write'}` | 'any' | 'account' | null
 export type AdminRoute = Route<Actor, AdminRight, AuditAction, Named>
 
 export const route = routesOf<Actor, AdminRight, AuditAction, Named>()
+
+/** The operator confirms that it's them before these: they decide who else gets access. */
+const CONFIRMED: ReadonlySet<AuditAction> = new Set([
+  'solution-grants',
+  'token-create',
+  'token-delete',
+  'sign-in-policy',
+  'factor-reset',
+])
+
+/** For these, a token needs the scope that the route declares; `admin` doesn't include them. */
+const OF_ACCOUNT: ReadonlySet<AuditAction> = new Set(['factor-reset', 'factor-unlock'])
 
 export function addAdminRoutes(
   router: Router,
@@ -24,7 +36,9 @@ export function addAdminRoutes(
     async run({ ctx, right, act, params }, { name, read, work, isLeftOut }) {
       const actor = actorOf(ctx)
       async function admitted() {
-        if (right !== 'any') needScope(ctx, ...scopeOf(right, params))
+        const isOfAccount = right === 'account' || (act !== undefined && OF_ACCOUNT.has(act))
+        if (right !== 'any') needScope(ctx, ...scopeOf(right, params), isOfAccount)
+        if (act !== undefined && CONFIRMED.has(act)) needConfirmation(ctx)
         await read(actor)
         return work(actor)
       }
@@ -42,7 +56,7 @@ function scopeOf(
   right: Exclude<AdminRight, 'any'>,
   params: Readonly<Record<string, string>>,
 ): [string | null, 'read' | 'write'] {
-  if (right === null) return [null, 'write']
+  if (right === null || right === 'account') return [null, 'write']
   const [, subject = '', kind] = /^(.+):(read|write)$/.exec(right) ?? []
   return [subject.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? ''), kind as 'read' | 'write']
 }

@@ -20,6 +20,7 @@ export const SETTING_GROUPS = {
   access: [
     'SERVLET_USERNAME',
     'SERVLET_PASSWORD',
+    'ADMIN_SECOND_FACTOR',
     'PLATFORM_KEY',
     'PASSKEYS',
     'PASSKEY_DOMAIN',

@@ -12,6 +12,9 @@ import { type CloudSettings, cloudSettingsOf } from './cloud-settings.ts'
 import { type ShownSetting, showSettings } from './shown-settings.ts'
 import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from './telemetry-settings.ts'
 
+/** Whether the admin account needs a second factor: never, once it has one, or always. */
+export type AdminFactorMode = 'off' | 'optional' | 'required'
+
 /** All validated settings of the host. */
 export type Settings = ServiceSettings & {
   readonly databaseServers: DatabaseServers
@@ -35,6 +38,7 @@ export type Settings = ServiceSettings & {
   readonly adminName: string
   /** If empty, the password stored in the platform's database is used, or a new one is generated. */
   readonly adminPassword: string
+  readonly adminSecondFactor: AdminFactorMode
   readonly timeZone: string
   readonly environment: Environment
   /** `PLATFORM_TESTING_MODE` */
@@ -108,6 +112,7 @@ function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'c
     logLevel: values.LOG_LEVEL,
     adminName: values.SERVLET_USERNAME,
     adminPassword: values.SERVLET_PASSWORD,
+    adminSecondFactor: values.ADMIN_SECOND_FACTOR,
     timeZone: values.TIMEZONE,
     environment: values.ENVIRONMENT,
     solutionsFolder: values.SOLUTIONS_FOLDER,

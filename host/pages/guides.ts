@@ -1,11 +1,16 @@
 /** The guide for each admin page: a file in `docs/`, and a heading in that file. */
 export const ADMIN_GUIDES = {
+  account: 'second-factors#the-admin-account',
   audit: 'operating#the-audit-log',
+  confirm: 'second-factors#the-admin-account',
   error: 'operating#when-something-is-wrong',
   health: 'operating#check-its-health',
   'login-page': 'login-template',
   maintenance: 'operating#maintenance',
+  'new-app': 'second-factors#the-admin-account',
   oauth: 'oauth#the-operators-settings',
+  'recovery-codes': 'second-factors#the-admin-account',
+  'second-step': 'second-factors#the-admin-account',
   sessions: 'operating#sessions',
   settings: 'reference/settings',
   'sign-in': 'operating#the-admin-pages',

@@ -6,6 +6,7 @@ import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { AdminSecondStep } from '../access/admin-second-step.ts'
 import { adminOrigin, pageCookieOf } from '../access/admit-page-session.ts'
 import type { AdminCredentials } from '../access/credentials.ts'
 import { setPageCookie } from '../access/page-cookie.ts'
@@ -15,6 +16,7 @@ import { sendPage, textFor } from './page.ts'
 export type SignInParts = {
   readonly credentials: AdminCredentials
   readonly pageSessions: PageSessions
+  readonly adminSecondStep: AdminSecondStep
   readonly limits: Limits
 }
 
@@ -33,7 +35,10 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     if (await credentials.areRight(attempt.ctx, attempt.username, attempt.password)) return attempt
     return refused(attempt, textFor(attempt.ctx)('admin.signin.refused'), 401)
   },
-  secondStep: { none: 'The admin account has no second factors yet.' },
+  async secondStep({ ctx, to }, _accepted, { adminSecondStep }) {
+    const path = await adminSecondStep.begin(ctx, to)
+    return path === null ? null : new Refusal(null, () => goTo(ctx, path))
+  },
   async accept(attempt, _accepted, { pageSessions }) {
     const { ctx } = attempt
     // A new sign-in replaces the previous session.
@@ -89,7 +94,7 @@ function showSignIn(ctx: Context, shown: SignInModel, status = 200): void {
 }
 
 /** Browsers send an Origin header with every POST. A client that doesn't is not a browser, and should use the API. */
-function requireOwnForm(ctx: Context): void {
+export function requireOwnForm(ctx: Context): void {
   requireNavigation(ctx)
   const source = sourceOfPost(ctx, adminOrigin(ctx))
   if (source === 'same-origin') return
@@ -101,13 +106,13 @@ function requireOwnForm(ctx: Context): void {
 }
 
 /** Accepts only paths of admin pages, even if they are written in an unusual way. Anything else becomes `/admin/`. */
-function pageToGoTo(asked: string): string {
+export function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://administration.invalid')
   const isOurs = address?.host === 'administration.invalid' && /^\/admin\/(?!sign-)/.test(address.pathname)
   return isOurs ? `${address.pathname}${address.search}` : '/admin/'
 }
 
-function goTo(ctx: Context, path: string): void {
+export function goTo(ctx: Context, path: string): void {
   ctx.status = 303
   ctx.set('Location', path)
 }

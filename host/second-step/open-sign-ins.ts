@@ -16,43 +16,47 @@ export type OpenSignIn = FirstStep & {
 }
 
 /** An open sign-in, as found by its cookie. */
-export type FoundSignIn = { readonly idHash: string; readonly solution: string; readonly open: OpenSignIn }
+export type FoundSignIn<Open = OpenSignIn> = {
+  readonly idHash: string
+  readonly solution: string
+  readonly open: Open
+}
 
 /**
  * Sign-ins between their first step and their session. They are rows of the database and not sessions: a browser that
  * has one can open only the pages of the next steps.
  */
-export interface OpenSignIns {
+export interface OpenSignIns<Open = OpenSignIn> {
   /** @returns the cookie's value: 256 random bits, of which only a hash is stored */
-  start(solution: string, open: OpenSignIn): Promise<string>
+  start(solution: string, open: Open): Promise<string>
   /** @returns null if it expired, was completed or had too many wrong tries, or belongs to another solution */
-  find(solution: string, cookies: readonly string[]): Promise<FoundSignIn | null>
+  find(solution: string, cookies: readonly string[]): Promise<FoundSignIn<Open> | null>
   /** Stores the progress of a sign-in. */
-  change(found: FoundSignIn, open: OpenSignIn): Promise<FoundSignIn>
+  change(found: FoundSignIn<Open>, open: Open): Promise<FoundSignIn<Open>>
   /** Counts a wrong try. @returns how many are left; at 0, the sign-in has ended */
-  noteWrong(found: FoundSignIn): Promise<number>
+  noteWrong(found: FoundSignIn<Open>): Promise<number>
   /** Ends a sign-in. Of several callers on any host, exactly one gets true. */
-  finish(found: FoundSignIn): Promise<boolean>
+  finish(found: FoundSignIn<Open>): Promise<boolean>
   /** Deletes sign-ins that expired. */
   sweep(): Promise<void>
 }
 
 /** @param now the clock, in epoch milliseconds */
-export function createOpenSignIns(
+export function createOpenSignIns<Open extends Pick<OpenSignIn, 'account'> = OpenSignIn>(
   db: HostDatabase,
   key: PlatformKey,
   limits: Limits,
   now: () => number = Date.now,
-): OpenSignIns {
+): OpenSignIns<Open> {
   const purposeOf = (solution: string, idHash: string) => `open-sign-in ${solution} ${idHash}`
 
-  async function read(solution: string, cookie: string): Promise<FoundSignIn | null> {
+  async function read(solution: string, cookie: string): Promise<FoundSignIn<Open> | null> {
     const idHash = storedHash(cookie)
     const row = await db.selectFrom('open_sign_ins').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
     const isOver = row === undefined || row.ended_at !== null || row.expires_at <= now()
     if (isOver || row.solution !== solution || row.wrong_tries >= limits.SECOND_STEP_TRIES) return null
     const content = key.decrypt(purposeOf(solution, idHash), row.content)
-    return content === null ? null : { idHash, solution, open: JSON.parse(content) as OpenSignIn }
+    return content === null ? null : { idHash, solution, open: JSON.parse(content) as Open }
   }
 
   return {

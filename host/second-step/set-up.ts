@@ -141,8 +141,8 @@ export function readSetUpSecret(
 
 /** What the page of a new app shows. */
 export function newAppOf(
-  solution: ActiveSolution,
-  { account, login }: Pick<FoundSignIn['open'], 'account' | 'login'>,
+  solution: { readonly manifest: Pick<ActiveSolution['manifest'], 'title'> },
+  { account, login }: { readonly account: OpenSignIn['account']; readonly login: { readonly username: string } },
   secret: string,
   parts: Pick<SecondStepParts, 'key' | 'now' | 'apps'>,
 ): NewApp {

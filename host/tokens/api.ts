@@ -10,6 +10,9 @@ export type TokenApiParts = { readonly tokens: ApiTokens }
 
 const EpochMs = z.int().min(0)
 
+/** In ms. A minute more, because the page computes the time before it sends it. */
+const LONGEST_ADMIN = 90 * 86_400_000 + 60_000
+
 const NewApiToken = z
   .strictObject({
     name: Name,
@@ -35,7 +38,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
       'GET /tokens',
       {
         summary: 'List the API tokens, without the tokens themselves',
-        right: null,
+        right: 'account',
         answers: { 200: z.object({ items: z.array(ApiToken) }) },
       },
       async () => ({ items: await tokens.list() }),
@@ -44,7 +47,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
       'POST /tokens',
       {
         summary: 'Create an API token; only this response contains it',
-        right: null,
+        right: 'account',
         act: 'token-create',
         body: NewApiToken,
         answers: { 201: CreatedApiToken },
@@ -52,6 +55,9 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
       async ({ body: { name, scopes, expiresAt = null }, names, ctx }) => {
         if (expiresAt !== null && expiresAt <= Date.now()) {
           throw new PlatformError('ERR_REQUEST_INVALID', 'expiresAt must be in the future, in milliseconds since 1970.')
+        }
+        if (scopes.includes('admin') && (expiresAt === null || expiresAt > Date.now() + LONGEST_ADMIN)) {
+          throw new PlatformError('ERR_REQUEST_INVALID', 'A token with the scope admin must expire within 90 days.')
         }
         const token = await tokens.create({ name, scopes, expiresAt })
         names.target = tokenTarget(token)
@@ -63,7 +69,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
       'DELETE /tokens/:id',
       {
         summary: 'Delete an API token',
-        right: null,
+        right: 'account',
         act: 'token-delete',
         names: ({ params }) => ({ target: `token:${params.id}` }),
         answers: DONE,

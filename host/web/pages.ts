@@ -152,6 +152,8 @@ export type ConfirmModel = Omit<SecondStepModel, 'cancelHref'> & {
   readonly way: 'factor' | 'password' | 'sign-in' | 'recent'
   /** A hidden field that says what the confirmation is for. */
   readonly field: readonly [name: string, value: string]
+  /** The key of the sentence that says what the confirmation is for; by default, changes to the account. */
+  readonly why?: string
   /** Why a script wants the confirmation; null on the page that users open themselves. */
   readonly reason: string | null
   /** Null if the page is in a frame, which the page around it closes. */

@@ -69,6 +69,7 @@ const ORDER: Record<string, readonly string[]> = {
     'login',
     'second-step',
     'self-service',
+    'admin-factors',
     'oauth',
     'cloud',
     'login-pages',

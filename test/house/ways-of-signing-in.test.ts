@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { BY_CENTER_PAGE } from '../../control-center/accounts/pages.ts'
+import { BY_ADMIN_SECOND_STEP, BY_ADMIN_SET_UP } from '../../host/admin-factors/second-step-pages.ts'
 import { BY_LOGIN_TOKEN, BY_PASSKEY, BY_PASSWORD } from '../../host/login/sign-in.ts'
 import { BY_LOGIN_FORM } from '../../host/login/sign-in-by-login-form.ts'
 import { REMEMBERED } from '../../host/login/sign-in-remembered.ts'
@@ -24,6 +25,8 @@ const WAYS = {
   BY_SECOND_STEP,
   BY_SET_UP,
   BY_ADMIN_PAGE,
+  BY_ADMIN_SECOND_STEP,
+  BY_ADMIN_SET_UP,
   BY_CENTER_PAGE,
 }
 const STEPS = ['ownPage', 'throttle', 'source', 'secondStep', 'accept', 'audit', 'redirect'] as const
@@ -63,14 +66,16 @@ test('every sign-in method checks its page, and those without a throttle or an a
     'BY_SECOND_STEP',
     'BY_SET_UP',
     'BY_ADMIN_PAGE',
+    'BY_ADMIN_SECOND_STEP',
+    'BY_ADMIN_SET_UP',
     'BY_CENTER_PAGE',
   ])
-  expect(without('audit').map(([name]) => name)).toEqual(['BY_ADMIN_PAGE'])
+  expect(without('audit').map(([name]) => name)).toEqual(['BY_ADMIN_PAGE', 'BY_ADMIN_SECOND_STEP', 'BY_ADMIN_SET_UP'])
 })
 
 test('the list of sign-in methods is complete', () => {
   const rows = sources.flatMap(({ text }) => [
-    ...text.matchAll(/^(?:export )?const (\w+): (?:WayOfSigningIn<|typeof BY_PASSWORD )/gm),
+    ...text.matchAll(/^(?:export )?const (\w+): (?:WayOfSigningIn<|StepWay |typeof BY_PASSWORD )/gm),
   ])
   expect(rows.map(([, name]) => name).sort()).toEqual(Object.keys(WAYS).sort())
 })
@@ -79,6 +84,8 @@ test('only sign-in methods start sessions', () => {
   const starting = sources.filter(({ text }) =>
     /\b(?:acceptSignIn|startSession|(?:s|pageS|browserS)essions\.start)\(/.test(text),
   )
-  const others = starting.filter(({ text }) => !/: WayOfSigningIn</.test(text)).map(({ file }) => file)
+  const others = starting
+    .filter(({ text }) => !/: WayOfSigningIn<|^export const \w+: StepWay /m.test(text))
+    .map(({ file }) => file)
   expect(others.sort()).toEqual(Object.keys(OTHER_STARTS))
 })

@@ -38,7 +38,9 @@ export async function askApi(method: string, address: string, body?: unknown): P
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     if (answer.status === 401) signInAgain()
-    return answerOf(answer.status, await answer.text())
+    const result = answerOf(answer.status, await answer.text())
+    if (!result.ok && result.problem.code === 'ERR_CONFIRMATION_NEEDED') confirmFirst()
+    return result
   } catch {
     return { ok: false, problem: { status: 0 } }
   }
@@ -52,8 +54,18 @@ export function answerOf(status: number, text: string): Answer {
 }
 
 export function signInAgain(): void {
+  location.assign(addressOf('sign-in'))
+}
+
+/** The user confirms that it's them on a page that returns here, and then repeats the change. */
+function confirmFirst(): void {
+  location.assign(addressOf('confirm'))
+}
+
+function addressOf(page: 'sign-in' | 'confirm'): string {
   const signIn = document.querySelector<HTMLMetaElement>('meta[name=sign-in]')?.content ?? ''
-  location.assign(`${signIn}?to=${encodeURIComponent(location.pathname + location.search)}`)
+  const address = signIn.replace(/sign-in$/, page)
+  return `${address}?to=${encodeURIComponent(location.pathname + location.search)}`
 }
 
 function parsed(text: string): unknown {

@@ -35,6 +35,7 @@ function kindOf(form: HTMLFormElement): string {
 
 function scopesOf(form: HTMLFormElement): readonly string[] {
   if (kindOf(form) === 'author') return [`solutions:${valueIn(form, 'author-solution').trim()}:write`]
+  if (kindOf(form) === 'admin') return ['admin']
   const subjects = [...form.querySelectorAll<HTMLSelectElement>('select[data-subject]')]
   const chosen = subjects.filter(({ value }) => value !== '').map(({ dataset, value }) => `${dataset.subject}:${value}`)
   const right = valueIn(form, 'solutions-right')

@@ -39,7 +39,7 @@ const rows = () => db.selectFrom('admin_sessions').selectAll().execute()
 test('page session: the cookie has 256 random bits, works on every host, and is not stored in any table', async () => {
   const cookie = await pageSessions().start('192.0.2.7')
   expect(cookie).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  expect(await pageSessions().find(cookie)).toEqual({ csrfToken: expect.any(String) })
+  expect(await pageSessions().find(cookie)).toEqual({ csrfToken: expect.any(String), isConfirmed: true })
   expect(JSON.stringify(await rows())).not.toContain(cookie)
 })
 

@@ -36,7 +36,7 @@ test('grants: the platform’s own database or account is rejected, even among v
   const app = new Koa()
   app.use(async (ctx, next) => {
     ctx.state = { correlationId: 'c', client: { address: '127.0.0.1' } }
-    setActor(ctx, { name: 'admin', scopes: null, isStillIn: async () => true })
+    setActor(ctx, { name: 'admin', scopes: null, isConfirmed: true, isStillIn: async () => true })
     await next().catch((error: PlatformError) => {
       ctx.status = statusOf(error)
       ctx.body = error.message

@@ -1,0 +1,30 @@
+import { CommandError, command } from '../../../base/terminal/command.ts'
+import { whyNot } from '../../../base/terminal/run-service.ts'
+import { readSettings } from '../../../host/config/settings.ts'
+
+export const adminResetSecondFactorCommand = command({
+  summary: 'remove the second factor of the admin account, if it is lost',
+  arguments: {},
+  options: {},
+  notes:
+    () => `Run this on the host’s machine, with the environment variables of "solhost start". The host can keep running.
+The command removes the authenticator app and the recovery codes, and signs the admin account out. The
+audit log records it. With ADMIN_SECOND_FACTOR=required, the next sign-in sets up a new app.
+`,
+  async run(_given, terminal) {
+    const { resetAdminFactors } = await import('../../../host/admin-factors/reset-admin-factors.ts')
+    try {
+      const hadOne = await resetAdminFactors(readSettings(terminal.environment))
+      if (!hadOne) {
+        terminal.out('The admin account has no second factor.\n')
+        return 'done'
+      }
+    } catch (error) {
+      throw new CommandError('failed', whyNot(error), { cause: error })
+    }
+    terminal.out(
+      'Removed the second factor of the admin account.\nNext: sign in with the password and set up a new one.\n',
+    )
+    return 'done'
+  },
+})

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import type { Context } from 'koa'
+import type { FactorAccount } from '../../base/accounts/factor-account.ts'
+import { stateOf } from '../../base/http/request.ts'
+import type { AdminSecondStep } from '../access/admin-second-step.ts'
+import type { Audit, AuditAction } from '../access/audit.ts'
+import { readStepCookies, setStepCookie } from '../access/page-cookie.ts'
+import type { AdminFactorMode } from '../config/settings.ts'
+import type { FactorParts } from '../second-step/check-factor.ts'
+import type { FoundSignIn, OpenSignIns } from '../second-step/open-sign-ins.ts'
+
+/** The admin account's factors. They are the same on all hosts of the platform, and stay if its password changes. */
+export const ADMIN_FACTORS: FactorAccount = { source: 'admin', solution: '', uid: 'admin' }
+
+/** No solution can have this name, because solutions' names are in lower case. */
+const REALM = 'Admin-Pages'
+
+/** A sign-in to the admin pages whose password was right. */
+export type AdminSignIn = {
+  readonly account: FactorAccount
+  /** Keeps two sign-ins from having the same content. */
+  readonly id: string
+  /** The path to go to afterwards. */
+  readonly to: string
+  /** Whether the operator has set up a factor or passed the second step during this sign-in. */
+  readonly isDone: boolean
+}
+
+export type FoundAdminSignIn = FoundSignIn<AdminSignIn>
+
+export interface AdminFactors extends AdminSecondStep {
+  readonly mode: AdminFactorMode
+  hasFactor(): Promise<boolean>
+  /** The sign-in that this browser began, or null. */
+  find(ctx: Context): Promise<FoundAdminSignIn | null>
+}
+
+export type AdminFactorsParts = Pick<FactorParts, 'factors'> & {
+  readonly mode: AdminFactorMode
+  readonly openSignIns: OpenSignIns<AdminSignIn>
+}
+
+export function createAdminFactors({ mode, factors, openSignIns }: AdminFactorsParts): AdminFactors {
+  const hasFactor = async () => (await factors.of(ADMIN_FACTORS)).factors.length > 0
+
+  return {
+    mode,
+    hasFactor,
+    isNeeded: async () => mode === 'required' || (mode === 'optional' && (await hasFactor())),
+    async begin(ctx, to) {
+      if (mode === 'off') return null
+      const has = await hasFactor()
+      if (mode === 'optional' && !has) return null
+      const open = { account: ADMIN_FACTORS, id: randomUUID(), to, isDone: false }
+      setStepCookie(ctx, await openSignIns.start(REALM, open))
+      return has ? '/admin/second-step' : '/admin/set-up'
+    },
+    find: (ctx) => openSignIns.find(REALM, readStepCookies(ctx)),
+  }
+}
+
+/** Adds what happened to a factor of the admin account, or with one, to the audit log. */
+export function noteAdmin(
+  ctx: Context,
+  action: AuditAction,
+  outcome: string,
+  { audit }: { readonly audit: Audit },
+): void {
+  const { client, correlationId } = stateOf(ctx)
+  audit.note({ actor: 'admin', action, outcome, address: client.address, correlationId })
+}

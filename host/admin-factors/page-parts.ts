@@ -1,0 +1,23 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Audit } from '../access/audit.ts'
+import type { AdminCredentials } from '../access/credentials.ts'
+import type { PageSessions } from '../access/page-sessions.ts'
+import type { Settings } from '../config/settings.ts'
+import type { FactorParts } from '../second-step/check-factor.ts'
+import type { OpenSignIns } from '../second-step/open-sign-ins.ts'
+import type { AdminFactors, AdminSignIn } from './admin-factors.ts'
+
+/** What the pages of the admin account's factors share. */
+export type AdminFactorPageParts = Omit<FactorParts, 'passkeyRequests'> & {
+  readonly adminFactors: AdminFactors
+  readonly adminOpenSignIns: OpenSignIns<AdminSignIn>
+  readonly pageSessions: PageSessions
+  readonly credentials: AdminCredentials
+  readonly settings: Pick<Settings, 'adminName'>
+  readonly audit: Audit
+  readonly key: PlatformKey
+  readonly limits: Limits
+  /** The clock, in epoch ms. */
+  readonly now: () => number
+}
