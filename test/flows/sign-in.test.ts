@@ -77,6 +77,8 @@ test('a login that the script accepts becomes a session with its permissions, te
     tenant: ['van-dijk', -1],
     locale: 'nl-BE',
     loggedInAt: expect.any(Number),
+    methods: ['script'],
+    confirmedAt: expect.any(Number),
   })
   expect((await visitor.get(PAGE)).text).toContain('<html lang="nl-BE"')
   const shown = (await openOnce(host.url, 'tenant-login', visitor)).words()
