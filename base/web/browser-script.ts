@@ -14,7 +14,7 @@ const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
 
 /**
  * Bundles a module and its imports, dependencies first, into one strict-mode function. Types are replaced by white
- * space, so no build step and no source map is needed. All modules share the function's scope; a test checks that no
+ * space, so no build step and no source map is needed; comments are removed. All modules share the function's scope; a test checks that no
  * name is declared twice.
  * @param library a script that is inserted before the modules
  */
@@ -36,8 +36,12 @@ export function makeScript(main: URL, library = ''): BrowserScript {
   return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 }
 
+/** Comments on separate lines, a sixth of the text. A test checks that no string in a module looks like one. */
+const COMMENTS = /^[^\S\n]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)[^\S\n]*\n/gm
+
 function asPart(plain: string): string {
   return plain
+    .replace(COMMENTS, '')
     .replace(/^export (?=(async )?function|const|let|class)/gm, '')
     .replace(/[^\S\n]+$/gm, '')
     .replace(/\n{2,}/g, '\n')

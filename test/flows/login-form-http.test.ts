@@ -123,6 +123,8 @@ test('login form: when its script signs a user in, the browser gets a session wi
     tenant: ['acme', 7],
     locale: 'nl-BE',
     loggedInAt: expect.any(Number),
+    methods: ['script'],
+    confirmedAt: expect.any(Number),
   })
   expect(browser.cookie('remember')).toBeUndefined()
   expect(browser.cookie('login')).not.toBe(login)

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Script } from 'node:vm'
+import { tokenizer } from 'acorn'
 import { describe, expect, test } from 'vitest'
 import { makeAdminScript, makeClientScript } from '../../../host/web/scripts.ts'
+import { withoutTypes } from '../../../runtime/without-types.ts'
 
 /** Reads the modules in these folders of the repository. */
 const modulesIn = (...folders: readonly string[]) =>
@@ -45,6 +47,15 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
       const [, name] = /^(?:export )?(?:async )?function (\w+)/m.exec(source) ?? []
       if (!without.includes(file)) expect([file, text.includes(`function ${name}(`)]).toEqual([file, true])
     }
+  })
+
+  test('removing comments changes nothing else: no text in a module looks like a comment', () => {
+    for (const { file, source } of modules) {
+      const tokens = [...tokenizer(withoutTypes(source), { ecmaVersion: 'latest', sourceType: 'module' })]
+      const texts = tokens.flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
+      expect([file, texts.filter((one) => /^\s*\/[/*]/m.test(one))]).toEqual([file, []])
+    }
+    expect(text).not.toMatch(/^\s*(?:\/\/ [A-Z]|\/\*\*)/m)
   })
 
   test('it needs nothing that the Content-Security-Policy forbids', () => {
