@@ -52,7 +52,9 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
   test('removing comments changes nothing else: no text in a module looks like a comment', () => {
     for (const { file, source } of modules) {
       const tokens = [...tokenizer(withoutTypes(source), { ecmaVersion: 'latest', sourceType: 'module' })]
-      const texts = tokens.flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
+      const texts = tokens.flatMap((token) =>
+        'value' in token && typeof token.value === 'string' ? [token.value] : [],
+      )
       expect([file, texts.filter((one) => /^\s*\/[/*]/m.test(one))]).toEqual([file, []])
     }
     expect(text).not.toMatch(/^\s*(?:\/\/ [A-Z]|\/\*\*)/m)
