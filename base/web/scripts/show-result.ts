@@ -34,12 +34,12 @@ function showResult(form: HTMLFormElement, result: HTMLElement, answer: unknown)
 
 function resultValue(form: HTMLFormElement, answer: unknown, name: string): string {
   const field = /^form:(.+)$/.exec(name)?.[1]
-  if (field === undefined) return String(partOf(answer, name) ?? '')
+  if (field === undefined) return String(valueAt(answer, name) ?? '')
   const control = form.elements.namedItem(field)
   return control instanceof HTMLInputElement ? control.value : ''
 }
 
-function partOf(answer: unknown, name: string): unknown {
+function valueAt(answer: unknown, name: string): unknown {
   return name
     .split('.')
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], answer)

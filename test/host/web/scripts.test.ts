@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Script } from 'node:vm'
 import { tokenizer } from 'acorn'
 import { describe, expect, test } from 'vitest'
+import { makeScript } from '../../../base/web/browser-script.ts'
 import { makeAdminScript, makeClientScript } from '../../../host/web/scripts.ts'
 import { withoutTypes } from '../../../runtime/without-types.ts'
 
@@ -21,6 +22,13 @@ const SCRIPTS = [
     make: makeAdminScript,
     modules: modulesIn('host/web/admin', 'base/web/scripts'),
     without: ['main.ts'],
+    most: 80_000,
+  },
+  {
+    name: 'control center',
+    make: () => makeScript(new URL('../../../control-center/web/scripts/main.ts', import.meta.url)),
+    modules: modulesIn('control-center/web/scripts', 'base/web/scripts'),
+    without: ['main.ts', 'login-preview.ts', 'oauth-steps.ts', 'provider-fields.ts'],
     most: 80_000,
   },
 ]
