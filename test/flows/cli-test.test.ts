@@ -400,6 +400,8 @@ test('without permissions the list is not shown', async () => {
       ['is not there in the next', null],
       ['functions of scripts and forms can be called', null],
       ['without permissions the list is not shown', null],
+      ['orders are deleted once the user has confirmed, and the next ones without a question', null],
+      ['if the user closes the question, nothing is deleted', null],
     ],
   ])
 })

@@ -97,6 +97,19 @@ test('a user without any of the solution’s permissions is rejected, and so is 
   expect((await browser.session()).status).toBe(401)
 })
 
+test('a second factor is stored on this host: the control center gets neither codes nor a request for them', async () => {
+  cloud.answer(() => ({ ...ANNA, uid: 'c-77', username: 'gerda' }))
+  const { browser } = await signIn()
+  const { secret } = await addApp(browser, 'harbour')
+  const { browser: other, answer } = await signIn()
+  expect(answer.headers.location).toBe('/solution/harbour/second-step')
+  expect((await other.session()).status).toBe(401)
+  await other.get('/solution/harbour/second-step')
+  const done = await other.post('/solution/harbour/second-step', { code: codeOf(secret, 0) })
+  expect(done.headers.location).toBe('/solution/harbour/index.html')
+  expect((await other.session()).json()).toMatchObject({ username: 'gerda', uid: 'c-77' })
+})
+
 test('an unconfirmed email address has its own message', async () => {
   cloud.answer(() => ({ outcome: 'refused', reason: 'verify' }))
   const { answer } = await signIn({}, { 'accept-language': 'nl' })
@@ -354,17 +367,4 @@ test('the audit log and metrics contain the mode; no log, audit log or error con
   expect(metrics).toMatch(/logins\S*\{[^}]*mode="platform_cloud"[^}]*\}/)
   const everything = host.logged() + JSON.stringify(items) + (await logOf('harbour')).join() + metrics
   for (const secret of [wrong, CLOUD_PASSWORD, CLOUD_TOKEN, 'secret branch']) expect(everything).not.toContain(secret)
-})
-
-test('a second factor is stored on this host: the control center gets neither codes nor a request for them', async () => {
-  cloud.answer(() => ({ ...ANNA, uid: 'c-77', username: 'gerda' }))
-  const { browser } = await signIn()
-  const { secret } = await addApp(browser, 'harbour')
-  const { browser: other, answer } = await signIn()
-  expect(answer.headers.location).toBe('/solution/harbour/second-step')
-  expect((await other.session()).status).toBe(401)
-  await other.get('/solution/harbour/second-step')
-  const done = await other.post('/solution/harbour/second-step', { code: codeOf(secret, 0) })
-  expect(done.headers.location).toBe('/solution/harbour/index.html')
-  expect((await other.session()).json()).toMatchObject({ username: 'gerda', uid: 'c-77' })
 })
