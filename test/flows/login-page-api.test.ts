@@ -18,7 +18,10 @@ beforeAll(async () => {
   await host.upload('odd', await bundleOf({ name: 'odd', authenticator: 'DEFAULT' }, { 'media/login.html': page }))
 })
 
-const STATES = ['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired']
+const STATES = [
+  ...['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable'],
+  ...['passkeyRefused', 'expired', 'directoryAway'],
+]
 
 test('login page: without a template the default page is shown, in the locales of the solution and the platform', async () => {
   expect(await get('/solutions/designed/login-page')).toEqual({
