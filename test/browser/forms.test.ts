@@ -702,6 +702,8 @@ else {
         await page.click('[id="e-order-details.tab.history"]')
         await page.fill(input('pin'), 'sent')
         await page.click(input('save'))
+        // A press clears earlier messages in a timer, which Chromium may delay after input.
+        await page.evaluate('new Promise((resolve) => setTimeout(resolve))')
         await page.fill(input('notes'), 'Not sent')
         host.beginAnew()
         host.send({ kind: 'reopened' })
