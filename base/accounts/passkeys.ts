@@ -45,7 +45,7 @@ export type PasskeyUser = {
 export type ChallengeCheck = (challenge: string) => Promise<boolean>
 
 /**
- * Passkeys (WebAuthn level 3) of accounts. Answers are the JSON that host/web/passkeys sends, which anyone can forge:
+ * Passkeys (WebAuthn level 3) of accounts. Answers are the JSON that base/web/passkeys sends, which anyone can forge:
  * each value is checked.
  */
 export interface Passkeys {

@@ -25,3 +25,11 @@ export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
 export function readMethods(stored: string | null): readonly SignInMethod[] {
   return stored === null ? [] : (JSON.parse(stored) as SignInMethod[])
 }
+
+/** Methods that count as a second step. */
+const SECOND: readonly SignInMethod[] = ['passkey', 'security-key', 'totp', 'recovery-code', 'provider-mfa', 'token']
+
+/** Whether these methods include a second step of any kind. */
+export function hasSecondStep(methods: readonly SignInMethod[]): boolean {
+  return methods.some((method) => SECOND.includes(method))
+}

@@ -90,6 +90,8 @@ export interface Tables {
     agent: string | null
     factors_of: string | null
   }
+  /** Single-use tokens that have been used, stored until they expire. */
+  used_tokens: { id: string; expires_at: number }
   /** An account that has factors or was asked to set one up. */
   factor_accounts: {
     /** The hash of the next three columns. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from 'koa'
+import type { FactorParts } from '../../base/accounts/check-factor.ts'
 import type { FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { FoundSignIn, OpenSignIns } from '../../base/accounts/open-sign-ins.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { AdminSecondStep } from '../access/admin-second-step.ts'
 import type { Audit, AuditAction } from '../access/audit.ts'
 import { readStepCookies, setStepCookie } from '../access/page-cookie.ts'
 import type { AdminFactorMode } from '../config/settings.ts'
-import type { FactorParts } from '../second-step/check-factor.ts'
-import type { FoundSignIn, OpenSignIns } from '../second-step/open-sign-ins.ts'
 
 /** The admin account's factors. They are the same on all hosts of the platform, and stay if its password changes. */
 export const ADMIN_FACTORS: FactorAccount = { source: 'admin', solution: '', uid: 'admin' }

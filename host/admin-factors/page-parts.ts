@@ -1,11 +1,11 @@
+import type { FactorParts } from '../../base/accounts/check-factor.ts'
+import type { OpenSignIns } from '../../base/accounts/open-sign-ins.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../access/audit.ts'
 import type { AdminCredentials } from '../access/credentials.ts'
 import type { PageSessions } from '../access/page-sessions.ts'
 import type { Settings } from '../config/settings.ts'
-import type { FactorParts } from '../second-step/check-factor.ts'
-import type { OpenSignIns } from '../second-step/open-sign-ins.ts'
 import type { AdminFactors, AdminSignIn } from './admin-factors.ts'
 
 /** What the pages of the admin account's factors share. */

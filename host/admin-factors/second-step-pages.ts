@@ -1,5 +1,7 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
+import { checkFactor, type FactorAnswer, refusalOf } from '../../base/accounts/check-factor.ts'
+import { newAppOf, readSetUpSecret } from '../../base/accounts/new-app.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
@@ -7,9 +9,6 @@ import { stateOf } from '../../base/http/request.ts'
 import { setPageCookie, setStepCookie } from '../access/page-cookie.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
 import { goTo, requireOwnForm } from '../pages/sign-in.ts'
-import { checkFactor, type FactorAnswer } from '../second-step/check-factor.ts'
-import { refusalOf } from '../second-step/second-step.ts'
-import { newAppOf, readSetUpSecret } from '../second-step/set-up.ts'
 import { ADMIN_FACTORS, type FoundAdminSignIn, noteAdmin } from './admin-factors.ts'
 import type { AdminFactorPageParts } from './page-parts.ts'
 
@@ -161,7 +160,7 @@ export function showNewApp(
 ): void {
   const { action, formToken, cancelHref, heading, refusal, status } = shown
   const login = { username: parts.settings.adminName }
-  const app = newAppOf({ manifest: { title: titleOf(ctx) } }, { account: ADMIN_FACTORS, login }, secret, parts)
+  const app = newAppOf({ title: titleOf(ctx) }, { account: ADMIN_FACTORS, login }, secret, parts)
   const model = { ...modelOf(ctx, action, formToken), app, canPostpone: false, cancelHref, refusal }
   sendPage(ctx, { template: 'new-app', heading: textFor(ctx)(heading), part: null, model, status })
 }

@@ -40,8 +40,6 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     /** Number of characters in the message; 0 in lines that are older than this column. */
     size: number
   }
-  /** Single-use tokens that have been used, stored until they expire. */
-  used_tokens: { id: string; expires_at: number }
   /** What the operator has granted to a solution, as JSON, in which passwords are encrypted. */
   grants: { solution: string; value: string }
   /** Encrypted with the platform's key. `hosts` is JSON. */

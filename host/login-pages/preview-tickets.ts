@@ -1,6 +1,6 @@
+import { readSigned, writeSigned } from '../../base/accounts/signed-text.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
-import { readSigned, writeSigned } from '../login/signed-text.ts'
 
 /**
  * Allows the preview of a login page to load the media of its solution. The preview is sandboxed, so its requests have

@@ -1,4 +1,6 @@
 import type { Context } from 'koa'
+import type { FormTokens } from '../../base/accounts/form-token.ts'
+import type { PasskeyRequests } from '../../base/accounts/passkey-requests.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import {
   type DesignedPage,
@@ -14,8 +16,6 @@ import type { Sites } from '../../base/http/sites.ts'
 import type { Mail } from '../../base/mail/mail.ts'
 import { makeScript } from '../../base/web/browser-script.ts'
 import { readArrival } from './arrival.ts'
-import type { FormTokens } from './form-token.ts'
-import type { PasskeyRequests } from './passkey-requests.ts'
 import { signInModeOf } from './sign-in-mode.ts'
 
 /**
@@ -79,7 +79,7 @@ export function lookOf(
   return { ...common, template: manifest.authenticator === 'PLATFORM_CLOUD' ? null : template }
 }
 
-const OFFER_PASSKEYS = makeScript(new URL('../web/passkeys/login.ts', import.meta.url)).text
+const OFFER_PASSKEYS = makeScript(new URL('../../base/web/passkeys/login.ts', import.meta.url)).text
 
 /**
  * Signs in with a login token in the fragment of the URL, `index.html#id_token=…`, which browsers don't send to

@@ -1,9 +1,9 @@
+import { createSingleUseTokens } from '../../base/accounts/single-use-token.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Login } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
-import { createSingleUseTokens } from './single-use-token.ts'
 
 /** A token that lets anyone who has it sign in to one solution. It can be used only once. */
 export interface LoginTokens {

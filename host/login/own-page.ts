@@ -1,9 +1,9 @@
+import type { FormTokens } from '../../base/accounts/form-token.ts'
 import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Arrival } from './arrival.ts'
-import type { FormTokens } from './form-token.ts'
 
 /** The CSRF token is always required. If the browser also sends the form's origin, it must be this one. */
 export function cameFromOwnPage(

@@ -1,8 +1,8 @@
+import { createSingleUseTokens } from '../../base/accounts/single-use-token.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
-import { createSingleUseTokens } from './single-use-token.ts'
 
 /** The user whom a login form's script signed in, and what the script set for them. */
 export type ClientSignIn = {

@@ -1,10 +1,10 @@
+import { readSigned, writeSigned } from '../../base/accounts/signed-text.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { ClientSide } from '../../base/http/client.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { isAllowedAddress } from '../../runtime/address.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Catalog } from '../solutions/catalog.ts'
-import { readSigned, writeSigned } from './signed-text.ts'
 
 /**
  * Where the browser goes after a script has signed its user out: a URL from `application.showURL`, or a solution.

@@ -1,4 +1,7 @@
+import { addPasskey } from '../../base/accounts/add-passkey.ts'
+import { browserName } from '../../base/accounts/browser-name.ts'
 import type { FoundSession } from '../../base/accounts/find-session.ts'
+import { newAppOf, readSetUpSecret } from '../../base/accounts/new-app.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import { platformText } from '../../base/web/texts.ts'
 import { canRequire } from '../../runtime/bundle/manifest-schema.ts'
@@ -9,8 +12,6 @@ import { sendPage } from '../login/send-page.ts'
 import { accountPage, newAppPage, newPasskeyPage, recoveryCodesPage } from '../web/pages.ts'
 import { addressOf, requestAddress } from './account-address.ts'
 import { languagesOf, setLanguage } from './account-language.ts'
-import { addPasskey } from './add-passkey.ts'
-import { browserName } from './browser-name.ts'
 import { auditFactor, endOthers } from './complete.ts'
 import { accountOf, confirmationOf, goToConfirm } from './confirmation.ts'
 import { usableFactors } from './gate.ts'
@@ -18,7 +19,6 @@ import { accountPath } from './paths.ts'
 import { levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
-import { newAppOf, readSetUpSecret } from './set-up.ts'
 
 /** Sessions and audit entries to show. */
 const MOST_SHOWN = 20
@@ -208,7 +208,7 @@ function sendNewApp(
 ): void {
   const { solution } = arrival
   const path = accountPath(solution.name)
-  const app = newAppOf(solution, { account: accountOf(session), login: session }, secret, parts)
+  const app = newAppOf(solution.manifest, { account: accountOf(session), login: session }, secret, parts)
   const model = { ...formModel(arrival, path, parts), app, refusal, cancelHref: path }
   sendPage(arrival, status, (frame) => newAppPage(frame, model))
 }

@@ -1,4 +1,4 @@
-import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
+import { hasSecondStep, type SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 
 /**
  * The users who need a second step. `off`: none. `optional`: users who have a factor. `required`: everyone to whom the
@@ -41,8 +41,6 @@ export type NextStep =
   | { readonly step: 'set-up'; readonly canPostpone: boolean }
 
 const DONE: NextStep = { step: 'done' }
-/** Methods that count as a second step at `required`. */
-const SECOND: readonly SignInMethod[] = ['passkey', 'security-key', 'totp', 'recovery-code', 'provider-mfa', 'token']
 /** The same at `passkey`, where a code could be entered on a look-alike page. */
 const UNPHISHABLE: readonly SignInMethod[] = ['passkey', 'security-key', 'token']
 const DAY = 24 * 60 * 60 * 1000
@@ -77,12 +75,6 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
   return state.isPostponed && canPostpone ? DONE : { step: 'set-up', canPostpone }
 }
 
-/** Whether these methods include a second step of any kind. */
-export function hasSecondStep(methods: readonly SignInMethod[]): boolean {
-  return methods.some((method) => SECOND.includes(method))
-}
-
 function meets(level: Level, methods: readonly SignInMethod[]): boolean {
-  const counts = level === 'passkey' ? UNPHISHABLE : SECOND
-  return methods.some((method) => counts.includes(method))
+  return level === 'passkey' ? methods.some((method) => UNPHISHABLE.includes(method)) : hasSecondStep(methods)
 }

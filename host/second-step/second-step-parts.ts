@@ -1,3 +1,4 @@
+import type { FactorParts } from '../../base/accounts/check-factor.ts'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { Users } from '../../base/accounts/users.ts'
@@ -9,7 +10,6 @@ import type { SendLinks } from '../links/send-links.ts'
 import type { AccountSources } from '../login/account-sources.ts'
 import type { ChangePasswordPages } from '../login/change-password.ts'
 import type { SessionParts } from '../login/start-session.ts'
-import type { FactorParts } from './check-factor.ts'
 import type { GateParts } from './gate.ts'
 
 /** What the pages of the second step, of the set-up and of the account share. */

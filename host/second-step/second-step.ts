@@ -1,10 +1,9 @@
+import { checkForm, enteredMethod, type FactorAnswer, refusalOf } from '../../base/accounts/check-factor.ts'
 import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
-import { platformText } from '../../base/web/texts.ts'
 import type { Arrival } from '../login/arrival.ts'
 import type { SignedIn } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { secondStepPage } from '../web/pages.ts'
-import { checkForm, enteredMethod, type FactorAnswer } from './check-factor.ts'
 import { advance, auditFactor, STEP_WAY, type StepAttempt, type StepForm } from './complete.ts'
 import { usableFactors } from './gate.ts'
 import type { FoundSignIn, OpenSignIn } from './open-sign-ins.ts'
@@ -57,17 +56,6 @@ export function auditAnswer(
   const outcome = kind === 'right' ? 'ok' : kind === 'throttled' ? 'throttled' : 'refused'
   auditFactor(arrival, user, action, outcome, parts, method)
   if (kind === 'copied') auditFactor(arrival, user, 'passkey-clone', 'refused', parts)
-}
-
-/** Why a factor was not accepted, in the user's language. */
-export function refusalOf(
-  { ctx, locale }: Pick<Arrival, 'ctx' | 'locale'>,
-  answer: Exclude<FactorAnswer, { kind: 'right' }>,
-): { readonly status: number; readonly text: string } {
-  if (answer.kind !== 'throttled') return { status: 401, text: platformText(locale, `platform.step.${answer.kind}`) }
-  ctx.set('Retry-After', String(answer.seconds))
-  const minutes = Math.ceil(answer.seconds / 60)
-  return { status: 429, text: platformText(locale, 'platform.step.throttled', [minutes]) }
 }
 
 async function send(

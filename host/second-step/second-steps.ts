@@ -1,5 +1,8 @@
 import { createAuthenticatorApps } from '../../base/accounts/authenticator-app.ts'
 import { createFactors } from '../../base/accounts/factors.ts'
+import type { FormTokens } from '../../base/accounts/form-token.ts'
+import { createOpenSignIns } from '../../base/accounts/open-sign-ins.ts'
+import { createPasskeyRequests } from '../../base/accounts/passkey-requests.ts'
 import { createPasskeys } from '../../base/accounts/passkeys.ts'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import { createRecoveryCodes } from '../../base/accounts/recovery-codes.ts'
@@ -7,11 +10,9 @@ import { createFactorThrottle } from '../../base/accounts/throttle.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
-import type { FormTokens } from '../login/form-token.ts'
 import type { PasskeyPlaces } from '../login/passkey-places.ts'
-import { createPasskeyRequests } from '../login/passkey-requests.ts'
 import { createSecondStepGate } from './gate.ts'
-import { createOpenSignIns } from './open-sign-ins.ts'
+import type { OpenSignIn } from './open-sign-ins.ts'
 import type { SignInPolicies } from './policies.ts'
 import { createPresses } from './presses.ts'
 
@@ -46,7 +47,7 @@ export function createSecondSteps({
   const factors = createFactors(db, limits, now)
   const passkeys = createPasskeys(db, key, factors, limits, now)
   const passkeyRequests = createPasskeyRequests({ db, key, passkeys, places: passkeyPlaces, formTokens }, now)
-  const openSignIns = createOpenSignIns(db, key, limits, now)
+  const openSignIns = createOpenSignIns<OpenSignIn>(db, key, limits, now)
   return {
     factors,
     policies,

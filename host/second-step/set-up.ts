@@ -1,14 +1,12 @@
-import { renderSVG } from 'uqr'
-import { accountId } from '../../base/accounts/factor-account.ts'
+import { type AddedFactor, addPasskey } from '../../base/accounts/add-passkey.ts'
+import { newAppOf, readSetUpSecret } from '../../base/accounts/new-app.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
-import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { platformText } from '../../base/web/texts.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { goTo, type SignedIn } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
-import { type NewApp, recoveryCodesPage, setUpPage } from '../web/pages.ts'
-import { type AddedFactor, addPasskey } from './add-passkey.ts'
+import { recoveryCodesPage, setUpPage } from '../web/pages.ts'
 import { advance, auditFactor, endOthers, STEP_WAY, type StepAttempt, type StepForm } from './complete.ts'
 import { nextStepOf } from './gate.ts'
 import type { FoundSignIn, OpenSignIn } from './open-sign-ins.ts'
@@ -112,50 +110,6 @@ async function takesApps(
   return levelFor(await policies.policyFor(solution), { permissions: login.permissions, isRaised }) !== 'passkey'
 }
 
-/** In ms: how long a page for the set-up can be used. */
-const SET_UP_TIME = 30 * 60_000
-
-/**
- * The secret of a new app, as a hidden field of its page. Only the account for which it was made can use it, so that a
- * stranger can't have a user enrol the stranger's secret.
- */
-function writeSetUpSecret(
-  account: OpenSignIn['account'],
-  secret: string,
-  { key, now }: Pick<SecondStepParts, 'key' | 'now'>,
-): string {
-  return key.encrypt(`set-up ${accountId(account)}`, JSON.stringify([secret, now() + SET_UP_TIME]))
-}
-
-/** @returns null if the field is not ours, is of another account or has expired */
-export function readSetUpSecret(
-  account: OpenSignIn['account'],
-  field: string,
-  { key, now }: Pick<SecondStepParts, 'key' | 'now'>,
-): string | null {
-  const text = key.decrypt(`set-up ${accountId(account)}`, field)
-  if (text === null) return null
-  const [secret, expiresAt] = JSON.parse(text) as [string, number]
-  return expiresAt > now() ? secret : null
-}
-
-/** What the page of a new app shows. */
-export function newAppOf(
-  solution: { readonly manifest: Pick<ActiveSolution['manifest'], 'title'> },
-  { account, login }: { readonly account: OpenSignIn['account']; readonly login: { readonly username: string } },
-  secret: string,
-  parts: Pick<SecondStepParts, 'key' | 'now' | 'apps'>,
-): NewApp {
-  const address = parts.apps.addressOf(secret, { issuer: solution.manifest.title, username: login.username })
-  return {
-    setup: writeSetUpSecret(account, secret, parts),
-    // In groups of four, which are easier to type.
-    secret: secret.replace(/(.{4})(?=.)/g, '$1 '),
-    qrCode: renderSVG(address, { border: 2 }),
-    address,
-  }
-}
-
 async function send(
   arrival: Arrival,
   open: OpenSignIn,
@@ -170,6 +124,13 @@ async function send(
   const passkey = await parts.passkeyRequests.offer(arrival, 'set-up', account, login.username)
   const takesApp = await takesApps(arrival, open, parts)
   const isBlocked = parts.passkeyRequests.places.isBlockedByAddress(serverUrl)
-  const model = { ...form, ...others, app: newAppOf(solution, open, secret, parts), takesApp, passkey, isBlocked }
+  const model = {
+    ...form,
+    ...others,
+    app: newAppOf(solution.manifest, { account, login }, secret, parts),
+    takesApp,
+    passkey,
+    isBlocked,
+  }
   sendPage(arrival, status, (frame) => setUpPage(frame, model))
 }

@@ -1,3 +1,4 @@
+import type { FormTokens } from '../../base/accounts/form-token.ts'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { Sites } from '../../base/http/sites.ts'
@@ -7,7 +8,6 @@ import type { Audit } from '../access/audit.ts'
 import type { LinkedUsers } from '../links/linked-users.ts'
 import type { Links } from '../links/links.ts'
 import type { Notices } from '../links/notices.ts'
-import type { FormTokens } from '../login/form-token.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import type { ForgottenPasswords } from './forgotten-passwords.ts'
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { FactorSet } from '../../base/accounts/factors.ts'
+import type { NewApp } from '../../base/accounts/new-app.ts'
 import { makeScript } from '../../base/web/browser-script.ts'
 import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
 import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
@@ -107,7 +108,7 @@ type StepModel = {
 
 /** The factors that a page asks for. */
 type FactorWays = {
-  /** Options for host/web/passkeys, as JSON; null: the user has no passkey for this address. */
+  /** Options for base/web/passkeys, as JSON; null: the user has no passkey for this address. */
   readonly passkey: string | null
   /** Whether the user has an authenticator app that counts here. */
   readonly hasApp: boolean
@@ -123,25 +124,13 @@ export type SecondStepModel = StepModel & {
   readonly refusal: string | null
 }
 
-/** The authenticator app that a page sets up. */
-export type NewApp = {
-  /** A hidden field, from which the host reads the secret again. */
-  readonly setup: string
-  /** For typing. */
-  readonly secret: string
-  /** An SVG. */
-  readonly qrCode: string
-  /** An `otpauth:` address, which opens the app on the same device. */
-  readonly address: string
-}
-
 type NewAppModel = StepModel & { readonly app: NewApp; readonly refusal: string | null }
 
 export type SetUpModel = NewAppModel & {
   readonly canPostpone: boolean
   /** Whether an authenticator app meets the policy. */
   readonly takesApp: boolean
-  /** Options for host/web/passkeys, as JSON; null: no passkeys are offered here. */
+  /** Options for base/web/passkeys, as JSON; null: no passkeys are offered here. */
   readonly passkey: string | null
   /** Whether browsers don't allow passkeys at this address. */
   readonly isBlocked: boolean
@@ -318,7 +307,7 @@ export function pressOverPage(frame: PageFrame, model: OfSolution): string {
 
 /** The set-up of a factor during a sign-in. */
 export function setUpPage(frame: PageFrame, model: SetUpModel): string {
-  return withPasskeys('set-up', frame, 'platform.setup.title', model)
+  return withPasskeys('factor-set-up', frame, 'platform.setup.title', model)
 }
 
 /** What a user shows before the set-up of a factor during a sign-in. */
@@ -348,7 +337,7 @@ export function newPasskeyPage(
   return withPasskeys('new-passkey', frame, 'platform.passkey.add', model)
 }
 
-const passkeyScript = makeScript(new URL('passkeys/main.ts', import.meta.url)).text
+const passkeyScript = makeScript(new URL('../../base/web/passkeys/main.ts', import.meta.url)).text
 
 /** A page whose form a passkey can answer. */
 function withPasskeys(template: string, frame: PageFrame, title: string, model: object): string {

@@ -23,6 +23,7 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   // line connects to the host that its user chooses. It runs in a separate process, which a running host never loads
   // (test/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
+    'base/accounts/passkey-places.ts: { isIP } of net',
     'base/config/properties.ts: { isIP } of net',
     'base/http/answer-errors.ts: { STATUS_CODES } of http',
     'base/http/early-answer.ts: { STATUS_CODES } of http',
@@ -42,7 +43,6 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     'cli/listen-once.ts: { createServer } of net',
     'host/directories/connection.ts: { connect as connectPlain, isIP, type Socket } of net',
     'host/directories/connection.ts: { connect as connectSecure, type TLSSocket } of tls',
-    'host/login/passkey-places.ts: { isIP } of net',
     'host/metrics-route.ts: { createServer, type Server } of http',
     'host/metrics-route.ts: { isIP } of net',
     'host/outbound/check-request.ts: { isIP } of net',

@@ -40,13 +40,13 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'an expired login token is accepted',
-    file: 'host/login/single-use-token.ts',
+    file: 'base/accounts/single-use-token.ts',
     from: ' || found.expiresAt <= now()',
     to: '',
   },
   {
     fault: 'a login token is accepted by another solution',
-    file: 'host/login/single-use-token.ts',
+    file: 'base/accounts/single-use-token.ts',
     from: 'found.solution !== solution || ',
     to: '',
   },

@@ -86,7 +86,7 @@ export function createPasskeyDevice(origin: string, { idLength = 32 }: { readonl
 
 export type PasskeyDevice = ReturnType<typeof createPasskeyDevice>
 
-/** The options in a page, as host/web/passkeys reads them; null if it has none. */
+/** The options in a page, as base/web/passkeys reads them; null if it has none. */
 export function passkeyOptionsIn(html: string): string | null {
   const found = /data-passkey="([^"]+)"/.exec(html)?.[1]
   return found === undefined ? null : found.replaceAll('&#34;', '"').replaceAll('&quot;', '"').replaceAll('&amp;', '&')

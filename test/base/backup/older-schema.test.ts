@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Migrator } from 'kysely/migration'
 import { expect, test } from 'vitest'
 import { createFactors } from '../../../base/accounts/factors.ts'
+import { createOpenSignIns } from '../../../base/accounts/open-sign-ins.ts'
 import { createRemembered } from '../../../base/accounts/remembered.ts'
 import { createSessions } from '../../../base/accounts/sessions.ts'
 import { backUpPlatform } from '../../../base/backup/backup.ts'
@@ -15,7 +16,7 @@ import { storedHash } from '../../../base/database/stored-hash.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { openHostDatabase } from '../../../host/database/open.ts'
 import { createSecondStepGate } from '../../../host/second-step/gate.ts'
-import { createOpenSignIns } from '../../../host/second-step/open-sign-ins.ts'
+import type { OpenSignIn } from '../../../host/second-step/open-sign-ins.ts'
 import { createSignInPolicies } from '../../../host/second-step/policies.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { temporaryFolder } from '../../support/cli.ts'
@@ -133,7 +134,7 @@ async function useWithoutFactors(home: string): Promise<unknown[]> {
   const use = await createRemembered(db, key, limits, now).use('crm', COOKIE)
   const policies = createSignInPolicies(db, now)
   const factors = createFactors(db, limits, now)
-  const openSignIns = createOpenSignIns(db, key, limits, now)
+  const openSignIns = createOpenSignIns<OpenSignIn>(db, key, limits, now)
   const passkeyRequests = { places: { at: () => null } } as never
   const gate = createSecondStepGate({ factors, openSignIns, policies, passkeyRequests, limits, now })
   const solution = { name: 'crm', manifest: { authenticator: 'DEFAULT', signIn: null } }

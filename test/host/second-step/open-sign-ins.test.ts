@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createOpenSignIns } from '../../../base/accounts/open-sign-ins.ts'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
 import { openHostDatabase } from '../../../host/database/open.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
-import { createOpenSignIns, type FoundSignIn, type OpenSignIn } from '../../../host/second-step/open-sign-ins.ts'
+import type { FoundSignIn, OpenSignIn } from '../../../host/second-step/open-sign-ins.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 
 let home: string
@@ -41,7 +42,7 @@ const ANNA: OpenSignIn = {
 
 function clocked() {
   let time = 1_000_000_000
-  const create = () => createOpenSignIns(db, key, LIMITS, () => time)
+  const create = () => createOpenSignIns<OpenSignIn>(db, key, LIMITS, () => time)
   return { signIns: create(), otherHost: create(), after: (ms: number) => (time += ms) }
 }
 

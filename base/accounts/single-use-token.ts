@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { PlatformKey } from '../../base/config/platform-key.ts'
-import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import type { HostDatabase } from '../database/tables.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 
 /**
@@ -43,7 +43,7 @@ const Frame = z.looseObject({ id: z.string(), solution: z.string(), expiresAt: z
 
 /** @param now the clock, in epoch milliseconds */
 export function createSingleUseTokens<Content extends object>(
-  db: HostDatabase,
+  db: Database,
   key: PlatformKey,
   { purpose, content: contents, longest }: TokenKind<Content>,
   now: () => number = Date.now,

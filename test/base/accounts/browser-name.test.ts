@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { browserName } from '../../../host/second-step/browser-name.ts'
+import { browserName } from '../../../base/accounts/browser-name.ts'
 
 test.each([
   [

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Context } from 'koa'
-import type { PlatformKey } from '../../base/config/platform-key.ts'
-import { storedHash } from '../../base/database/stored-hash.ts'
-import { type CookieScope, readCookie, readCookies, setCookie } from '../../base/http/cookies.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import { storedHash } from '../database/stored-hash.ts'
+import { type CookieScope, readCookie, readCookies, setCookie } from '../http/cookies.ts'
 
 /**
  * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Pages that are opened later keep the

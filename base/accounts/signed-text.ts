@@ -1,4 +1,4 @@
-import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
 
 /**
  * Signs content so that it can pass through a browser unchanged. The format is JSON as base64url, a dot, and the

@@ -1,12 +1,13 @@
-import { accountId, type FactorAccount } from '../../base/accounts/factor-account.ts'
-import type { PasskeyPlace, Passkeys, PasskeyUse } from '../../base/accounts/passkeys.ts'
-import type { PlatformKey } from '../../base/config/platform-key.ts'
-import { allowPasskeys } from '../../base/http/content-security.ts'
+import type { Context } from 'koa'
 import { z } from '../../runtime/zod.ts'
-import type { HostDatabase } from '../database/tables.ts'
-import type { Arrival } from './arrival.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import { allowPasskeys } from '../http/content-security.ts'
+import type { CookieScope } from '../http/cookies.ts'
+import { accountId, type FactorAccount } from './factor-account.ts'
 import type { FormTokens } from './form-token.ts'
 import type { PasskeyPlaces } from './passkey-places.ts'
+import type { PasskeyPlace, Passkeys, PasskeyUse } from './passkeys.ts'
 import { createSingleUseTokens, type TokenKind } from './single-use-token.ts'
 
 /** The page that asks for a passkey. A challenge of one page is refused by all others. */
@@ -28,21 +29,27 @@ const KIND: TokenKind<Challenge> = { purpose: 'passkey-challenge', content: Chal
 const LIFETIME = 10 * 60_000
 const LIFETIME_OF_LOGIN_PAGE = 60 * 60_000
 
-type Page = Pick<Arrival, 'ctx' | 'scope' | 'solution' | 'serverUrl'>
+/** A page that asks for a passkey. `serverUrl`: its origin. `solution`: where the account signs in to. */
+export type PasskeyPage = {
+  readonly ctx: Context
+  readonly scope: CookieScope
+  readonly serverUrl: string
+  readonly solution: { readonly name: string; readonly manifest: { readonly title: string } }
+}
 
 /** Asks browsers for passkeys, and checks what they send. */
 export interface PasskeyRequests {
   readonly places: PasskeyPlaces
-  /** For a page on which a passkey is used. @returns options as JSON, for host/web/passkeys; null: none is offered */
-  ask(page: Page, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
+  /** For a page on which a passkey is used. @returns options as JSON, for base/web/passkeys; null: none is offered */
+  ask(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
   /** The same for a login page, whose user is unknown. @param hasOwnTemplate whether its author wrote the page */
-  askAnybody(page: Page, hasOwnTemplate: boolean): Promise<string | null>
+  askAnybody(page: PasskeyPage, hasOwnTemplate: boolean): Promise<string | null>
   /** For a page on which a passkey is created. */
-  offer(page: Page, purpose: PasskeyPurpose, account: FactorAccount, username: string): Promise<string | null>
+  offer(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount, username: string): Promise<string | null>
   /** @param account null: any account */
-  use(page: Page, purpose: PasskeyPurpose, account: FactorAccount | null, answer: string): Promise<PasskeyUse>
+  use(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount | null, answer: string): Promise<PasskeyUse>
   add(
-    page: Page,
+    page: PasskeyPage,
     purpose: PasskeyPurpose,
     account: FactorAccount,
     answer: string,
@@ -58,7 +65,11 @@ export function createPasskeyRequests(
   const challenges = createSingleUseTokens<Challenge>(db, key, KIND, now)
 
   /** The token itself is the challenge. The passkey signs it, so it doesn't need to be stored. */
-  function challengeFor({ ctx, scope, solution }: Page, purpose: PasskeyPurpose, account: string | null): string {
+  function challengeFor(
+    { ctx, scope, solution }: PasskeyPage,
+    purpose: PasskeyPurpose,
+    account: string | null,
+  ): string {
     // Gives the browser its cookie.
     formTokens.issue(ctx, scope)
     const browser = formTokens.browserOf(ctx, scope) ?? ''
@@ -67,7 +78,7 @@ export function createPasskeyRequests(
     return Buffer.from(token).toString('base64url')
   }
 
-  function checkOf({ ctx, scope, solution }: Page, purpose: PasskeyPurpose, account: string | null) {
+  function checkOf({ ctx, scope, solution }: PasskeyPage, purpose: PasskeyPurpose, account: string | null) {
     return async (challenge: string) => {
       const browsers = formTokens.browsersOf(ctx, scope)
       const token = Buffer.from(challenge, 'base64url').toString('utf8')
@@ -77,7 +88,12 @@ export function createPasskeyRequests(
     }
   }
 
-  async function request(page: Page, purpose: PasskeyPurpose, account: FactorAccount | null, place: PasskeyPlace) {
+  async function request(
+    page: PasskeyPage,
+    purpose: PasskeyPurpose,
+    account: FactorAccount | null,
+    place: PasskeyPlace,
+  ) {
     allowPasskeys(page.ctx, 'get')
     return passkeys.request(account, challengeFor(page, purpose, account && accountId(account)), place)
   }
@@ -113,7 +129,7 @@ export function createPasskeyRequests(
 }
 
 export type PasskeyRequestParts = {
-  readonly db: HostDatabase
+  readonly db: Database
   readonly key: PlatformKey
   readonly passkeys: Passkeys
   readonly places: PasskeyPlaces

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Koa, { type Context } from 'koa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createFormTokens } from '../../../base/accounts/form-token.ts'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
 import { openHostDatabase } from '../../../host/database/open.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
-import { createFormTokens } from '../../../host/login/form-token.ts'
 
 let home: string
 let db: HostDatabase

@@ -1,11 +1,12 @@
-import type { AuthenticatorApps } from '../../base/accounts/authenticator-app.ts'
-import { accountId, type FactorAccount } from '../../base/accounts/factor-account.ts'
-import type { Factors } from '../../base/accounts/factors.ts'
-import type { RecoveryCodes } from '../../base/accounts/recovery-codes.ts'
-import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
-import type { FactorThrottle } from '../../base/accounts/throttle.ts'
-import type { Arrival } from '../login/arrival.ts'
-import type { PasskeyPurpose, PasskeyRequests } from '../login/passkey-requests.ts'
+import type { Context } from 'koa'
+import { platformText } from '../web/texts.ts'
+import type { AuthenticatorApps } from './authenticator-app.ts'
+import { accountId, type FactorAccount } from './factor-account.ts'
+import type { Factors } from './factors.ts'
+import type { PasskeyPage, PasskeyPurpose, PasskeyRequests } from './passkey-requests.ts'
+import type { RecoveryCodes } from './recovery-codes.ts'
+import type { SignInMethod } from './sign-in-methods.ts'
+import type { FactorThrottle } from './throttle.ts'
 
 export type FactorParts = {
   readonly factors: Factors
@@ -35,7 +36,7 @@ export function enteredMethod(fields: ReadonlyMap<string, string>): 'passkey' | 
 
 /** Checks the form of a page that asks for a factor. */
 export async function checkForm(
-  arrival: Arrival,
+  page: PasskeyPage,
   purpose: PasskeyPurpose,
   account: FactorAccount,
   fields: ReadonlyMap<string, string>,
@@ -43,7 +44,7 @@ export async function checkForm(
 ): Promise<FactorAnswer> {
   const kind = enteredMethod(fields)
   if (kind === 'passkey') {
-    const used = await parts.passkeyRequests.use(arrival, purpose, account, fields.get('passkey') ?? '')
+    const used = await parts.passkeyRequests.use(page, purpose, account, fields.get('passkey') ?? '')
     if (used.kind !== 'right') return { kind: used.kind === 'copied' ? 'copied' : 'passkey' }
     return { kind: 'right', method: used.isVerified ? 'passkey' : 'security-key', recoveryCodesLeft: null }
   }
@@ -69,4 +70,15 @@ export async function checkFactor(
   await factorThrottle.succeeded(id)
   await factors.unlock(account)
   return { kind: 'right', method: kind, recoveryCodesLeft: left }
+}
+
+/** Why a factor was not accepted, in the user's language. */
+export function refusalOf(
+  { ctx, locale }: { readonly ctx: Context; readonly locale: string },
+  answer: Exclude<FactorAnswer, { kind: 'right' }>,
+): { readonly status: number; readonly text: string } {
+  if (answer.kind !== 'throttled') return { status: 401, text: platformText(locale, `platform.step.${answer.kind}`) }
+  ctx.set('Retry-After', String(answer.seconds))
+  const minutes = Math.ceil(answer.seconds / 60)
+  return { status: 429, text: platformText(locale, 'platform.step.throttled', [minutes]) }
 }

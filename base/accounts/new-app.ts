@@ -1,0 +1,67 @@
+import { renderSVG } from 'uqr'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { AuthenticatorApps } from './authenticator-app.ts'
+import { accountId, type FactorAccount } from './factor-account.ts'
+
+/** The authenticator app that a page sets up. */
+export type NewApp = {
+  /** A hidden field, from which the host reads the secret again. */
+  readonly setup: string
+  /** For typing. */
+  readonly secret: string
+  /** An SVG. */
+  readonly qrCode: string
+  /** An `otpauth:` address, which opens the app on the same device. */
+  readonly address: string
+}
+
+/** `now`: the clock, in epoch ms. */
+export type NewAppParts = {
+  readonly key: PlatformKey
+  readonly apps: Pick<AuthenticatorApps, 'addressOf'>
+  readonly now: () => number
+}
+
+/** In ms: how long a page for the set-up can be used. */
+const SET_UP_TIME = 30 * 60_000
+
+/**
+ * The secret of a new app, as a hidden field of its page. Only the account for which it was made can use it, so that a
+ * stranger can't have a user enrol the stranger's secret.
+ */
+function writeSetUpSecret(
+  account: FactorAccount,
+  secret: string,
+  { key, now }: Pick<NewAppParts, 'key' | 'now'>,
+): string {
+  return key.encrypt(`set-up ${accountId(account)}`, JSON.stringify([secret, now() + SET_UP_TIME]))
+}
+
+/** @returns null if the field is not ours, is of another account or has expired */
+export function readSetUpSecret(
+  account: FactorAccount,
+  field: string,
+  { key, now }: Pick<NewAppParts, 'key' | 'now'>,
+): string | null {
+  const text = key.decrypt(`set-up ${accountId(account)}`, field)
+  if (text === null) return null
+  const [secret, expiresAt] = JSON.parse(text) as [string, number]
+  return expiresAt > now() ? secret : null
+}
+
+/** What the page of a new app shows. */
+export function newAppOf(
+  { title: issuer }: { readonly title: string },
+  { account, login }: { readonly account: FactorAccount; readonly login: { readonly username: string } },
+  secret: string,
+  parts: NewAppParts,
+): NewApp {
+  const address = parts.apps.addressOf(secret, { issuer, username: login.username })
+  return {
+    setup: writeSetUpSecret(account, secret, parts),
+    // In groups of four, which are easier to type.
+    secret: secret.replace(/(.{4})(?=.)/g, '$1 '),
+    qrCode: renderSVG(address, { border: 2 }),
+    address,
+  }
+}

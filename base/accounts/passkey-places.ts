@@ -1,0 +1,30 @@
+import { isIP } from 'node:net'
+import { isLoopback } from '../config/host-names.ts'
+import type { PasskeyPlace } from './passkeys.ts'
+
+/** Where passkeys are offered (shared contract "sign-in", section 4). */
+export interface PasskeyPlaces {
+  /** @param origin of the page @returns null if passkeys are not offered there */
+  at(origin: string): PasskeyPlace | null
+  /** Whether passkeys are switched on, but browsers don't allow them at this address. */
+  isBlockedByAddress(origin: string): boolean
+  /** The same for the login page, on which an author's page could use another solution's passkeys. */
+  onLoginPage(origin: string, hasOwnTemplate: boolean): PasskeyPlace | null
+}
+
+/** Where passkeys are offered on pages that share their origin with nobody else's pages. */
+export function ownPasskeyPlaces(isOn: boolean): PasskeyPlaces {
+  function at(origin: string): PasskeyPlace | null {
+    if (!isOn || !takesPasskeys(origin)) return null
+    const { hostname, origin: exact } = new URL(origin)
+    return { rpId: hostname, origin: exact }
+  }
+  return { at, isBlockedByAddress: (origin) => isOn && !takesPasskeys(origin), onLoginPage: at }
+}
+
+/** Browsers require a host name, and https, except on loopback. */
+export function takesPasskeys(origin: string): boolean {
+  const { hostname, protocol } = new URL(origin)
+  if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return false
+  return protocol === 'https:' || isLoopback(hostname)
+}
