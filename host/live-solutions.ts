@@ -28,8 +28,8 @@ export interface LiveSolutions {
    */
   report(name: string, report: DevReport): void
   /**
-   * Shows the report where the solution would be, because the first version of this run was refused. If an earlier run
-   * left a version, its pages show the report. The next version that is active removes it.
+   * Shows the report in place of the solution, because the first version of this run was rejected. If there is a
+   * version from an earlier run, its pages show the report. Activating a new version removes the report.
    */
   reportFirst(report: DevReport): Promise<void>
   /**

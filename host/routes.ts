@@ -49,7 +49,7 @@ export type SolutionRouteParts = SignInParts &
     readonly afterLogout: AfterLogoutState
   }
 
-/** Everything under `/solution/{name}/` (design section 7). */
+/** Everything under `/solution/{name}/`. */
 export function solutionRoutes(parts: SolutionRouteParts): Router {
   const { catalog, sites, sessions, maintenance } = parts
   const router = new Router({ prefix: '/solution/:solution', sensitive: true })

@@ -9,7 +9,8 @@ import { exampleFolder, firstExampleNames } from './solutions/examples.ts'
 
 /**
  * The message at startup: URLs, examples with users to try, the generated password, and notes for the operator.
- * @param isTerminal whether the output is a terminal; if not, it may be stored, so generated passwords stay in files
+ * @param isTerminal whether the output is a terminal; if not, the output may be stored, so generated passwords stay in
+ * files
  */
 export async function startMessage(host: Host, settings: Settings, isTerminal = false): Promise<string> {
   const lines = [

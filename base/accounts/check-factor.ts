@@ -21,7 +21,7 @@ export type Entered = { readonly kind: 'totp' | 'recovery-code'; readonly code: 
 
 /**
  * `throttled`: seconds until the next try. `locked`: the app's codes don't count until the account is unlocked.
- * `passkey`: the passkey was refused. `copied`: it was refused because there is a copy of it.
+ * `passkey`: the passkey was refused. `copied`: it was rejected because there seems to be a copy of it.
  */
 export type FactorAnswer =
   | { readonly kind: 'right'; readonly method: SignInMethod; readonly recoveryCodesLeft: number | null }
@@ -51,7 +51,7 @@ export async function checkForm(
   return checkFactor(account, { kind, code: fields.get('code') ?? '' }, parts)
 }
 
-/** Checks a code. The try is counted first, so that parallel guesses all count. */
+/** Checks a code. Counts the attempt first, so that parallel guesses all count. */
 export async function checkFactor(
   account: FactorAccount,
   { kind, code }: Entered,

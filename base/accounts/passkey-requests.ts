@@ -10,7 +10,7 @@ import type { PasskeyPlaces } from './passkey-places.ts'
 import type { PasskeyPlace, Passkeys, PasskeyUse } from './passkeys.ts'
 import { createSingleUseTokens, type TokenKind } from './single-use-token.ts'
 
-/** The page that asks for a passkey. A challenge of one page is refused by all others. */
+/** The page that asks for a passkey. A challenge is valid only on the page it was created for. */
 const PURPOSES = ['sign-in', 'second-step', 'set-up', 'confirm', 'account'] as const
 export type PasskeyPurpose = (typeof PURPOSES)[number]
 

@@ -18,15 +18,15 @@ export type AdminAccount = {
 export type GeneratedPassword = { readonly password: string } | { readonly file: string }
 
 /**
- * A generated password that is not stored until the start has succeeded. If the start fails, the host doesn't keep a
- * password that no one has seen.
+ * A generated password. It isn't stored until the host has started: if startup fails, the host doesn't keep a password
+ * that no one has seen.
  */
 export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
 
 /**
- * The operator's account. A configured password takes precedence. Without one, the first start generates a password,
- * whose hash is stored.
- * @returns the account and, once, the generated password, which the caller stores as the last step of the start
+ * The operator's account. A configured password takes precedence. Without one, the host generates a password on its
+ * first startup and stores its hash.
+ * @returns the account and, once, the generated password, which the caller stores as the last step of startup
  */
 export async function openAdminAccount(
   db: HostDatabase,
@@ -51,7 +51,7 @@ export async function openAdminAccount(
   return { account: accountOf(name, passwordHash), newPassword: { keep } }
 }
 
-/** Returns the same hash at every start and on every node, as long as the configured password stays the same. */
+/** Returns the same hash at each startup and on every node, as long as the configured password stays the same. */
 async function hashOfSet(db: HostDatabase, password: string): Promise<string> {
   const key = 'admin_password_of_settings'
   const kept = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()

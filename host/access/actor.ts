@@ -13,8 +13,8 @@ export type Actor = {
    */
   readonly scopes: readonly string[] | null
   /**
-   * Whether the operator confirmed within `CONFIRMED_FOR` that it's them. Always true for tools: nobody is there to
-   * confirm, and each request contains the credentials.
+   * Whether the operator confirmed within `CONFIRMED_FOR` that it's them. Always true for tools: they can't confirm,
+   * and each of their requests contains credentials.
    */
   readonly isConfirmed: boolean
   /** Whether the credentials are still valid; long-running responses check this repeatedly. */

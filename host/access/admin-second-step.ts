@@ -1,11 +1,11 @@
 import type { Context } from 'koa'
 
-/** What a sign-in with the admin account's password needs in addition. */
+/** The second step of a sign-in with the admin account's password. */
 export interface AdminSecondStep {
   /** Whether the password alone is not enough. */
   isNeeded(): Promise<boolean>
   /**
-   * Starts the second step of a sign-in whose password was right.
+   * Starts the second step of a sign-in after the password was accepted.
    * @param to the path to go to afterwards
    * @returns the path of its page; null if the sign-in is complete
    */

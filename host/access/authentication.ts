@@ -52,8 +52,8 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
   async function checkToken(ctx: Context, given: string): Promise<void> {
     const token = await tokens.find(given)
     if (token === null) {
-      // Count after the check: 256 bits can't be guessed, and a tool with a valid token keeps working while others in
-      // its network fail.
+      // Count only failures: a token with 256 random bits can't be guessed, and a tool with a valid token must keep
+      // working while others in its network fail.
       await credentials.countFailure(ctx, 'token')
       credentials.note(ctx, 'token', 'refused')
       throw unauthenticated(ctx, 'The API token is unknown, deleted or expired.')

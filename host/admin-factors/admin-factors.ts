@@ -59,7 +59,7 @@ export function createAdminFactors({ mode, factors, openSignIns }: AdminFactorsP
   }
 }
 
-/** Adds what happened to a factor of the admin account, or with one, to the audit log. */
+/** Records in the audit log that a factor of the admin account was used or changed. */
 export function noteAdmin(
   ctx: Context,
   action: AuditAction,

@@ -68,8 +68,8 @@ function checkNumber({ element, context }: Shown<NumberElement>, value: number):
   const step = element.step ?? (decimals === undefined ? undefined : 10 ** -decimals)
   if (step === undefined) return null
   const steps = (value - (min ?? 0)) / step
-  // Allow for rounding: most decimal fractions have no exact binary form. For example, 0.3 is 2.9999999999999996 steps
-  // of 0.1.
+  // Allow for rounding errors: most decimal fractions have no exact binary form. For example, 0.3 is 2.9999999999999996
+  // steps of 0.1.
   const isOnStep = Math.abs(steps - Math.round(steps)) <= 1e-9 * Math.max(1, Math.abs(steps))
   return isOnStep ? null : { key: 'platform.form.badstep', values: [format(step)] }
 }

@@ -4,9 +4,12 @@ import type { BrowserEvent } from '../web/frames.ts'
 import type { ClientState } from './client-state.ts'
 import { shownText } from './render/context.ts'
 
-/** Has users confirm that it's them before a press takes effect. */
+/** Asks users to confirm that it's them before a button press takes effect. */
 export interface ClientConfirming {
-  /** What the scripts of a press learn. @param isConfirmedNow whether the user has confirmed this press */
+  /**
+   * The information about a button press that scripts can read.
+   * @param isConfirmedNow whether the user has confirmed this press
+   */
   pressOf(isConfirmedNow: boolean): Promise<Press>
   /** Opens the page's dialog, unless one is open or the user has refused too often. */
   ask(event: BrowserEvent, question: Question): void
@@ -18,7 +21,7 @@ export interface ClientConfirming {
   sayStale(): void
 }
 
-/** After this many refusals in a row, users get no question for `PAUSE` ms, so that a script can't wear them down. */
+/** After this many refusals in a row, users aren't asked again for `PAUSE` ms: a script must not wear them down. */
 const MOST_REFUSED = 3
 const PAUSE = 5 * 60_000
 
@@ -26,7 +29,7 @@ const PAUSE = 5 * 60_000
 export function createClientConfirming(state: ClientState, now: () => number = Date.now): ClientConfirming {
   const { parts, outbox } = state
   const { send } = outbox
-  /** Since the last confirmation. */
+  /** The number of refusals since the last confirmation. */
   let refusals = 0
   let pausedUntil = 0
 

@@ -76,7 +76,7 @@ export function createClientOpening(
     return !state.isOver && result.failure === null
   }
 
-  /** The process or isolate of the scripts has ended. The state of the scripts is lost, but the user is still here. */
+  /** The scripts' process or isolate has ended. The state of the scripts is lost, but the user is still here. */
   function lost(which: SandboxClient): void {
     if (state.isOver || state.sandbox !== which) return
     state.sandbox = null

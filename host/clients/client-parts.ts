@@ -37,7 +37,7 @@ export type ClientsParts = {
   readonly called?: ((end: CallEnd) => void) | undefined
   /**
    * Reports internal errors.
-   * @param of the solution, and the reference that its user sees
+   * @param of the solution, and the reference shown to its user
    */
   readonly onError: (error: unknown, of: { readonly solution?: string; readonly correlationId?: string }) => void
 }

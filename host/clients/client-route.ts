@@ -22,7 +22,7 @@ export type ClientRouteParts = Omit<ClientPageParts, 'store'> & {
   readonly remembered: Remembered
 }
 
-/** The page's session has ended (design section 7). */
+/** WebSocket close code: the page's session has ended. */
 const SIGNED_OUT = 4401
 /** RFC 6455, section 7.4.1: the page reconnects after this code. */
 const INTERNAL_ERROR = 1011

@@ -38,8 +38,8 @@ export interface Client {
   /** Ends the client after its forms' `onUnload` and `onSolutionClose` have run. @returns once these have run */
   end(why: ClosedWhy | null): Promise<void>
   /**
-   * Call this when the host stops. Running calls finish, and their responses are sent. Then the connection is closed
-   * with this code, and the client ends. The page then opens a new client on another host.
+   * Call this when the host stops. It lets running calls finish and sends their responses. Then the connection is
+   * closed with this code, and the client ends. The page then opens a new client on another host.
    * @returns once everything has run
    */
   move(code: number): Promise<void>

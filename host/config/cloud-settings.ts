@@ -1,9 +1,6 @@
 import type { Values } from '../../base/config/property-groups.ts'
 
-/**
- * A Satellite's control center: its URL, and the credentials that the two use to authenticate to each other (design
- * section 9).
- */
+/** A Satellite's control center: its URL, and the credentials that they use to authenticate to each other. */
 export type CloudSettings = {
   readonly url: URL
   /** `REMOTE_ENVIRONMENT_TOKEN` */

@@ -12,7 +12,7 @@ import { type CloudSettings, cloudSettingsOf } from './cloud-settings.ts'
 import { type ShownSetting, showSettings } from './shown-settings.ts'
 import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from './telemetry-settings.ts'
 
-/** Whether the admin account needs a second factor: never, once it has one, or always. */
+/** Whether the admin account needs a second factor: never, as soon as one is set up, or always. */
 export type AdminFactorMode = 'off' | 'optional' | 'required'
 
 /** All validated settings of the host. */
@@ -28,7 +28,10 @@ export type Settings = ServiceSettings & {
   /** The mail server and the sender; null if the host sends no mail. */
   readonly mail: MailSettings | null
   readonly passkeys: 'auto' | 'on' | 'off'
-  /** `PASSKEY_DOMAIN`: the domain to which the passkeys of all solutions are bound; null: each solution has its own. */
+  /**
+   * `PASSKEY_DOMAIN`: the domain to which the passkeys of all solutions are bound; null: each solution has its own
+   * domain.
+   */
   readonly passkeyDomain: string | null
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]

@@ -5,7 +5,7 @@
 export interface BriefCache<T> {
   /** Concurrent callers share one read; a failed read is not cached. */
   get(key: string): Promise<T>
-  /** Call this after a local change, so that the next `get` reads again. */
+  /** Call this after a local change, so that the next `get` reads the row again. */
   forget(key: string): void
 }
 

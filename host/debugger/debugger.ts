@@ -69,7 +69,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
       const session = await attach(found.solution.loadable, found.target.unit, relay.listener)
       if (session === null) return refuse(ctx, 503, 'no sandbox process could be started')
       const isTaken = takeWebSocket(ctx, sockets, (socket) => relay.join(socket, session))
-      // The library itself responds to an invalid handshake, and the browser may already have disconnected.
+      // The library itself responds to an invalid handshake. The browser may also have disconnected already.
       if (!isTaken || !relay.isConnected()) session.close()
       if (!isTaken) refuse(ctx, 426, 'this URL accepts only WebSocket connections')
     } finally {

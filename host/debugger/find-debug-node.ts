@@ -75,7 +75,6 @@ function candidates({ packages, path, nvm, own }: DebugNodePlaces): string[] {
   return [...new Set(found)].filter((file) => existsSync(file))
 }
 
-/** Installed versions of Node.js 24, newest first. */
 function nvmVersions(folder: string): string[] {
   if (!existsSync(folder)) return []
   const versions = readdirSync(folder).filter((name) => name.startsWith('v24.'))

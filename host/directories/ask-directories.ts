@@ -11,13 +11,13 @@ import { isDn } from './directory-settings.ts'
 import { type FoundEntry, findById, findByName } from './entries.ts'
 import { groupsOf, permissionsOf } from './groups.ts'
 
-/** Why a directory's answer doesn't let a person sign in, for the audit log. */
+/** Why a person that a directory knows can't sign in, for the audit log. */
 type Reason = DirectoryRefusal | 'several entries' | 'no id' | 'no username' | 'disabled' | 'no mapped group'
 
-/** Asks the directories about people. */
+/** Looks people up in the directories, and checks their passwords. */
 export interface AskDirectories extends DirectoryPort {
   /**
-   * As `lookUp`, for many entries on one connection.
+   * Like `lookUp`, for many entries over one connection.
    * @param found called for each; null: they may no longer sign in
    */
   lookUpAll(
@@ -34,14 +34,14 @@ export type AskDirectoriesParts = {
   readonly log: { warn(about: object, message: string): void }
 }
 
-/** Longer than any password that a directory accepts. */
+/** Maximum characters of a password; no directory accepts longer ones. */
 const LONGEST_PASSWORD = 1000
 
 export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories {
   const { directories, connections, audit, log } = parts
   const isNews = createNews()
 
-  /** Reports a directory that doesn't answer once a minute. */
+  /** Reports an unreachable directory at most once a minute. */
   async function use<T>(
     directory: Directory,
     work: (connection: Connection) => Promise<T>,
@@ -74,7 +74,7 @@ export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories
     return { directory: directory.name, id, username, displayName, email, permissions: permissionsOf(groups) }
   }
 
-  /** @returns `unknown` if the directory has no such name */
+  /** @returns `unknown` if the name isn't in the directory */
   async function check(
     connection: Connection,
     directory: Directory,
@@ -85,7 +85,7 @@ export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories
     if (entry !== undefined && entries.length === 1 && isDn(entry.dn)) {
       return (await connection.accepts(entry.dn, password)) ? personOf(connection, directory, entry) : null
     }
-    // So that an unknown name takes as long as a wrong password.
+    // Try a random name, so that an unknown name takes as long as a wrong password.
     if (entry !== undefined || isLast) await connection.accepts(`cn=${randomUUID()},${directory.base}`, password)
     return entries.length > 1 ? note(directory, username, 'several entries') : 'unknown'
   }

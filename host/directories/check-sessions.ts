@@ -17,14 +17,14 @@ export type CheckSessionsParts = {
   readonly now: () => number
 }
 
-/** Users per run and directory. */
+/** Maximum users that are looked up per run and directory. */
 const AT_ONCE = 100
-/** Runs per `DIRECTORY_CHECK`, so that a look-up is late by at most this part of it. */
+/** The number of runs per `DIRECTORY_CHECK`, so that a look-up is at most this fraction of it late. */
 const RUNS = 15
 
 /**
- * Looks up signed-in users who come from a directory, every `DIRECTORY_CHECK`. Those who are disabled or gone, or have
- * fewer rights, are signed out. While a directory is unreachable, they stay signed in.
+ * Looks up each signed-in directory user every `DIRECTORY_CHECK`. Signs out users who are disabled, no longer exist, or
+ * have lost permissions. While a directory is unreachable, its users stay signed in.
  * @returns a function that stops it
  */
 export function keepCheckingSessions(parts: CheckSessionsParts): () => Promise<void> {
@@ -38,7 +38,7 @@ export function keepCheckingSessions(parts: CheckSessionsParts): () => Promise<v
 
 type Due = { readonly uid: string; readonly id: string; readonly checkedAt: number | null }
 
-/** Looks up the users who are due. */
+/** Looks up the users whose last look-up was long enough ago. */
 export async function checkSessions(parts: CheckSessionsParts): Promise<void> {
   const { db, users, directories } = parts
   const rows = await db.selectFrom('users').select('directory').distinct().where('directory', 'is not', null).execute()
@@ -54,7 +54,7 @@ export async function checkSessions(parts: CheckSessionsParts): Promise<void> {
       })
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
-      // The directory doesn't answer, so nothing is known about the rest. The next run asks again.
+      // The directory is unreachable. The next run looks up the remaining users.
       for (const one of claimed.values()) await giveBack(one, parts)
     }
   }
@@ -91,7 +91,10 @@ async function readDue(directory: string, { db, limits, now }: CheckSessionsPart
   )
 }
 
-/** Of several hosts with the same database, one looks the user up. @returns whether it is this one */
+/**
+ * Ensures that only one of the hosts that share a database looks the user up.
+ * @returns whether it is this one
+ */
 async function claim({ uid, checkedAt }: Due, { db, now }: CheckSessionsParts): Promise<boolean> {
   let update = db.updateTable('users').set({ directory_checked_at: now() }).where('uid', '=', uid)
   update =

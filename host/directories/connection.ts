@@ -6,18 +6,18 @@ import { createGate } from '../../runtime/gate.ts'
 import type { Directory } from './directories.ts'
 import { createMessageReader } from './ldap-messages.ts'
 
-/** A connection to a directory, on which the bind account is signed in. Its functions throw what `use` throws. */
+/** A connection to a directory, signed in as the bind account. Its functions throw the same errors as `use`. */
 export interface Connection {
   search(base: string, options: SearchOptions): Promise<readonly Entry[]>
   /**
    * Looks for one entry by its distinguished name.
-   * @param filter that it must match; null: any
-   * @returns its distinguished name as the directory writes it; null if it doesn't exist or match
+   * @param filter that the entry must match; null: any entry
+   * @returns its distinguished name as the directory spells it; null if the entry doesn't exist or match
    */
   find(dn: string, filter: Filter | string | null): Promise<string | null>
   /**
-   * Checks a password by signing in with it. If the directory accepts it, the bind account is then signed in again;
-   * otherwise the connection can't be used for anything else.
+   * Checks a password by signing in with it. If the directory accepts it, this then signs the bind account in again.
+   * Otherwise, the connection must not be used for anything else.
    */
   accepts(dn: string, password: string): Promise<boolean>
 }
@@ -25,7 +25,7 @@ export interface Connection {
 export interface Connections {
   /**
    * Opens a connection, calls `work` and closes the connection.
-   * @param options `isBatch`: each request has the time limit, instead of all together
+   * @param options `isBatch`: the time limit applies to each request, not to all requests together
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   use<T>(
@@ -43,25 +43,28 @@ export interface Connections {
 
 /** The time limit in ms of a sign-in or a look-up, from the connection to the last response. */
 const TIME = 5000
-/** Connections of this host to directories. Further ones wait. */
+/** Maximum connections of this host to directories. Further requests wait. */
 const MOST_AT_ONCE = 20
-/** Characters of a server's error message. */
+/** Maximum characters of a server's error message. */
 const LONGEST_MESSAGE = 300
 
-/** Result codes (RFC 4511, appendix A) by which a server says that it can't answer now. */
+/** Result codes (RFC 4511, appendix A) of a server that is temporarily unable to respond. */
 const NOT_NOW: readonly number[] = [3, 51, 52]
 const NO_SUCH_OBJECT = 32
 /**
- * Result codes of a bind that mean that this account can't sign in with this password: constraintViolation (locked),
- * noSuchObject, invalidDNSyntax, inappropriateAuthentication, invalidCredentials, insufficientAccessRights and
- * unwillingToPerform.
+ * Result codes of a bind request that mean that the account can't sign in with this password: constraintViolation
+ * (locked), noSuchObject, invalidDNSyntax, inappropriateAuthentication, invalidCredentials, insufficientAccessRights
+ * and unwillingToPerform.
  */
 const REFUSALS: readonly number[] = [19, NO_SUCH_OBJECT, 34, 48, 49, 50, 53]
 
 /** @param time the time limit in ms */
 export function createConnections(time: number = TIME): Connections {
   const gate = createGate(MOST_AT_ONCE)
-  /** The server that last answered, by directory. Asked first, so that a dead one doesn't slow down every sign-in. */
+  /**
+   * The server that last responded, by directory. It is tried first, so that a dead server doesn't slow down every
+   * sign-in.
+   */
   const lastGood = new Map<string, string>()
 
   async function open(directory: Directory, until: () => number): Promise<OpenClient> {
@@ -69,7 +72,8 @@ export function createConnections(time: number = TIME): Connections {
     const urls = directory.urls.toSorted((one, other) => Number(other === good) - Number(one === good))
     let problem: unknown
     for (const [at, url] of urls.entries()) {
-      // Each server gets an equal part of the time that is left, so that a silent one leaves some for the next.
+      // Each server gets an equal share of the remaining time, so that one that doesn't respond leaves time for the
+      // next.
       const patience = performance.now() + (until() - performance.now()) / (urls.length - at)
       try {
         const opened = await openClient(directory, url, patience)
@@ -120,7 +124,7 @@ function connectionOf(client: Client, directory: Directory, until: () => number)
   async function search(base: string, options: SearchOptions): Promise<readonly Entry[]> {
     const asked = { derefAliases: 'never', timeLimit: Math.ceil(TIME / 1000), ...options } as const
     try {
-      // References to other servers are not followed.
+      // Don't follow referrals to other servers.
       return (await within(client.search(base, asked), until())).searchEntries
     } catch (error) {
       throw problemOf(directory, error)
@@ -141,7 +145,7 @@ function connectionOf(client: Client, directory: Directory, until: () => number)
       }
     },
     async accepts(dn, password) {
-      // RFC 4513, section 5.1.2: a bind without a password succeeds and proves nothing.
+      // RFC 4513, section 5.1.2: a bind without a password can succeed, but proves nothing.
       if (dn === '' || password === '') return false
       try {
         await within(client.bind(dn, password), until())
@@ -155,7 +159,7 @@ function connectionOf(client: Client, directory: Directory, until: () => number)
   }
 }
 
-/** Signs the bind account in, or without one, signs in anonymously. */
+/** Signs in with the bind account, or anonymously if there is none. */
 async function signIn(client: Client, directory: Directory, until: () => number): Promise<void> {
   const { bindDn, bindPassword } = directory
   try {
@@ -167,7 +171,7 @@ async function signIn(client: Client, directory: Directory, until: () => number)
 
 type OpenClient = { readonly client: Client; readonly isEncrypted: boolean; readonly close: () => void }
 
-/** @param until when to give up; by `performance.now` */
+/** @param until when to give up, in the time of `performance.now` */
 async function openClient(directory: Directory, url: string, until: number): Promise<OpenClient> {
   const { startTls, ca } = directory
   const { protocol, hostname, port } = new URL(url)
@@ -190,7 +194,7 @@ async function openClient(directory: Directory, url: string, until: number): Pro
       createConnection: oneConnection(() => socket),
       createSecureConnection: oneConnection(() => {
         if (isTls) return socket as TLSSocket
-        // Whatever follows the response was not sent by the server that the certificate is checked for.
+        // Data after the response could come from a man-in-the-middle: it arrived before TLS verified the server.
         if (!plain.isAfterOneMessage()) throw new Error('it sent data before the encryption started')
         const secure = connectSecure({ ...identity, ...trust, socket })
         sockets.push(secure)
@@ -207,8 +211,8 @@ async function openClient(directory: Directory, url: string, until: number): Pro
 }
 
 /**
- * The library connects again when a connection was closed, but without StartTLS and without a sign-in. The next
- * password would then be sent in plain text. So each client gets only one connection.
+ * After a disconnect, the library reconnects, but without StartTLS and without signing in. The next password would then
+ * be sent in plain text. Therefore, allow each client only one connection.
  */
 function oneConnection<Opened extends Socket>(open: () => Opened): () => Opened {
   let isUsed = false
@@ -221,7 +225,7 @@ function oneConnection<Opened extends Socket>(open: () => Opened): () => Opened 
 
 async function opened(socket: Socket, event: 'connect' | 'secureConnect', until: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  // The second listener stays until the library adds its own.
+  // Keep the second listener until the library adds its own.
   socket
     .once(event, resolve)
     .once('error', reject)
@@ -229,7 +233,7 @@ async function opened(socket: Socket, event: 'connect' | 'secureConnect', until:
   await within(promise, until)
 }
 
-/** Passes only checked messages on to the library, one at a time. */
+/** Passes only validated messages on to the library, one at a time. */
 function check(socket: Socket): Checked {
   const reader = createMessageReader()
   const emit = socket.emit.bind(socket)
@@ -252,7 +256,7 @@ function check(socket: Socket): Checked {
 /** `isAfterOneMessage`: whether exactly one message was received. */
 type Checked = { readonly isAfterOneMessage: () => boolean }
 
-/** @param until when to give up; by `performance.now` */
+/** @param until when to give up, in the time of `performance.now` */
 async function within<T>(work: Promise<T>, until: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(
@@ -266,7 +270,7 @@ async function within<T>(work: Promise<T>, until: number): Promise<T> {
   }
 }
 
-/** @param url the server, if only one was asked */
+/** @param url the server, if only one was tried */
 function problemOf({ name, urls }: Directory, error: unknown, url: string = urls.join(', ')): PlatformError {
   if (error instanceof PlatformError) return error
   const message = oneLine(error instanceof Error ? error.message : String(error))

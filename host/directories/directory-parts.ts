@@ -14,9 +14,12 @@ export type DirectoryParts = {
   readonly directories: Directories
   readonly askDirectories: AskDirectories
   readonly testDirectory: DirectoryTest
-  /** Signs out all users who come from a directory. */
+  /** Signs out all users of a directory. */
   readonly endAccessOfDirectory: (name: string) => Promise<void>
-  /** Starts to look up signed-in users. @returns a function that stops it */
+  /**
+   * Starts looking up signed-in users periodically.
+   * @returns a function that stops it
+   */
   readonly keepCheckingSessions: (users: Users) => () => Promise<void>
 }
 

@@ -5,7 +5,7 @@ import { isLoopback } from '../../base/config/host-names.ts'
 import { UNFIT } from '../../runtime/visible-name.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** A group of the directory, and what its members may do. */
+/** A group in the directory, and the permissions that its members get. */
 export type MappedGroup = { readonly dn: string; readonly permissions: readonly Permission[] }
 
 /** The settings of a directory. */
@@ -14,9 +14,9 @@ export type DirectorySettings = {
   readonly urls: readonly string[]
   /** Whether `ldap://` connections are encrypted with StartTLS. False only if all of them are loopback. */
   readonly startTls: boolean
-  /** Certificates in PEM that the server's certificate is checked against; null: those that Node.js trusts. */
+  /** PEM certificates of the CAs to trust; null: the CAs that Node.js trusts. */
   readonly ca: string | null
-  /** The account that searches; null: anonymous. */
+  /** The account used for searches; null: searches are anonymous. */
   readonly bindDn: string | null
   readonly base: string
   /** Finds a person's entry; `{name}` is replaced by the escaped name that was typed. */
@@ -30,17 +30,17 @@ export type DirectorySettings = {
   readonly groups: readonly MappedGroup[]
   /** Whether members of a group in a mapped group count as members of the mapped one. */
   readonly nestedGroups: boolean
-  /** Where groups within groups are searched; null: in `base`. Active Directory finds them without a search. */
+  /** The search base for nested groups; null: `base`. Active Directory resolves nested groups itself. */
   readonly groupBase: string | null
   /** Directories with a lower number are searched first. */
   readonly order: number
 }
 
 export const ID_ATTRIBUTES = ['objectGUID', 'entryUUID'] as const
-/** `objectGUID` also says that it is an Active Directory, whose group look-ups differ. */
+/** `objectGUID` also means that the directory is an Active Directory, which looks up groups differently. */
 export type IdAttribute = (typeof ID_ATTRIBUTES)[number]
 
-/** What the filter replaces by the name. */
+/** The placeholder in the filter that is replaced with the name. */
 export const NAME = '{name}'
 
 const MOST_URLS = 5
@@ -51,7 +51,7 @@ const LONGEST_FILTER = 2000
 const LONGEST_CA = 200_000
 const LONGEST_PASSWORD = 1000
 
-/** Part of the API’s path and of audit entries. */
+/** A directory's name, which is part of API paths and audit entries. */
 export const DirectoryName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, {
   error: 'must be 1 to 63 lower-case letters, digits and "-", with a letter or digit first and last',
 })
@@ -154,7 +154,7 @@ export const DirectoryForm = DirectoryFields.refine(({ startTls, urls }) => star
 
 export type DirectoryForm = z.output<typeof DirectoryForm>
 
-/** The URL in one notation; null if it isn't one of a directory. */
+/** The normalized URL; null if it isn't a valid LDAP URL. */
 function tidyUrl(text: string): string | null {
   const url = URL.parse(text.trim())
   if (url === null || !['ldap:', 'ldaps:'].includes(url.protocol)) return null
@@ -164,10 +164,10 @@ function tidyUrl(text: string): string | null {
   return rest === '' && isHost ? `${protocol}//${hostname.toLowerCase()}${port === '' ? '' : `:${port}`}` : null
 }
 
-/** Whether the connection is encrypted anyway, or doesn't leave the machine. */
+/** Whether the connection doesn't need StartTLS, because it already uses TLS or doesn't leave the machine. */
 function isPlainAllowed(url: string): boolean {
   const { protocol, hostname } = new URL(tidyUrl(url) ?? 'ldaps:')
-  // Subdomains of localhost are resolved by DNS on some machines.
+  // Don't accept subdomains of localhost: on some machines, DNS resolves them.
   return protocol === 'ldaps:' || (isLoopback(hostname) && !hostname.endsWith('.localhost'))
 }
 
@@ -181,7 +181,7 @@ export function isDn(text: string): boolean {
 
 function isFilter(text: string): boolean {
   const count = (paren: string) => text.split(paren).length
-  // The library also accepts filters that aren't closed.
+  // The library also accepts filters with unclosed parentheses.
   if (!text.startsWith('(') || count('(') !== count(')') || !text.includes(NAME)) return false
   try {
     FilterParser.parseString(text.replaceAll(NAME, 'name'))

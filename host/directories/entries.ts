@@ -15,7 +15,7 @@ export type FoundEntry = {
   readonly isDisabled: boolean
 }
 
-/** Attributes in which directories say that an account is disabled or has expired. */
+/** Attributes that show whether an account is disabled, locked or expired. */
 const STATE = [
   'userAccountControl',
   'accountExpires',
@@ -25,15 +25,15 @@ const STATE = [
 ] as const
 /** ADS_UF_ACCOUNTDISABLE in `userAccountControl`. */
 const DISABLED = 2
-/** `accountExpires` of an account that never expires. */
+/** The value of `accountExpires` for an account that never expires. */
 const NEVER = 9_223_372_036_854_775_807n
-/** From 1601, when Windows starts to count, to 1970, in ms. */
+/** Milliseconds from 1601, where Windows timestamps start, to 1970. */
 const WINDOWS_EPOCH = 11_644_473_600_000
-/** `pwdAccountLockedTime` of an account that an administrator locked. */
+/** The value of `pwdAccountLockedTime` for an account that an administrator has locked. */
 const LOCKED = '000001010000Z'
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Finds the entries that match the filter. Two are enough to know that the name isn't unique. */
+/** Finds the entries that match the filter. Two matches are enough to show that the name isn't unique. */
 export async function findByName(connection: Connection, directory: Directory, name: string): Promise<FoundEntry[]> {
   return find(connection, directory, { base: directory.base, scope: 'sub', filter: filterFor(directory, name) })
 }

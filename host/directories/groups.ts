@@ -5,11 +5,11 @@ import type { Directory } from './directories.ts'
 import type { MappedGroup } from './directory-settings.ts'
 import type { FoundEntry } from './entries.ts'
 
-/** Active Directory's rule for members of members (LDAP_MATCHING_RULE_IN_CHAIN). */
+/** Active Directory's matching rule for nested groups (LDAP_MATCHING_RULE_IN_CHAIN). */
 const IN_CHAIN = '1.2.840.113556.1.4.1941'
-/** Levels of groups within groups. */
+/** Maximum depth of nested groups. */
 const DEEPEST = 10
-/** Groups of one person. */
+/** Maximum groups per person. */
 const MOST_GROUPS = 500
 
 type Person = Pick<FoundEntry, 'dn' | 'username'>
@@ -43,12 +43,15 @@ function filterOfActiveDirectory({ dn }: Person, isNested: boolean): Filter {
 function filterFor(members: readonly string[], { username }: Pick<Person, 'username'>): Filter {
   const equal = (attribute: string, value: string) => new EqualityFilter({ attribute, value })
   const filters = members.flatMap((dn) => [equal('member', dn), equal('uniqueMember', dn)])
-  // Groups of POSIX accounts list the names of their members.
+  // POSIX groups list their members by username.
   if (username !== null) filters.push(equal('memberUid', username))
   return new OrFilter({ filters })
 }
 
-/** Goes from the person's groups to the groups that contain those, level by level, because LDAP has no search for it. */
+/**
+ * Resolves nested groups level by level, from the person's groups to the groups that contain them, because standard
+ * LDAP has no search for this.
+ */
 async function walk(connection: Connection, directory: Directory, person: Person): Promise<readonly MappedGroup[]> {
   const { base, groupBase, groups } = directory
   const mapped = await Promise.all(groups.map(({ dn }) => connection.find(dn, null)))

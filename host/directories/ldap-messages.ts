@@ -1,7 +1,7 @@
 /**
- * Checks the messages of a directory server before the library reads them. Its parser never ends, and fills the memory,
- * if the lengths in a message don't fit, and it calls itself once for each message in a chunk. A server, or before
- * StartTLS anyone on the network, could crash the host that way.
+ * Checks the messages of a directory server before the library reads them. If the lengths in a message are
+ * inconsistent, the library's parser loops forever and uses up the memory. It also recurses once for each message in a
+ * chunk. A server, or before StartTLS anyone on the network, could crash the host that way.
  */
 export interface MessageReader {
   /**
@@ -10,11 +10,11 @@ export interface MessageReader {
    * @throws Error if the bytes are not responses of an LDAP server
    */
   read(chunk: Buffer): Buffer[]
-  /** Whether bytes of an incomplete message are left. */
+  /** Whether part of an incomplete message has been received. */
   hasRest(): boolean
 }
 
-/** Bytes that one connection may receive, more than any look-up needs. */
+/** Maximum bytes that one connection may receive. No look-up needs that many. */
 const MOST_BYTES = 4 * 1024 ** 2
 
 /** Tags (RFC 4511, appendix B). */
@@ -22,7 +22,7 @@ const [INTEGER, STRING, ENUMERATED, SEQUENCE, SET] = [0x02, 0x04, 0x0a, 0x30, 0x
 const [BIND, ENTRY, DONE, REFERENCE, EXTENDED] = [0x61, 0x64, 0x65, 0x73, 0x78]
 const CONTROLS = 0xa0
 
-/** An element of BER (X.690): its tag, where it begins, and its contents. */
+/** A BER element (X.690): its tag, its start, and its contents. */
 type Element = { readonly tag: number; readonly start: number; readonly from: number; readonly end: number }
 
 export function createMessageReader(): MessageReader {
@@ -126,8 +126,8 @@ function elementsIn(bytes: Buffer, from: number, end: number): Element[] {
 }
 
 /**
- * @returns null if its length isn't received yet
- * @throws Error if it has a tag or a length that LDAP doesn't use
+ * @returns null if the element's length hasn't been received yet
+ * @throws Error if LDAP doesn't use such a tag or length
  */
 function elementAt(bytes: Buffer, start: number): Element | null {
   const [tag, first] = [bytes[start], bytes[start + 1]]

@@ -12,8 +12,8 @@ export const TEST_STEPS = ['connection', 'bind', 'base', 'groups', 'person', 'me
 export type TestStepName = (typeof TEST_STEPS)[number]
 
 /**
- * `skipped` means that the step does not apply, or that an earlier step failed. `message` contains the reason, and
- * never contains a secret.
+ * `skipped` means that the step does not apply, or that an earlier step failed. `message` is the reason, which never
+ * contains a secret.
  */
 export type TestStep = {
   readonly step: TestStepName
@@ -21,12 +21,12 @@ export type TestStep = {
   readonly message: string
 }
 
-/** Tests a directory. @param username whose entry to find; null: none */
+/** Tests a directory. @param username the person to find; null: skip this step */
 export type DirectoryTest = (directory: Directory, username: string | null) => Promise<readonly TestStep[]>
 
-/** Groups that a message names. */
+/** Maximum groups listed in a message. */
 const MOST_NAMED = 10
-/** Characters of one message. */
+/** Maximum characters of a message. */
 const LONGEST_MESSAGE = 2000
 
 export function createDirectoryTest(connections: Connections): DirectoryTest {
@@ -66,7 +66,7 @@ export function createDirectoryTest(connections: Connections): DirectoryTest {
         await connections.use(directory, runOnConnection)
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error
-        // If the bind account was already signed in, the connection broke in the middle of a later step.
+        // If the bind account was already signed in, the connection was lost during a later step.
         if (!steps.some(({ step }) => step === 'bind')) add('bind', 'failed', error.message)
       }
     }
@@ -79,7 +79,6 @@ export function createDirectoryTest(connections: Connections): DirectoryTest {
 }
 
 class Failed extends Error {
-  /** Whether the next steps can run. */
   readonly mayContinue: boolean
 
   constructor(message: string, { mayContinue }: { readonly mayContinue: boolean }) {
@@ -88,7 +87,7 @@ class Failed extends Error {
   }
 }
 
-/** Tries every server: a sign-in uses the others only while the first one is down. */
+/** Tests each server, because a sign-in uses the others only while the first one is down. */
 async function checkServers(connections: Connections, directory: Directory): Promise<string> {
   const lines: string[] = []
   let failures = 0

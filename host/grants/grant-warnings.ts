@@ -35,9 +35,9 @@ export function requestsOf(manifests: readonly Asked[]): Asked {
 
 /**
  * Why a grant must be refused, or null. A grant is refused if it opens the platform's own database. It is also refused
- * if it uses the platform's account on that server, which may change users, grants and every other row. Names are
- * compared case-insensitively, as some servers do: a wrong refusal only requires another name, but a wrong acceptance
- * exposes all accounts.
+ * if it uses the platform's account on that server, which can change users, grants and all other rows. Names are
+ * compared case-insensitively, as some servers do. After a wrong refusal, the operator only needs another name, but a
+ * wrong acceptance would expose all accounts.
  */
 export function refusalOf({ server, database, username }: GrantedPlace, platform: PlatformPlace): string | null {
   if (server !== platform.server) return null

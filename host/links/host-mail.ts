@@ -16,13 +16,13 @@ export const HOST_MAIL: MailService = {
   usedUp: 'this host has reached its limit of mails per hour (MAILS_HOURLY)',
 }
 
-/** Mails that an operator or an API token causes, and those that anyone can request. */
+/** Separates mails caused by an operator or an API token from those that anyone can request. */
 export const BY_OPERATOR: MailOrigin = { organisation: '', askedBy: 'member' }
 export const BY_ANYBODY: MailOrigin = { organisation: '', askedBy: 'anybody' }
 
 /**
- * The host's mails. Without `SOLUTION_ORIGIN` or `PUBLIC_URL` it sends none, because links in mails must not depend on
- * the headers of the request that caused them.
+ * Sends the host's mails. Does nothing unless `SOLUTION_ORIGIN` or `PUBLIC_URL` is set, because links in mails must not
+ * depend on the headers of the request that caused them.
  */
 export function createHostMail(
   { mail, solutionOrigin, publicUrl }: Pick<Settings, 'mail' | 'solutionOrigin' | 'publicUrl'>,

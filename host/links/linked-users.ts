@@ -8,20 +8,20 @@ import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** What users change with a link instead of their password. */
+/** Account changes that users make with a link instead of their password. */
 export interface LinkedUsers {
   /** Finds a user who has a password, by name, or by address if only one user has it. */
   find(nameOrAddress: string): Promise<User | null>
   /**
    * Sets a password that the user chose, and ends their sessions and remembered logins.
-   * @param isAddressProved whether the user also proved that they can read mails to their address
+   * @param isAddressProved whether the user also proved that they have access to their mailbox
    * @returns why the password was rejected; `changed` if the user's password or address changed in the meantime or they
    *   were disabled; null if it was set
    * @throws ERR_PASSWORDS_BUSY
    */
   choosePassword(user: User, password: string, isAddressProved: boolean): Promise<PasswordFault | 'changed' | null>
   /**
-   * Makes an address the user's own, and notes that it is verified.
+   * Sets the user's address, and marks it as verified.
    * @returns false if the user's password or address changed in the meantime or they were disabled
    */
   verifyAddress(user: User, address: string): Promise<boolean>
@@ -34,7 +34,7 @@ export type LinkedUsersParts = {
   readonly limits: Limits
 } & Pick<UserPorts, 'endAccess' | 'passwordChanged'>
 
-/** Rows to read: enough to see that an address isn't unique. */
+/** Number of rows to read: enough to detect that an address isn't unique. */
 const MOST_WITH_ADDRESS = 10
 
 /** @param now the clock, in epoch milliseconds */
@@ -42,7 +42,7 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
   const { db, users, passwords, limits, endAccess, passwordChanged } = parts
   const check = createPasswordCheck(passwords, limits, rowsWithPassword(db, { note() {}, forget() {} }, now))
 
-  /** Updates the user only in the state in which the link was checked. */
+  /** Updates the user, but only if they haven't changed since the link was checked. */
   async function update({ uid, passwordChangedAt, email }: User, columns: ReturnType<typeof columnsOf>) {
     const { numUpdatedRows } = await db
       .updateTable('users')
@@ -60,7 +60,7 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
       const columns = ['uid', 'email', 'password_hash'] as const
       const name = db.selectFrom('users').select(columns).where('username_key', '=', usernameKey(nameOrAddress))
       const byName = await name.executeTakeFirst()
-      // Always looked up, so that both kinds of input take the same time.
+      // Always look up the address too, so that names and addresses take the same time.
       const address = nameOrAddress.trim().toLowerCase()
       const query = db.selectFrom('users').select(columns).orderBy('uid')
       const all = query.where(({ eb, fn }) => eb(fn('lower', ['email']), '=', address))

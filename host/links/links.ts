@@ -30,7 +30,7 @@ export type NewLink = {
 
 export type MadeLink = { readonly token: string; readonly expiresAt: number }
 
-/** An open link and its user. */
+/** A link that is still valid, and its user. */
 export type FoundLink = { readonly user: User; readonly row: HostTables['links'] }
 
 /**
@@ -40,7 +40,7 @@ export type FoundLink = { readonly user: User; readonly row: HostTables['links']
  */
 export interface Links {
   /**
-   * @returns null if the user already has three open links of this kind. The limit prevents strangers from flooding a
+   * @returns null if the user already has three valid links of this kind. The limit prevents strangers from flooding a
    *   mailbox with requested mails
    */
   create(user: User, link: NewLink): Promise<MadeLink | null>
@@ -53,7 +53,7 @@ export interface Links {
   find(solution: string, kind: LinkKind, token: string): Promise<FoundLink | null>
   /** Uses up the link. Of several callers on any host, exactly one gets true. */
   take(link: FoundLink): Promise<boolean>
-  /** Makes a link usable again whose purpose failed, such as one with a rejected password. */
+  /** Makes a link usable again after its action failed, for example because the new password was rejected. */
   restore(link: FoundLink): Promise<void>
   /** Deletes expired links. */
   sweep(): Promise<void>
@@ -76,7 +76,7 @@ export function createLinks(db: HostDatabase, users: Pick<Users, 'get'>, now: ()
     async create(user, { kind, solution, address, isMailed }) {
       const { uid } = user
       const state = stateOf(user)
-      // Links that can't be used any more don't count.
+      // Used and expired links don't count.
       await ofUser(uid, kind)
         .where(({ eb, or }) => or([eb('expires_at', '<=', now()), eb('state', '!=', state)]))
         .execute()
@@ -118,7 +118,7 @@ export function createLinks(db: HostDatabase, users: Pick<Users, 'get'>, now: ()
   }
 }
 
-/** A stronger hash of the same password must not invalidate links, hence the time of the last change. */
+/** Uses the time of the last password change, not the hash: rehashing the same password must not invalidate links. */
 function stateOf({ passwordChangedAt, email }: User): string {
   return storedHash(JSON.stringify([passwordChangedAt, email]))
 }

@@ -4,12 +4,12 @@ import { MailAddress } from '../../base/config/mail-address.ts'
 import type { Mail } from '../../base/mail/mail.ts'
 import { platformText } from '../../base/web/texts.ts'
 
-/** What happened to an account. The texts are below `platform.notice`. */
+/** Events that users are notified about. The mails' texts are below the key `platform.notice`. */
 export type NoticeKind = 'password' | 'address' | 'factors' | 'recovery'
 
 type Notified = Pick<User, 'username' | 'email' | 'locale'>
 
-/** Mails to users about changes of their account, so that they notice changes that aren't theirs. */
+/** Notifies users by mail when their account changes, so that they notice changes made by someone else. */
 export interface Notices {
   /** Never throws. Users without an address get no mail. */
   send(kind: NoticeKind, user: Notified): void

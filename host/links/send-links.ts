@@ -45,13 +45,13 @@ export interface SendLinks {
    */
   needShare(email: string | null): Promise<void>
   /**
-   * Creates a link for an operator, and mails it to the user. It replaces earlier links of its kind.
+   * Creates a link for an operator, and mails it to the user. The link replaces earlier ones of its kind.
    * @throws ERR_REQUEST_INVALID if the user is disabled; ERR_THROTTLED, ERR_MAIL_UNAVAILABLE
    */
   fromOperator(kind: OperatorKind, user: User, solution: LinkSolution): Promise<SentLink>
   /**
    * Mails a link that a user, or anyone at a login page, requested.
-   * @returns false if no mail can be sent now, or three links are open already
+   * @returns false if no mail can be sent now, or the user already has three valid links
    */
   fromUser(requested: RequestedLink): Promise<boolean>
 }
@@ -122,7 +122,7 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
         throw new PlatformError('ERR_REQUEST_INVALID', `${name} is disabled. Enable the user first.`)
       }
       const to = mail.isSetUp ? mailable(user.email) : null
-      // Checked before earlier links are revoked.
+      // Check this before revoking earlier links.
       await needShare(user.email)
       await links.revoke(user.uid, kind)
       const made = await links.create(user, { kind, solution: solution.name, isMailed: to !== null })
@@ -136,7 +136,7 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
       try {
         return await mailRequested(requested)
       } catch (error) {
-        // Strangers must not learn that the limit is reached. It is in the log.
+        // Don't tell strangers that the limit is reached: only the log reports it.
         if (error instanceof PlatformError && error.code === 'ERR_THROTTLED') return false
         throw error
       }
@@ -144,7 +144,7 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
   }
 }
 
-/** @returns null if mail servers may read the address in different ways */
+/** @returns null if mail servers could interpret the address differently */
 function mailable(email: string | null): string | null {
   return MailAddress.safeParse(email).data ?? null
 }
@@ -153,11 +153,11 @@ function mailable(email: string | null): string | null {
 export interface OperatorLinks extends Pick<SendLinks, 'needShare' | 'fromOperator'> {
   /** Whether links are mailed. */
   readonly isMailing: boolean
-  /** The solutions whose pages links can open: those in which users of the users table sign in. */
+  /** The solutions in which users of the users table sign in, so links can open their pages. */
   solutions(): Promise<readonly LinkSolution[]>
   /**
    * @param name if undefined, the default solution, or else the only one
-   * @throws ERR_REQUEST_INVALID if it is unknown or unclear
+   * @throws ERR_REQUEST_INVALID if the solution is unknown, or it isn't clear which one is meant
    */
   solutionFor(name: string | undefined): Promise<LinkSolution>
 }

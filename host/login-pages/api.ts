@@ -47,7 +47,7 @@ const LoginPage = z
   })
   .meta({ id: 'LoginPage' })
 
-/** Routes for a solution's login page, and for the default template, from which authors start (guide 2.4). */
+/** Routes for a solution's login page, and for the default template, which authors can start from. */
 export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageApiParts): AdminRoute[] {
   return [
     route(

@@ -27,8 +27,8 @@ const Looks = z.object({
 })
 
 /**
- * The admin page about a solution's login page: a preview, the errors in its template, and a template from which
- * authors start.
+ * The admin page about a solution's login page: a preview, the errors in its template, and a template that authors can
+ * start from.
  */
 export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts): void {
   const { store, catalog, previewTickets, limits, cloudLogin } = parts
@@ -81,7 +81,7 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
   }
 }
 
-/** The names of i18n tables are only checked for the form of a locale, so `tag` may be an unknown locale. */
+/** The names of i18n tables only have to look like a locale, so `tag` may be an unknown locale. */
 function nameOf(names: Intl.DisplayNames, tag: string): string {
   try {
     return names.of(tag) ?? tag

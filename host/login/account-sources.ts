@@ -90,7 +90,7 @@ function usersTable(users: Users): FormSource {
     const permissions = listed === null ? held : held.filter((name) => listed.includes(name))
     if (permissions.length === 0) return refused()
     const login = { username: user.username, uid: user.uid, permissions }
-    // The language that the user chose, as far as the solution has it.
+    // The language that the user chose, or the best match among the solution's languages.
     const locale = user.locale === null ? null : chooseLocale(user.locale, availableLocales(solution.texts))
     return { kind: 'accepted', login, effects: { ...noEffects(), login, locale }, user }
   }
@@ -134,10 +134,10 @@ function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQu
     countedAs: (solution) => `solution ${solution.name}`,
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
     async checkPasskey(asking, { account, user, lastUsedAt }, fields) {
-      // A script that checks passwords with `security.authenticate` relies on it to refuse disabled users.
+      // A script that checks passwords with `security.authenticate` relies on that function to reject disabled users.
       if (account.source === 'users' && (await users.recheck(account.uid)) === null) return refused()
       const custom = customFields(asking.url, fields)
-      // All solutions share the users table. What the user may do in another one is none of this script's business.
+      // All solutions share the users table. Don't tell this script which permissions the user has in other solutions.
       const { permissions, tenant, ...known } = user
       const own = account.source === 'users' ? { permissions: [], tenant: null } : { permissions, tenant }
       const earlier = { ...known, ...own, uid: account.uid }

@@ -6,7 +6,7 @@ import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { queryParams, withoutCustom } from './query-params.ts'
 import type { SignInAnswer } from './sign-in-answer.ts'
 
-/** A user's previous sign-in, as passed to scripts in `last_login` (design 5.1). */
+/** A user's previous sign-in, as passed to scripts in `last_login`. */
 export type EarlierSignIn = Pick<Series, 'uid' | 'username' | 'permissions' | 'tenant'> & { readonly locale: string }
 
 export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: EarlierSeries): EarlierSignIn {

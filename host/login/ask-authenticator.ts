@@ -6,8 +6,7 @@ import { argumentOf } from './query-params.ts'
 import type { SignInAnswer } from './sign-in-answer.ts'
 
 /**
- * Asks the solution's authenticator about a user who is signing in, by calling its `onSolutionOpen(arg, queryParams)`
- * (guide 2.2).
+ * Asks the solution's authenticator about a user who is signing in, by calling its `onSolutionOpen(arg, queryParams)`.
  * @param fields the form's fields. Secret values in them and in the URL are kept out of the log.
  */
 export type AuthenticatorQuestion = (

@@ -52,8 +52,8 @@ export type GenerateParts = {
 }
 
 /**
- * Adds the default login page to a solution's media, so that its author can edit it (guide 2.4). This creates a new
- * version, which is checked and activated like any upload.
+ * Adds the default login page to a solution's media, so that its author can edit it. This creates a new version, which
+ * is checked and activated like any upload.
  * @param options.replace whether to replace an existing `login.html`
  * @throws ERR_FILE_EXISTS if there is one and `replace` is false, and the errors of `Uploads.change`
  */

@@ -10,7 +10,7 @@ const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'passkey', 'remembe
 
 /**
  * `queryParams` for an entry function: the URL's parameters, then the form's fields, which take precedence. All values
- * are strings, in their original order (design 5.1). The object has no prototype, not even in the guest.
+ * are strings, in their original order. The object has no prototype, not even in the guest.
  */
 export function queryParams(
   url: ReadonlyMap<string, string>,
@@ -22,7 +22,7 @@ export function queryParams(
   return params
 }
 
-/** The `custom_*` inputs on a login page (guide 2.4). Later maps take precedence. */
+/** The `custom_*` inputs on a login page. Later maps take precedence. */
 export function customFields(...maps: readonly ReadonlyMap<string, string>[]): Record<string, string> {
   return Object.fromEntries(maps.flatMap((map) => [...map]).filter(([name]) => isCustom(name)))
 }
@@ -36,7 +36,7 @@ function isCustom(name: string): boolean {
   return name.startsWith('custom_')
 }
 
-/** The value of `arg` for `onSolutionOpen`: the URL's parameter `argument`, or null. */
+/** The value of `arg` that `onSolutionOpen` receives: the URL's parameter `argument`, or null. */
 export function argumentOf(url: ReadonlyMap<string, string>): string | null {
   return url.get('argument') ?? null
 }

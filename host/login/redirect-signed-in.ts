@@ -12,7 +12,9 @@ export type SignedIn = {
   readonly locale: string
 }
 
-/** The last step of a sign-in: redirects the browser to where a script sends it, or else to the requested page. */
+/**
+ * The last step of a sign-in: redirects the browser to the target set by a script, or otherwise to the requested page.
+ */
 export function redirectSignedIn(
   { ctx, serverUrl }: Arrival,
   { showUrl, page, locale }: Omit<SignedIn, 'username'>,

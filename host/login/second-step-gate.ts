@@ -22,7 +22,7 @@ export type FirstStep = {
   readonly methods: readonly SignInMethod[]
   /** Starts a remembered login, unless null. */
   readonly remember: Pick<RememberedUser, 'custom'> | null
-  /** The account that the browser is later known for; null: it isn't. */
+  /** The account for which the browser is recognized later; null: none. */
   readonly knownAs: { readonly source: string; readonly username: string } | null
   /** The state of the user's password when it was checked; null if it isn't in the users table. */
   readonly password: Pick<User, 'passwordChangedAt' | 'mustChangePassword'> | null
@@ -30,13 +30,13 @@ export type FirstStep = {
   readonly isRaised: boolean
 }
 
-/** What every sign-in passes between its first step and its session (shared contract "sign-in", rule 1.2). */
+/** Every sign-in passes this gate after its first step, before its session starts. */
 export interface SecondStepGate {
   /** @returns null if the sign-in is complete; otherwise the browser is sent to the page of the next step */
   check(arrival: Arrival, first: FirstStep): Promise<Refusal | null>
   /**
-   * Whether a remembered login may be used again: its sign-in met the policy that is now in force for the user whom the
-   * source has just accepted.
+   * Whether a remembered login may be used again. Its sign-in must meet the policy that now applies to the user, whom
+   * the source has just accepted.
    */
   allowsAgain(asking: Asking, series: Series, accepted: Pick<Accepted, 'login' | 'effects'>): Promise<boolean>
 }

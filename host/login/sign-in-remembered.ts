@@ -91,7 +91,7 @@ async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts:
     use.kind === 'current'
       ? await remembered.rotate(cookie, { ...answer.login, ...valuesOf(attempt, answer.effects) })
       : null
-  // Another tab may have rotated the remembered login in the meantime, or it was ended.
+  // In the meantime, another tab may have rotated the remembered login, or it may have been ended.
   const isAlive = next !== null || (await remembered.use(solution.name, cookie)).kind === 'previous'
   if (!isAlive) return new Refusal(null, () => null)
   if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
@@ -109,7 +109,7 @@ async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts:
   return found === null ? new Refusal({ outcome: 'refused', username }, () => null) : { username, found }
 }
 
-/** The outcome for a stolen cookie, which has a separate action in the audit log. */
+/** The outcome if a cookie is reused, which suggests that it was stolen. It has a separate action in the audit log. */
 const STOLEN = 'stolen'
 
 function auditRemembered(

@@ -30,7 +30,7 @@ export type SignOutParts = {
 }
 
 /**
- * Ends the session and the remembered login (guide 3), and the provider's session if the provider supports that.
+ * Ends the session and the remembered login, and the provider's session if the provider supports that.
  * @param target where a script sends the browser afterwards; null for the signed-out page
  * @returns the URL to redirect to now
  */

@@ -6,7 +6,7 @@ const NOTED_FOR = 365 * 86_400_000
 
 /**
  * Records in the browser that its user signed out here but is still signed in at the provider. Otherwise the provider
- * would sign the same person in again without asking (guide 3, rule 2).
+ * would sign the same person in again without asking.
  */
 export function noteSignedOut(ctx: Context, scope: CookieScope): void {
   setCookie(ctx, 'signed-out', scope, '1', NOTED_FOR)

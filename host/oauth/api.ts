@@ -79,7 +79,7 @@ const RedirectAddress = z.object({ redirectAddress: z.string() }).meta({ id: 'Re
 
 type OfSolution = { readonly params: { readonly name: string } }
 
-/** The operator's OAuth settings for a solution, which override those in its manifest (design section 8). */
+/** The operator's OAuth settings for a solution, which override those in its manifest. */
 export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
   const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites } = parts
   const find = ({ params }: OfSolution) => findSolution(store, params.name)

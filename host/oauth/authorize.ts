@@ -63,7 +63,7 @@ export async function authorize(
   ctx.set('Location', await authorizationUrl(id, content, mustAsk))
 }
 
-/** The redirect URI to register at the provider (guide 4). */
+/** The redirect URI to register with the provider. */
 export function redirectUriOf({
   serverUrl,
   solution,

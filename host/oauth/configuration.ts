@@ -18,8 +18,8 @@ import type { ProviderRequests } from './provider-requests.ts'
 export type { ProviderName } from '../../base/oauth/providers.ts'
 
 /**
- * The checked settings of a sign-in (guide 2.3, design section 8), with defaults from the table of providers. The object is
- * plain data: it is stored with the sign-in, so that refresh and logout don't need the query parameters again.
+ * The validated settings of a sign-in, with defaults from the table of providers. The object is plain data: it is
+ * stored with the sign-in, so that refresh and logout don't need the query parameters again.
  */
 export type OAuthConfiguration = {
   readonly api: ProviderName

@@ -10,8 +10,8 @@ import type { Claims } from './provider.ts'
 const OURS = ['last_login', 'uid', 'permissions', 'username', 'tenant', 'claims']
 
 /**
- * `queryParams.last_login` for an authenticator (guide 2.2): the verified claims, such as `email`, and the platform's
- * own members. Claims with the name of a platform member are only in `claims`, which has all claims.
+ * `queryParams.last_login` for an authenticator: the verified claims, such as `email`, and the platform's own members.
+ * Claims with the name of a platform member are only in `claims`, which has all claims.
  * @param lastLoginAt when the user last signed in at the provider, in epoch ms
  * @param earlier null at the first sign-in
  */
@@ -29,8 +29,8 @@ export function lastLoginOf(
 }
 
 /**
- * A name by which the user recognises the account. It is shown on the page that tells the user that the account has no
- * access to the application.
+ * A name by which users recognise their account, for the page that says that the account has no access to the
+ * application.
  */
 export function shownUser(claims: Claims): string {
   const { email, preferred_username: login, name, sub } = claims

@@ -23,9 +23,7 @@ export type OAuthPageParts = SolutionHeadParts & {
   readonly sites: Sites
 }
 
-/**
- * The page for OAuth settings: the wizard described in section 2.3 of the guide, filled with the operator's settings.
- */
+/** The page for OAuth settings: a wizard, filled with the operator's settings. */
 export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
   const { catalog, secrets, oauthSettings, providerRequests, sites } = parts
 

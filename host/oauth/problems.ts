@@ -39,8 +39,8 @@ type OAuthProblemOptions = ErrorOptions & { readonly detail?: OAuthProblemDetail
 
 /**
  * Ends a sign-in at a provider. The message is for the solution's author. It states what was expected and what was
- * received (quoted with `quote`), and never contains a token, a code or a secret. The end user gets the page for the
- * code.
+ * received (quoted with `quote`), and never contains a token, a code or a secret. The end user sees the error page for
+ * that code.
  */
 export class OAuthProblem extends Error {
   readonly code: OAuthProblemCode

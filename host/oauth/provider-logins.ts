@@ -27,7 +27,7 @@ export type ProviderLoginContent = {
   readonly claims: Claims
   /** The nonce of the first ID token. Later ID tokens have the same nonce or none. */
   readonly nonce: string
-  /** Sent to the provider's logout as `id_token_hint`. */
+  /** Sent to the provider's logout endpoint as `id_token_hint`. */
   readonly idToken: string | null
   readonly refreshToken: string | null
 }
@@ -42,7 +42,7 @@ export type ClientName = { readonly issuer: string; readonly clientId: string }
 export interface ProviderLogins {
   /**
    * @param issuedAt the ID token's `iat`, in epoch ms
-   * @param startedAt when the browser was sent to the provider, in epoch ms; null counts as after any sign-out
+   * @param startedAt when the browser was sent to the provider, in epoch ms; null: treated as later than any sign-out
    * @returns null if the provider has signed out this login in the meantime
    */
   start(

@@ -24,10 +24,10 @@ export function createProviderSource(
   chooser: Pick<ConfigurationChooser, 'choose'>,
 ): AccountSource {
   /**
-   * Whether the settings still have the registration with which the user signed in. If not, the login ends. A change of
-   * registration is meant for all users, and if the old one was deleted, its refreshes fail, and remembered users would
-   * never get to the new one. Chosen here: only in the mode OAUTH. `getOAuthConfig` depends on the URL of the page,
-   * which may be different at this visit.
+   * Whether the settings still have the registration with which the user signed in. If not, the login ends. A new
+   * registration is meant for all users. If the old one was deleted, refreshing with it fails, and remembered users
+   * would never switch to the new one. Chosen here: only in mode OAUTH. `getOAuthConfig` depends on the URL of the
+   * page, which may be different at this visit.
    */
   async function isStillChosen(asking: Asking, { id, content }: ProviderLogin): Promise<boolean> {
     if (asking.solution.manifest.authenticator !== 'OAUTH') return true
@@ -69,7 +69,7 @@ export function createProviderSource(
 }
 
 /**
- * In the mode OAUTH_AUTHENTICATOR, the query parameters determine the provider. A tenant in the current URL must not be
+ * In mode OAUTH_AUTHENTICATOR, the query parameters determine the provider. A tenant in the current URL must not be
  * combined with claims from another tenant's provider, so the script gets the query parameters of the sign-in.
  */
 function asThen(asking: Asking, { content }: ProviderLogin): Asking {

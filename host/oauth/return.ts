@@ -53,7 +53,7 @@ type Verified = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
 /** `providerLogin`: its id among the provider logins. */
 type Checked = { readonly verified: Verified; readonly answer: Accepted; readonly providerLogin: string }
 
-/** Handles the browser's return from a provider (guide 4). */
+/** Handles the browser's return from a provider (the OAuth callback). */
 export const BY_PROVIDER: WayOfSigningIn<Asked, Attempt, Checked, SignedIn, ReturnParts> = {
   // The transaction's cookie shows that the sign-in started in this browser.
   ownPage: takeTransaction,

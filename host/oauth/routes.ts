@@ -68,7 +68,7 @@ async function readAnswer(ctx: Context, { limits }: OAuthParts): Promise<[name: 
   }
 }
 
-/** The redirect URI, and the endpoint to which providers send back-channel logout tokens (design section 7). */
+/** The redirect URI, and the endpoint to which providers send back-channel logout tokens. */
 export function addOAuthRoutes(
   router: Router,
   needSolution: NeedSolution,

@@ -16,11 +16,11 @@ import type { Claims, Provider } from './provider.ts'
 export type ShowProblemParts = {
   readonly chooser: Pick<ConfigurationChooser, 'fallbackOf'>
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /** Rate-limited. For requests without a valid sign-in, which anyone can send. */
+  /** Writes rate-limited log lines, for requests without a valid sign-in, which anyone can send. */
   readonly writeLine: AnonymousLines
 }
 
-/** What is known about the sign-in that failed. */
+/** The known details of the failed sign-in. */
 export type ProblemContext = {
   readonly configuration: OAuthConfiguration | null
   readonly provider: Provider | null

@@ -11,8 +11,8 @@ const LONGEST_ISSUER = 500
 /** In characters: the maximum length of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
 /**
- * In ms beyond the allowed difference: if the difference is larger, the token is old or forged, and not only a clock
- * wrong.
+ * In ms beyond the allowed difference: if the difference is larger, a wrong clock is not the cause: the token is old or
+ * forged.
  */
 const CLOCK_FAULT = 24 * 3_600_000
 /** The latest time that a Date can represent, in epoch ms. Its negative is the earliest. */

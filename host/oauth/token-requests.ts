@@ -31,7 +31,7 @@ export interface TokenRequests {
   /** @returns null if the provider reports that the refresh token is no longer valid */
   refresh(registration: Registration, refreshToken: string): Promise<Tokens | null>
   revoke(registration: Registration, token: string): Promise<void>
-  /** OpenID Connect user info. Its `sub` must be `subject`. */
+  /** The OpenID Connect UserInfo response. Its `sub` must be `subject`. */
   readUserInfo(registration: Registration, accessToken: string, subject: string): Promise<Record<string, unknown>>
   /** Requests JSON with the access token, for providers that have their own API. */
   readProfile(registration: Registration, accessToken: string, address: string): Promise<unknown>

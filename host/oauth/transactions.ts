@@ -39,7 +39,7 @@ export type TakenTransaction =
   | { readonly kind: 'used'; readonly returnTo: string }
   | { readonly kind: 'unknown' }
 
-/** OAuth sign-ins in progress (design section 8), shared by all hosts. They expire after `OAUTH_TRANSACTION`. */
+/** OAuth sign-ins in progress, shared by all hosts. They expire after `OAUTH_TRANSACTION`. */
 export interface Transactions {
   /**
    * If a network has more than `OAUTH_OPEN_NETWORK` transactions in a solution, the oldest ones are deleted.

@@ -16,10 +16,7 @@ const REASONS: Readonly<Record<HttpRefusal, string>> = {
   private: 'the host is in a private network or on this machine and is not listed in HTTP_ALLOWED_HOSTS',
 }
 
-/**
- * HTTP requests from scripts (design 5.2). They can be sent only to hosts that the operator has granted to the
- * solution.
- */
+/** HTTP requests from scripts. They can be sent only to hosts that the operator has granted to the solution. */
 export function createHttpForScripts({ outbound, grants, noteRefusal }: HttpForScriptsParts): HttpPorts {
   return {
     granted: async (call) => (await grants.get(call.solution.name)).http,

@@ -7,14 +7,14 @@ import type { SecondStepParts } from './second-step-parts.ts'
 
 type Answer = { readonly status: number; readonly refusal: string | null; readonly said: string | null }
 
-/** The address on the account page; null if the account's address isn't stored here. */
+/** The user's address, as shown on the account page; null if this host doesn't store it. */
 export async function addressOf(session: Session, parts: SecondStepParts): Promise<AccountModel['email']> {
   const user = await userOf(session, parts)
   if (user === null) return null
   return { address: user.email, isVerified: user.emailVerifiedAt !== null, isMailing: parts.mail.isSetUp }
 }
 
-/** Mails a link to the new address, or without one, to the current address. */
+/** Mails a link to the new address or, if the user entered none, to the current address. */
 export async function requestAddress(
   { solution, locale }: Arrival,
   session: Session,

@@ -8,7 +8,7 @@ import type { AccountModel } from '../web/pages.ts'
 import { accountPath } from './paths.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 
-/** The languages that a user can choose, each by its own name. */
+/** The languages that a user can choose. Each is listed under its own name. */
 export function languagesOf({ texts }: ActiveSolution, locale: string): AccountModel['language'] {
   const available = availableLocales(texts)
   const options = available.map((one) => [one, nameOf(one)] as const)
@@ -30,7 +30,7 @@ export async function setLanguage(
   goTo(ctx, accountPath(solution.name))
 }
 
-/** Such as `Nederlands`; the tag itself if the runtime has no name for it. */
+/** The language's own name, such as `Nederlands`; the tag itself if the runtime has no name for it. */
 function nameOf(locale: string): string {
   try {
     const name = new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale

@@ -20,7 +20,7 @@ import { levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
 
-/** Sessions and audit entries to show. */
+/** Maximum sessions and audit entries on the page. */
 const MOST_SHOWN = 20
 
 /** The page on which users manage how they sign in. */
@@ -37,7 +37,7 @@ export async function submitAccount(
   const { ctx, solution } = arrival
   const act = ACTS.get(fields.get('act') ?? '')
   if (act === undefined) return goTo(ctx, accountPath(solution.name))
-  // Ending a session only takes access away, so that it needs no confirmation.
+  // Ending a session only removes access, so it needs no confirmation.
   const isMissing = act.needsConfirmation && (await confirmationOf(found, arrival.serverUrl, parts)).isNeeded
   if (isMissing) return goToConfirm(ctx, solution.name, 'account')
   await act.run(arrival, found, fields, parts)
@@ -50,7 +50,10 @@ type Act = (
   parts: SecondStepParts,
 ) => Promise<void>
 
-/** What the page's forms do, by their field `act`. The button below new recovery codes only leads back to the page. */
+/**
+ * The actions of the page's forms, by the value of their field `act`. The button below new recovery codes only links
+ * back to the page.
+ */
 const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run: Act }>([
   ['new-app', { needsConfirmation: true, run: showNewApp }],
   ['add-app', { needsConfirmation: true, run: addApp }],
@@ -102,7 +105,7 @@ async function addNewPasskey(
   const added = await addPasskey(arrival, 'account', account, found.session, fields.get('passkey') ?? '', parts)
   if (added.kind === 'refused') return sendNewPasskey(arrival, found, added.refusal, 401, parts)
   await noteAdded(arrival, found, added.method, parts)
-  // Another factor keeps the codes that the user saved with the first one.
+  // Setting up another factor doesn't replace the recovery codes that the user saved with the first one.
   const { recoveryCodesLeft } = await parts.factors.of(account)
   if (recoveryCodesLeft === 0) return sendNewCodes(arrival, found, parts)
   goTo(arrival.ctx, accountPath(arrival.solution.name))

@@ -76,7 +76,7 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
     }
   }
 
-  /** @throws ERR_REQUEST_INVALID if links can't open the solution, so that its users could not sign in */
+  /** @throws ERR_REQUEST_INVALID if links can't open the solution, because its users could then not sign in */
   async function requireLinks(name: string): Promise<void> {
     const active = await catalog.active(name)
     if (active !== null && signInModeOf(active) === 'DEFAULT') return
@@ -101,7 +101,7 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
       'PUT /solutions/:name/sign-in-policy',
       {
         summary: 'Set which users need a second factor; overrides the manifest and applies from the next sign-in',
-        // Not available to API tokens: someone with the token of a pipeline could otherwise turn second factors off.
+        // Not available to API tokens: otherwise, someone with a pipeline's token could turn second factors off.
         right: null,
         act: 'sign-in-policy',
         names: namedSolution,

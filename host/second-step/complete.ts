@@ -16,13 +16,13 @@ import { sendStepOver } from './send-pages.ts'
 
 /** A form of one of the step pages. */
 export type StepForm = Arrival & { readonly fields: ReadonlyMap<string, string> }
-/** The same, with the sign-in that this browser began. */
+/** A form, and the sign-in that this browser began. */
 export type StepAttempt = StepForm & { readonly found: FoundSignIn }
 
 /** A way to sign in from one of the step pages. */
 export type StepWay = WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts>
 
-/** The steps that are the same for all of them. */
+/** The steps that are the same for all ways to sign in. */
 export const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'audit' | 'redirect'> = {
   ownPage: checkPage,
   accept: (_attempt, done, parts) => complete(done, parts),
@@ -35,7 +35,7 @@ export function findOpen({ ctx, solution, scope }: Arrival, { openSignIns }: Sec
   return openSignIns.find(solution.name, readCookies(ctx, 'step', scope))
 }
 
-/** @returns the open sign-in of this browser, if the form came from our own page; otherwise the page that says so */
+/** @returns the open sign-in of this browser, if the form came from our own page; otherwise the error page to show */
 async function checkPage(form: StepForm, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
   const found = await findOpen(form, parts)
   const isOwn = cameFromOwnPage(form, form.fields, parts.formTokens)
@@ -43,7 +43,7 @@ async function checkPage(form: StepForm, parts: SecondStepParts): Promise<StepAt
 }
 
 /**
- * Decides what follows after a step: the next page, or nothing.
+ * Decides what follows a step: the next page, or nothing.
  * @returns the sign-in if all its steps are done
  */
 export async function advance(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
@@ -95,7 +95,7 @@ function over(attempt: StepAttempt): Refusal {
   return new Refusal({ outcome: 'refused', username: attempt.found.open.login.username }, () => sendStepOver(attempt))
 }
 
-/** Adds what happened to a factor, or with one, to the audit log. */
+/** Records in the audit log that a factor was used or changed. */
 export function auditFactor(
   { solution, address, correlationId }: Arrival,
   { username }: { readonly username: string },

@@ -12,7 +12,7 @@ import { formModel } from './send-pages.ts'
 
 export type ConfirmPressParts = SecondStepParts & { readonly presses: Presses }
 
-/** The page that asks users to confirm that it's them, because a script wants that for a press. */
+/** The page that asks users to confirm that it's them, because a script requires it for a button press. */
 export async function showConfirmPress(
   arrival: Arrival,
   { session }: FoundSession,
@@ -25,7 +25,7 @@ export async function showConfirmPress(
   await send(arrival, session, { question, press, isRecovery: url.has('recovery'), refusal: null }, 200, parts)
 }
 
-/** With `every`, the confirmation counts only for the press: the session stays as it is. */
+/** With `every`, the confirmation counts only for this button press, and the session doesn't change. */
 export async function submitConfirmPress(
   arrival: Arrival,
   { session, cookie }: FoundSession,
@@ -48,8 +48,8 @@ export async function submitConfirmPress(
 }
 
 /**
- * Users who can't confirm here sign in again instead. That can't count for one press, because signing in ends it. So a
- * recent sign-in counts, and the user only has to agree.
+ * Users who can't confirm on this page sign in again instead. A new sign-in ends the session, and so the press that it
+ * would confirm. Therefore, a recent sign-in counts, and the user only has to agree.
  */
 async function wayOfPress(session: FoundSession['session'], arrival: Arrival, parts: ConfirmPressParts) {
   const { way, usable } = await wayOf(session, arrival, parts)

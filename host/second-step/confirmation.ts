@@ -26,7 +26,7 @@ type Page = (typeof PAGES)[number]
 /** How a user can confirm that it's them. `sign-in`: only by signing in again. */
 type Way = Exclude<ConfirmModel['way'], 'recent'>
 
-/** The account whose factors count for a session. */
+/** The account whose second factors apply to a session. */
 export function accountOf({ factorsOf, realm, uid }: Pick<Session, 'factorsOf' | 'realm' | 'uid'>): FactorAccount {
   return factorAccount(factorsOf, realm, uid)
 }
@@ -36,8 +36,8 @@ export type ConfirmationParts = Pick<SecondStepParts, 'factors' | 'limits' | 'no
 }
 
 /**
- * Whether the user must confirm that it's them before they change their password or a factor (shared contract
- * "sign-in", rule 1.4). An account with a factor confirms with a factor.
+ * Whether the user must confirm that it's them before they change their password or a factor. An account with a factor
+ * confirms with a factor.
  */
 export async function confirmationOf(
   { session }: Pick<FoundSession, 'session'>,
@@ -114,7 +114,7 @@ export async function checkConfirmation(
   return { kind: 'refused', status: refusal.isThrottled ? 429 : 401, text: refusal.text }
 }
 
-/** How the user can confirm that it's them at this address, and what the page needs for that. */
+/** How the user can confirm that it's them at this address, and the data that the page needs for this. */
 export async function wayOf(session: Session, { serverUrl }: Arrival, parts: SecondStepParts) {
   const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
   const way: Way = usable.app || usable.passkey ? 'factor' : session.factorsOf === 'users' ? 'password' : 'sign-in'

@@ -20,7 +20,7 @@ export type FactorApiParts = {
   readonly remembered: Remembered
 }
 
-/** What the API calls the sources of accounts outside the users table. */
+/** The API's names for the sources of accounts outside the users table. */
 const SOURCES = { script: '', provider: 'provider', 'control-center': 'cloud' } as const
 const SOURCE_NAMES = ['script', 'provider', 'control-center'] as const
 
@@ -130,7 +130,7 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
   ]
 }
 
-/** The accounts of other sources, which each solution has separately. */
+/** The accounts of other sources, which are separate for each solution. */
 function ofSolution(parts: FactorApiParts): AdminRoute[] {
   const { store, factors } = parts
   const find = ({ params }: OfSolution) => findSolution(store, params.name)

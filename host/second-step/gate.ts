@@ -22,7 +22,7 @@ export type GateParts = {
   readonly now: () => number
 }
 
-/** The gate that every sign-in passes before its session. */
+/** Creates the gate that every sign-in passes before its session starts. */
 export function createSecondStepGate(parts: GateParts): SecondStepGate {
   const { openSignIns, limits } = parts
   return {
@@ -30,7 +30,7 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
       const { ctx, solution, scope } = arrival
       const open = { ...first, isPostponed: false }
       const next = await nextStepOf(arrival, open, parts)
-      // A new password comes before the set-up; the sign-in then starts again.
+      // A required new password is set before a factor is set up. The sign-in then starts again.
       if (next.step === 'done' || (next.step === 'set-up' && first.password?.mustChangePassword)) return null
       const cookie = await openSignIns.start(solution.name, open)
       return new Refusal(null, () => {
@@ -50,7 +50,7 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
 
 type Progress = Pick<OpenSignIn, 'account' | 'login' | 'methods' | 'isRaised' | 'isPostponed'>
 
-/** What the sign-in still needs under the policy that is in force now. */
+/** The steps that the sign-in still needs under the current policy. */
 export async function nextStepOf(
   { solution, serverUrl }: Pick<Asking, 'solution' | 'serverUrl'>,
   { account, login, methods, isRaised, isPostponed }: Progress,

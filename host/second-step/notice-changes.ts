@@ -13,7 +13,7 @@ type Changed = {
   readonly recoveryCodes: RecoveryCodes
 }
 
-/** The same parts. They also mail users of the users table about each change of their factors. */
+/** Wraps the parts, so that they also notify users of the users table by mail about each change of their factors. */
 export function noticeChanges<Parts extends Changed>(
   parts: Parts,
   { notices, users }: { readonly notices: Notices; readonly users: Pick<Users, 'get'> },

@@ -5,7 +5,7 @@ import { createBriefCache } from '../database/brief-cache.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import type { SignInPolicy } from './policy.ts'
 
-/** The policy in force, and who set it. */
+/** The policy that applies, and its source. */
 export type PolicyInForce = SignInPolicy & { readonly source: 'operator' | 'manifest' | 'default' }
 
 /** `manifest` null: the solution has no active version. */

@@ -3,7 +3,7 @@ import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
 import { signInModeOf } from '../login/sign-in-mode.ts'
 import { LONGEST_GRACE, type SignInPolicyApiParts, warnOfPolicy } from './api.ts'
 
-/** What the card for the sign-in policy on a solution's page shows; null if the solution has no sign-in. */
+/** The data for the sign-in policy card on a solution's page; null if the solution has no sign-in. */
 export async function policyCard(
   name: string,
   active: ActiveSolution | null,
@@ -15,7 +15,7 @@ export async function policyCard(
   const listed = active && permissionsOf(active)
   return {
     policy,
-    // Permissions that the policy names stay in it, unless the operator removes them.
+    // List the policy's permissions too, even if no manifest lists them, so that only the operator removes them.
     permissions: [...new Set([...(listed ?? []), ...(policy.requiredFor ?? [])])],
     hasPasskeys,
     longestGrace: LONGEST_GRACE,

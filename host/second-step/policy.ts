@@ -7,7 +7,7 @@ import { hasSecondStep, type SignInMethod } from '../../base/accounts/sign-in-me
 export const LEVELS = ['off', 'optional', 'required', 'passkey'] as const
 export type Level = (typeof LEVELS)[number]
 
-/** The policy in force for a solution. */
+/** A solution's sign-in policy. */
 export type SignInPolicy = {
   readonly level: Level
   /** `required` and `passkey` apply to users who have one of these permissions; null: to everyone. */
@@ -54,18 +54,19 @@ export function levelFor({ level, requiredFor }: SignInPolicy, { permissions, is
 
 type LevelOf = Pick<SignInState, 'permissions' | 'isRaised'>
 
-/** The next step of a sign-in (shared contract "sign-in", section 3). */
+/** The next step of a sign-in. */
 export function nextStep(policy: SignInPolicy, state: SignInState, now: number): NextStep {
   const { factors } = state
   const level = levelFor(policy, state)
-  // A provider's report replaces our own second step only at `required`: it doesn't say that no code was typed.
+  // If the provider reports a second factor, this replaces our own second step only at level `required`: it may have
+  // been a typed code.
   const methods = level === 'passkey' ? state.methods.filter((method) => method !== 'provider-mfa') : state.methods
   if (level === 'off') return DONE
   const isSecondDone = hasSecondStep(methods)
   const hasFactor = factors.passkey || factors.app
   if (!isSecondDone && hasFactor) return { step: 'second-step' }
   if (level === 'optional' || meets(level, methods)) return DONE
-  // At `passkey`, a code proves who the user is, so that they can set up a passkey, but it does not replace one.
+  // At level `passkey`, a code proves who the user is, so that they can set up a passkey, but it does not replace one.
   if (isSecondDone && level === 'passkey' && factors.passkey && !methods.includes('recovery-code')) {
     return { step: 'second-step' }
   }

@@ -12,8 +12,8 @@ type OfSession = Pick<Session, 'realm' | 'publicId'>
 
 /**
  * Connects the client that asks for a confirmation with the page that checks it, which another host may serve. The
- * browser carries a question to the page, and a proof back to the client. Both are encrypted, and valid only for the
- * session. The client accepts the proof of its own question once.
+ * browser takes a question to the page, and a proof back to the client. Both are encrypted, and valid only for the
+ * session. The client accepts the proof for its own question once.
  */
 export interface Presses {
   /** Whether the user's last confirmation, or their sign-in, still counts. */
@@ -27,7 +27,7 @@ export interface Presses {
   isProof(session: OfSession, press: Pick<AskedPress, 'id'>, proof: string): boolean
 }
 
-/** In ms: how long a question can be answered, and how long its proof is valid. */
+/** In ms: the lifetime of a question, and of its proof. */
 export const QUESTION_TIME = 10 * 60_000
 
 export type PressParts = ConfirmationParts & { readonly key: PlatformKey }
@@ -44,7 +44,7 @@ export function createPresses(parts: PressParts): Presses {
   }
 
   return {
-    // A sign-in that is too old needs no look at the factors, and most presses don't ask for a confirmation at all.
+    // If the sign-in is too old, the factors don't matter, so don't read them.
     isConfirmed: async (session, serverUrl) =>
       isRecent(session, parts) && !(await confirmationOf({ session }, serverUrl, parts)).isNeeded,
     ask(session, { reason, every }) {

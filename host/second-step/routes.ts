@@ -22,7 +22,7 @@ import { BY_SET_UP, showSetUp } from './set-up.ts'
 
 export type StepRouteParts = SecondStepParts & { readonly maintenance: Maintenance; readonly presses: Presses }
 
-/** What the router of a solution knows of a request. */
+/** The data about a request that a solution's router has. */
 export type OfRequest = {
   readonly needSolution: (ctx: Context) => Promise<ActiveSolution>
   readonly localeOf: (ctx: Context, solution: ActiveSolution) => string
@@ -38,7 +38,7 @@ type OwnForm = (
   parts: StepRouteParts,
 ) => Promise<void>
 
-/** The platform's pages for factors, below a solution's path. Authors' pages and scripts never see a factor. */
+/** The platform's pages for factors, below a solution's path. A solution's own pages and scripts never see a factor. */
 export function addSecondStepRoutes(
   router: Router,
   { needSolution, localeOf, findSession }: OfRequest,
@@ -64,17 +64,17 @@ export function addSecondStepRoutes(
     })
   }
 
-  /** For users who are signed in. */
+  /** Pages for users who are signed in. */
   function own(path: string, show: OwnPage, submit: OwnForm): void {
     signedIn(path, show, submit, async (ctx, solution) => {
       requireNavigation(ctx)
       const found = await findSession(ctx, solution)
-      // The issuer of a login token vouches for the user, so that there is no account to manage here.
+      // The issuer of a login token vouches for the user, so there is no account to manage here.
       return found?.session.methods.includes('token') ? null : found
     })
   }
 
-  /** For users who are signed in, in a frame of the client's page. No other page can be framed. */
+  /** The page for users who are signed in, in an iframe of the client's page. No other page can be shown in a frame. */
   function framed(path: string, show: OwnPage, submit: OwnForm): void {
     signedIn(path, show, submit, async (ctx, solution) => {
       requireFrameOfOurs(ctx)

@@ -12,7 +12,7 @@ import type { ChangePasswordPages } from '../login/change-password.ts'
 import type { SessionParts } from '../login/start-session.ts'
 import type { GateParts } from './gate.ts'
 
-/** What the pages of the second step, of the set-up and of the account share. */
+/** Dependencies shared by the pages for the second step, the set-up and the account. */
 export type SecondStepParts = FactorParts &
   Omit<GateParts, 'passkeyRequests'> &
   SessionParts & {

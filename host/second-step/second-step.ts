@@ -44,7 +44,7 @@ async function checkStep(attempt: StepAttempt, parts: SecondStepParts): Promise<
   })
 }
 
-/** Adds the answer, and a passkey of which there is a copy, to the audit log. */
+/** Records the result in the audit log, and also a passkey that seems to have been copied. */
 export function auditAnswer(
   arrival: Arrival,
   user: { readonly username: string },

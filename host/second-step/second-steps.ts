@@ -31,7 +31,7 @@ export type SecondStepNeeds = {
   readonly now?: () => number
 }
 
-/** Everything that stores or checks second factors. */
+/** Creates the parts that store or check second factors. */
 export function createSecondSteps({
   db,
   key,

@@ -19,8 +19,9 @@ import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel, sendStepOver } from './send-pages.ts'
 
 /**
- * What a user without a second factor shows before they set one up during a sign-in. Without it, someone with a stolen
- * password could enrol their own factor. `code`: a code that is mailed to the verified address. `link`: an operator's.
+ * The proof that users without a second factor must give before they set one up during a sign-in. Without it, someone
+ * with a stolen password could enrol their own factor. `code`: a code that is mailed to the verified address. `link`:
+ * an operator's.
  */
 type Needed =
   | { readonly kind: 'link' }
@@ -36,7 +37,7 @@ export async function proofNeeded(
   { account, methods, isProved }: OpenSignIn,
   { policies, users, mail }: SecondStepParts,
 ): Promise<Needed | null> {
-  // A user who replaces a lost factor has shown a recovery code.
+  // A user who replaces a lost factor has already entered a recovery code.
   if (isProved === true || account.source !== 'users' || hasSecondStep(methods)) return null
   const policy = await policies.policyFor(solution)
   if (policy.setUpByLink === true) return { kind: 'link' }
@@ -46,7 +47,7 @@ export async function proofNeeded(
   return { kind: 'code', address, locale: user.locale }
 }
 
-/** Shows the page for the proof. Mails a code, unless one is still valid. */
+/** Shows the page that asks for the proof. Mails a code, unless one is still valid. */
 export async function showProof(
   arrival: Arrival,
   found: FoundSignIn,
@@ -59,7 +60,7 @@ export async function showProof(
   send(arrival, needed, canPostpone, refusal, refusal === null ? 200 : 429, parts)
 }
 
-/** @returns null if no proof is needed; otherwise what follows after the form */
+/** @returns null if no proof is needed; otherwise what follows the form */
 export async function checkProof(attempt: StepAttempt, parts: SecondStepParts): Promise<Refusal | null> {
   const { ctx, solution, fields, found } = attempt
   const needed = await proofNeeded(attempt, found.open, parts)
@@ -67,7 +68,7 @@ export async function checkProof(attempt: StepAttempt, parts: SecondStepParts): 
   const toSetUp = new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'set-up')))
   const act = fields.get('act')
   if (act === 'new-code' && needed.kind === 'code') {
-    // The page mails another one.
+    // The page then mails a new code.
     await parts.openSignIns.change(found, { ...found.open, code: null })
     return toSetUp
   }
@@ -88,7 +89,7 @@ async function useLink({ solution, fields, found }: StepAttempt, { links }: Seco
   return link !== null && link.user.uid === found.open.account.uid && (await links.take(link))
 }
 
-/** The try is counted first, so that parallel guesses all count. */
+/** Count the attempt first, so that parallel guesses all count. */
 async function checkCode({ fields, found }: StepAttempt, parts: SecondStepParts): Promise<boolean | 'over'> {
   const { openSignIns, limits } = parts
   const left = await openSignIns.noteWrong(found)
@@ -119,7 +120,7 @@ async function mailCode(
   { openSignIns, factorThrottle, mail, now }: SecondStepParts,
 ): Promise<string | null> {
   const unsent = platformText(locale, 'platform.proof.code.unsent')
-  // Limits the mails that someone with the password can cause.
+  // Limits how many mails someone with the password can trigger.
   if ((await factorThrottle.count(`mail ${accountId(found.open.account)}`)) !== null) return unsent
   const text = String(randomInt(1_000_000)).padStart(6, '0')
   const values = [found.open.login.username, solution.manifest.title, text, CODE_TIME / 60_000]

@@ -16,7 +16,7 @@ import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
 import { checkProof, proofNeeded, showProof } from './set-up-proof.ts'
 
-/** Completes a sign-in for which the user set up a factor, or postponed that. */
+/** Completes a sign-in for which the user set up a factor, or postponed doing so. */
 export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
   ...STEP_WAY,
   throttle: { none: 'The user has passed the first step, and knows the secret that the code belongs to.' },
@@ -29,7 +29,7 @@ export async function showSetUp(arrival: Arrival, found: FoundSignIn, parts: Sec
   const { open } = found
   const { ctx, solution } = arrival
   const next = await nextStepOf(arrival, open, parts)
-  // With a factor that was set up in another tab, the user continues there or signs in again.
+  // If the user has set up a factor in another tab, they continue there or sign in again.
   if (next.step !== 'set-up') return goTo(ctx, stepPath(solution.name, 'second-step'))
   await parts.factors.noteAsked(open.account)
   const proof = await proofNeeded(arrival, open, parts)
@@ -57,7 +57,7 @@ async function addFactor(attempt: StepAttempt, parts: SecondStepParts): Promise<
   const next = await nextStepOf(attempt, found.open, parts)
   const answer = fields.get('passkey') ?? ''
   const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
-  // At the level `passkey`, an app would not count.
+  // At level `passkey`, an authenticator app would not count.
   const canAdd = answer !== '' || (secret !== null && (await takesApps(attempt, found.open, parts)))
   if (next.step !== 'set-up' || !canAdd) return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'set-up')))
   const added =
@@ -91,7 +91,7 @@ async function noteAdded(
   auditFactor(attempt, login, 'factor-add', 'ok', parts)
   await endOthers(account, null, parts)
   const changed = await parts.openSignIns.change(found, { ...found.open, methods: [...methods, method] })
-  // A second factor keeps the codes that the user saved with the first one.
+  // Setting up another factor doesn't replace the recovery codes that the user saved with the first one.
   const { recoveryCodesLeft } = await parts.factors.of(account)
   if (recoveryCodesLeft > 0 && method !== 'totp') return advance({ ...attempt, found: changed }, parts)
   const codes = await parts.recoveryCodes.renew(account)

@@ -7,7 +7,7 @@ import { formModel } from '../second-step/send-pages.ts'
 import { forgottenPasswordPage } from '../web/pages.ts'
 import type { SelfServiceParts } from './self-service-parts.ts'
 
-/** In characters. No name or address is longer. */
+/** Maximum characters of the input. No name or address is longer. */
 const LONGEST_ASKED = 254
 
 /** The page on which users who forgot their password request a link. */
@@ -21,7 +21,7 @@ export async function submitForgotten(arrival: Arrival, parts: SelfServiceParts)
   const { ctx, solution, scope, locale, address, correlationId } = arrival
   const fields = await readPlatformForm(arrival, parts)
   const asked = (fields.get('username') ?? '').trim()
-  // Such requests could be used to flood a mailbox, so each counts before the account is looked up.
+  // Attackers could use such requests to flood a mailbox, so count each one before looking the account up.
   const isKnown = parts.knownBrowsers.isKnown(ctx, scope, 'users', asked)
   const wait = await parts.throttle.count({ source: 'forgotten', username: asked, address }, isKnown)
   if (wait !== null) {

@@ -14,7 +14,10 @@ export type ForgottenPassword = {
   readonly correlationId: string
 }
 
-/** Mails a link to choose a new password, after the response: neither it nor its time reveals which users exist. */
+/**
+ * Mails a link to choose a new password. It does so after the response, so that neither the response nor its timing
+ * reveals which users exist.
+ */
 export type ForgottenPasswords = RequestQueue<ForgottenPassword>
 
 export type ForgottenPasswordParts = {

@@ -9,7 +9,7 @@ import { formModel } from '../second-step/send-pages.ts'
 import { addressVerifiedPage, linkAddressPage, linkOpenedPage, linkPasswordPage } from '../web/pages.ts'
 import type { SelfServiceParts } from './self-service-parts.ts'
 
-/** The pages that links open. A link doesn't sign anyone in, and removes no second factor. */
+/** The pages that links open. A link doesn't sign anyone in, and doesn't bypass a second factor. */
 export const LINK_PAGES = {
   'new-password': { kind: 'password', submit: choosePassword },
   invitation: { kind: 'invitation', submit: choosePassword },
@@ -41,7 +41,7 @@ export async function submitLinkPage(arrival: Arrival, page: LinkPage, parts: Se
   await submit({ arrival, page, token, found, fields }, parts)
 }
 
-/** Attempts with unknown tokens count for the network. @throws ERR_LINK_OVER, ERR_THROTTLED */
+/** Attempts with unknown tokens count towards the network's limit. @throws ERR_LINK_OVER, ERR_THROTTLED */
 async function findLink(
   { ctx, solution, address }: Arrival,
   kind: LinkKind,
@@ -76,7 +76,7 @@ async function choosePassword(opened: Opened, parts: SelfServiceParts): Promise<
     if (fault === 'changed') throw over()
     if (fault !== null) return sendChoice(opened, platformText(locale, fault.key, fault.values), parts)
   } finally {
-    // The user can try again after a rejected password, or while the host is busy.
+    // Keep the link valid, so that the user can try again after a rejected password, or if the host was busy.
     if (!isSet) await parts.links.restore(found)
   }
   goTo(ctx, `/solution/${solution.name}/index.html?password-changed`)
@@ -122,7 +122,7 @@ function pathOf({ solution }: Arrival, page: LinkPage): string {
   return `/solution/${solution.name}/${page}`
 }
 
-/** The same for a link that never existed, so that nobody learns which links exist. */
+/** The page is the same for a link that never existed, so that it doesn't reveal which links exist. */
 function over(): PlatformError {
   return new PlatformError(
     'ERR_LINK_OVER',

@@ -18,7 +18,7 @@ export function addSelfServiceRoutes(
   async function arrive(ctx: Context): Promise<Arrival> {
     requireNavigation(ctx)
     const solution = await needSolution(ctx)
-    // In other modes, passwords are checked elsewhere.
+    // In other sign-in modes, the users table doesn't check passwords.
     if (signInModeOf(solution) !== 'DEFAULT') {
       throw new PlatformError('ERR_NOT_FOUND', 'The passwords of this solution’s users are not stored here.')
     }

@@ -11,7 +11,7 @@ import type { Notices } from '../links/notices.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import type { ForgottenPasswords } from './forgotten-passwords.ts'
 
-/** What the pages for users who can't sign in, or who opened a link, share. */
+/** Dependencies shared by the pages for users who can't sign in, or who opened a link. */
 export type SelfServiceParts = {
   readonly mail: Pick<Mail, 'isSetUp'>
   readonly links: Links

@@ -19,7 +19,7 @@ export interface EmbeddedChild {
 }
 
 export type EmbeddedChildEvents = {
-  /** @param message null if the process sent something other than a response */
+  /** @param message null if the process sent anything other than a response */
   readonly received: (message: FromEmbedded | null) => void
   readonly ended: () => void
   readonly notStarted: (error: Error) => void
@@ -159,7 +159,7 @@ function answerSchema(limits: Limits): z.ZodType<FromEmbedded> {
   ])
 }
 
-/** Checked by hand, because zod's record would drop a column named `__proto__`. */
+/** Don't use zod's record here: it would drop a column named `__proto__`. */
 function isRow(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   return Object.values(value).every((one) => one === null || typeof one === 'string' || typeof one === 'number')

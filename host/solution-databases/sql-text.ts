@@ -122,7 +122,7 @@ const TRANSACTIONS = new Set([
 
 /**
  * Statements that show or change accounts and their permissions, or that run a string as SQL, which could do the same.
- * This is only defense in depth: on a server, a script can do whatever the granted account may do.
+ * This is only defence in depth: on a server, a script can do anything that the granted account is allowed to do.
  */
 const ABOUT_ACCOUNTS = new RegExp(
   '^(?:' +

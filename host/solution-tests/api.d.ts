@@ -162,7 +162,8 @@ interface TestClient {
   /** The user closes that question. */
   refuse(): Promise<TestDone>
   /**
-   * Calls a function in the scripts, such as `total` or `forms.order.total`. Arguments and result must be plain data.
+   * Calls a function in the solution's scripts, such as `total` or `forms.order.total`. Arguments and result must be
+   * plain data.
    */
   call(name: string, ...args: unknown[]): Promise<any>
   /** Lets time pass, for `application.executeLater`; at most 5000 ms. */

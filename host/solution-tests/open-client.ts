@@ -49,7 +49,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
   let seq = 0
   /** How often the user was asked whether to leave, up to the last answer. */
   let answered = 0
-  /** The same for questions whether it's them. */
+  /** How often the user was asked to confirm that it's them, up to the last answer. */
   let confirmed = 0
   const browser = createTestBrowser()
   const { connection, lastOf } = browser
@@ -117,7 +117,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     return parts.presses.read(visitor.found.session, question)
   }
 
-  /** Acts as the page that checks what the user entered. */
+  /** Acts in place of the page on which users confirm that it's them. */
   async function answerQuestion(isConfirmed: boolean): Promise<void> {
     browser.needOpen()
     const press = questionOf()

@@ -4,7 +4,7 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { GuestBindings } from '../solutions/guest-bindings.ts'
 import type { LogLine, NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 
-/** Records what scripts do, for tests. It wraps parts of the host without changing their behavior. */
+/** Records what scripts do, for tests. It wraps parts of the host without changing their behaviour. */
 export interface Recorder {
   /** Wraps the parts so that calls are recorded. */
   around(parts: RecordedParts): RecordedParts

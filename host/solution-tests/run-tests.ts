@@ -108,7 +108,7 @@ export async function runTests(files: TestFiles, options: TestRunOptions): Promi
   }
 }
 
-/** Requests from tests belong to no script call. */
+/** Requests from tests don't belong to a script call. */
 const NO_CALL = {} as Call
 
 type Prepared = { readonly source: TestFiles[number]; readonly fault: Fault | null }

@@ -52,7 +52,9 @@ export async function createStageParts(
   const accounts = await openAccounts(limits, started)
   const { home, settings, db, key, log, audit, sessions, grants, passwords, users, throttle } = accounts
   const noteRefusal = createRefusalNote(audit, log)
-  /** Internal errors. They are added to the test's error, which would otherwise only say that something failed. */
+  /**
+   * Collects internal errors, to add them to the test's error, which would otherwise only say that something failed.
+   */
   const problems: string[] = []
   const databases = createSolutionDatabases({
     grants,

@@ -32,8 +32,8 @@ export interface Stage {
 const ALL = { limit: 1000 }
 
 /**
- * Chosen here: uses the real parts of a host in a temporary PLATFORM_HOME, without the web server. So tests behave as
- * users would see it on a host, and leave nothing behind.
+ * Chosen here: uses the real parts of a host in a temporary PLATFORM_HOME, without the web server. So the solution
+ * behaves in tests as it does on a host, and tests leave nothing behind.
  * @param packed as in an upload
  * @throws ERR_BUNDLE_REFUSED with every error in `details.faults`
  */
@@ -83,7 +83,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     answerHttp: http.declare,
     httpRequests: http.seen,
     async clear() {
-      // Effects and errors that occur while clients are closed belong to no test.
+      // Effects and errors that occur while clients are being closed don't belong to a test.
       for (const client of open) await client.close().catch(() => {})
       for (let page = await users.list(ALL); page.items.length > 0; page = await users.list(ALL)) {
         for (const { uid } of page.items) await users.delete(uid)

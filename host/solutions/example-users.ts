@@ -12,10 +12,10 @@ export type ExampleUser = {
 }
 
 /**
- * The users that the first start creates for the example `orders`. They are in the platform's users table, which has no
- * other users at that time. Chosen here: each installation generates their passwords and stores them in a file, so that
- * every start can print them. If the passwords were in the docs, anyone could sign in to a host that is later opened to
- * the network, in every solution that uses the table.
+ * The users that the host creates for the example `orders` on its first startup. They are in the platform's users
+ * table, which has no other users at that time. Chosen here: each installation generates their passwords and stores
+ * them in a file, so that the host can print them at each startup. If the passwords were in the docs, anyone could sign
+ * in to a host that is later opened to the network, in every solution that uses the table.
  */
 export interface ExampleUsers {
   /** Creates the users, except those whose names are taken. Calling it again after a failure creates the rest. */

@@ -11,10 +11,10 @@ import { exampleFolder, firstExampleNames } from './examples.ts'
 import type { Uploads } from './upload.ts'
 
 /**
- * Adds the examples and their users. It does so only on the first start, so that deleted examples don't return. If
+ * Adds the examples and their users. It does so only on the first startup, so that deleted examples don't return. If
  * adding them fails, for example because memory is low, the host starts without them and retries the next time it
  * starts.
- * @returns whether this or an earlier start has added them
+ * @returns whether they were added, now or at an earlier startup
  */
 export async function addExamplesOnce(
   db: HostDatabase,

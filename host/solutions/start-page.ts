@@ -22,7 +22,7 @@ export type StartPageParts = {
    * `shows`.
    */
   readonly defaultSolution: () => Promise<string | null>
-  /** Whether the first start added the example solutions, which the page then describes. */
+  /** Whether the host added the example solutions on its first startup. If so, the page describes them. */
   readonly hasExamples: boolean
   /** The URL of the admin pages, if they are reachable only from this machine; otherwise null. */
   readonly localAdminPages: () => string | null

@@ -58,7 +58,7 @@ export type UploadParts = {
   readonly supervisor: Supervisor
   readonly makeSandboxSolution: SandboxSolutionMaker
   readonly limits: Limits
-  /** Whether a solution's manifest may require passkeys; by default, every one may. */
+  /** Whether a solution's manifest may require passkeys; by default, every manifest may. */
   readonly takesPasskeys?: (solution: string) => Promise<boolean>
 }
 
@@ -96,7 +96,7 @@ export function createUploads({
   async function uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded> {
     const name = await inTurn(packed, async () => (await readSound(packed)).bundle.manifest.name)
     onName(name)
-    // Read the bundle again when it is its turn: while it is queued, only the uploaded bytes are in memory.
+    // Read the bundle again when its turn comes: while it is queued, only the uploaded bytes are in memory.
     return oneAtATime(name, () => upload(packed, name))
   }
 

@@ -174,7 +174,7 @@ function largestOf(one: Gauges, other: Gauges): Gauges {
 
 type Kept<T> = { readonly number: number; readonly slot: T }
 
-/** A ring of time slots, which are created when first used. The newest slot replaces the oldest. */
+/** A ring buffer of time slots, which are created when first used. The newest slot replaces the oldest. */
 function createRing<T>(step: number, length: number, make: () => T) {
   const slots: (Kept<T> | undefined)[] = []
   return {

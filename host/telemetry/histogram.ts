@@ -6,7 +6,6 @@
 export class Histogram {
   private readonly buckets = new Uint32Array(BUCKETS)
   count = 0
-  /** In ms, exact. */
   largest = 0
 
   add(milliseconds: number): void {
@@ -38,9 +37,9 @@ export class Histogram {
 }
 
 const PER_DOUBLING = 4
-/** The upper edge of the first bucket is 2^-2 ms. */
+/** The upper bound of the first bucket is 2^-2 ms. */
 const LOWEST = -2
-/** The lower edge of the last bucket is 2^16 ms, a little more than a minute. */
+/** The lower bound of the last bucket is 2^16 ms, a little more than a minute. */
 const HIGHEST = 16
 const BUCKETS = (HIGHEST - LOWEST) * PER_DOUBLING + 2
 

@@ -60,7 +60,7 @@ export function createTelemetry({ settings, environment, version, home, bound, l
     const resource = resourceFromAttributes({
       'service.name': 'solhost',
       'service.version': version,
-      // Use a new id for each start, so that collectors can distinguish a counter that was reset from one that
+      // Use a new id at each startup, so that collectors can distinguish a counter that was reset from one that
       // continues.
       'service.instance.id': randomUUID(),
       'deployment.environment.name': environment,

@@ -11,7 +11,7 @@ import { entryLabel, modeLabel, resultLabel } from './labels.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /**
- * Decorators that add telemetry to parts of the host. Each returns the given part with the same behavior. All counting
+ * Decorators that add telemetry to parts of the host. Each returns the given part with the same behaviour. All counting
  * is done here, so the parts do not depend on telemetry.
  */
 
@@ -161,8 +161,8 @@ export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watch
       })
       traced.then(
         () => record('ok'),
-        // Only a guest that bypasses the plugins sends the name of an unknown binding. It gets no label, and the call
-        // ends.
+        // Only a guest that bypasses the plugins sends the name of an unknown binding. It isn't given a label, and the
+        // call ends.
         () => answered !== undefined && record('failed'),
       )
       // The work above runs synchronously up to its first `await`, so by now it has either returned or thrown an error.

@@ -5,7 +5,7 @@ import type { Testing as TestingState } from './testing.ts'
 
 export type TestingApiParts = { readonly testing: TestingState }
 
-/** Up to a year: no test needs a longer offset. */
+/** At most a year: no test needs a longer offset. */
 const Testing = z
   .strictObject({
     clockOffsetMs: z

@@ -10,7 +10,7 @@ export type TokenApiParts = { readonly tokens: ApiTokens }
 
 const EpochMs = z.int().min(0)
 
-/** In ms. A minute more, because the page computes the time before it sends it. */
+/** In ms. Includes an extra minute, because the page computes the expiry time before it sends the form. */
 const LONGEST_ADMIN = 90 * 86_400_000 + 60_000
 
 const NewApiToken = z

@@ -26,7 +26,7 @@ export type UsersForScriptsParts = {
   readonly noteRefusal: NoteRefusal
 }
 
-/** The users table for scripts (design 5.2), only if the operator granted `users`. */
+/** The users table for scripts. Available only if the operator granted `users`. */
 export function createUsersForScripts({
   users,
   grants,
@@ -118,7 +118,7 @@ export function createUsersForScripts({
     return listed === null ? permissions : permissions.filter((name) => listed.includes(name))
   }
 
-  /** A login of this uid in the same call is one of the users table, so its factors are those of the table's account. */
+  /** If the same call then signs in this uid, it is a user of the users table, so that account's factors apply. */
   function noteAuthenticated(call: Call, uid: string): void {
     hostCall(call).effects.authenticatedUid = uid
   }

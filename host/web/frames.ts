@@ -58,10 +58,10 @@ const Resize = z.strictObject({
 /** The user agrees to leave the form without saving, see `leaving`. */
 const Leave = z.strictObject({ kind: z.literal('leave'), seq: z.int().min(1), form: Name })
 
-/** The user has confirmed that it's them, see `confirm`. The proof is from the page in the frame. */
+/** The user has confirmed that it's them, see `confirm`. The proof is from the page in the iframe. */
 const Confirmed = z.strictObject({ kind: z.literal('confirmed'), seq: z.int().min(1), proof: z.string().max(500) })
 
-/** The user has closed the question, see `confirm`. */
+/** The user has closed the dialog, see `confirm`. */
 const Unconfirmed = z.strictObject({ kind: z.literal('unconfirmed'), seq: z.int().min(1) })
 
 /**
@@ -111,16 +111,16 @@ export type HostFrame =
   /** Focuses the control of an element, namely the first one to correct before the form can be submitted. */
   | { readonly kind: 'focus'; readonly element: string }
   /**
-   * A press in the form shows another form, but this one has unsaved input. The page asks the user, and sends `leave`
-   * if they agree.
+   * A button press in the form shows another form, but this one has unsaved input. The page asks the user, and sends
+   * `leave` if they agree.
    */
   | { readonly kind: 'leaving' }
   /**
-   * A script wants the user to confirm that it's them. The page shows the platform's page at this path in a frame, and
-   * sends `confirmed` or `unconfirmed`.
+   * A script requires the user to confirm that it's them. The page shows the platform's page at this path in an iframe,
+   * and sends `confirmed` or `unconfirmed`.
    */
   | { readonly kind: 'confirm'; readonly href: string }
-  /** Work is running that no event from this browser started. */
+  /** Work is running that wasn't started by an event from this browser. */
   | { readonly kind: 'busy' }
   /** All events up to `seq` are handled, and nothing is running. */
   | { readonly kind: 'idle'; readonly seq: number }

@@ -17,7 +17,7 @@ export function makeAdminScript(): BrowserScript {
   return makeScript(new URL('admin/main.ts', import.meta.url))
 }
 
-/** The published browser build of idiomorph: one `var Idiomorph`. */
+/** The published browser build of idiomorph. */
 function idiomorphText(): string {
   const file = createRequire(import.meta.url).resolve('idiomorph/dist/idiomorph.min.js')
   return readFileSync(file, 'utf8').trim()

@@ -31,12 +31,15 @@ function answerOf({ id, rawId, type, response }: PublicKeyCredential): object {
   }
   const { authenticatorData, signature, userHandle } = response as AuthenticatorAssertionResponse
   const values = { clientDataJSON, authenticatorData: toText(authenticatorData), signature: toText(signature) }
-  // Older security keys send an empty one.
+  // Older security keys send an empty user handle.
   const handle = userHandle === null || userHandle.byteLength === 0 ? {} : { userHandle: toText(userHandle) }
   return { ...common, response: { ...values, ...handle } }
 }
 
-/** Sends the form with the answer. Calls the method of the prototype, because a button named `submit` would hide it. */
+/**
+ * Sends the form with the answer. Calls the prototype's method, because a button named `submit` would hide the form's
+ * own.
+ */
 export function sendPasskey(form: HTMLFormElement, answer: string): void {
   const field = document.createElement('input')
   field.type = 'hidden'

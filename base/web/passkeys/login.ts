@@ -17,7 +17,7 @@ function offerPasskeys(json: string): void {
 
   let waiting: AbortController | null = null
   async function ask(more: CredentialRequestOptions): Promise<void> {
-    // The browser answers only one request at a time.
+    // The browser handles only one request at a time.
     waiting?.abort()
     waiting = new AbortController()
     try {

@@ -1,8 +1,8 @@
 import { askPasskey, sendPasskey } from './ask-passkey.ts'
 
 /**
- * Lets forms be answered with a passkey. `data-passkey` contains the options as JSON; `data-use` says whether a passkey
- * is used (`get`) or created (`create`). The form stays hidden in browsers that can't do that.
+ * Lets users answer forms with a passkey. `data-passkey` contains the options as JSON; `data-use` says whether a
+ * passkey is used (`get`) or created (`create`). The form stays hidden in browsers that can't do that.
  */
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-passkey]')) {
   if (window.PublicKeyCredential !== undefined) takeOver(form)
@@ -19,7 +19,7 @@ function takeOver(form: HTMLFormElement): void {
     try {
       sendPasskey(form, await askPasskey(form.dataset.passkey ?? '', form.dataset.use === 'create'))
     } catch {
-      // Browsers say as little as possible about the reason, and the user may just have cancelled.
+      // Browsers hide the exact reason, and the user may just have cancelled.
       said.textContent = said.dataset.failed ?? ''
       button.disabled = false
       button.focus()

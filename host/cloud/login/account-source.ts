@@ -22,7 +22,7 @@ export type CloudSourceParts = {
 const AWAY_FOR = 10
 
 /**
- * The users that the control center manages (guide 2.1, PLATFORM_CLOUD). If it neither accepts nor refuses the user,
+ * The users that the control center manages (authenticator PLATFORM_CLOUD). If it neither accepts nor refuses the user,
  * `check` and `recheck` throw ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED (the operator has to fix something) or
  * ERR_THROTTLED. The browser's cookies and the remembered login then stay unchanged.
  */
@@ -94,7 +94,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
       if (!asked.success) return refused('credentials')
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },
-    // The passkey itself is the credential that the user has just entered.
+    // The user has just used the passkey, so it counts as the credential.
     checkPasskey: (asking, { account }) => refresh(asking, account.uid, Date.now()),
     recheck: (asking, { uid, lastLoginAt }) => refresh(asking, uid, lastLoginAt),
     // The control center has just been asked. If the user loses access there, the next use of the remembered login

@@ -15,7 +15,7 @@ import { createCloudLoginRequests } from './login-requests.ts'
 import { createPageRows } from './page-rows.ts'
 import { type CloudLoginProblems, createCloudLoginProblems } from './problems.ts'
 
-/** How solutions with the authenticator PLATFORM_CLOUD sign their users in (design section 9). */
+/** Signs users in to solutions with the authenticator PLATFORM_CLOUD. */
 export interface CloudLogin {
   readonly source: FormSource
   /**

@@ -23,7 +23,7 @@ const PREFIX = /^the default login page is shown instead of this one: /
 
 /**
  * Compiles a login page under the same rules and limits as an upload. This happens in a separate sandbox process, since
- * the page's author is not trusted (design section 8, "Template").
+ * the page's author is not trusted.
  */
 export function createPageCompiler(supervisor: Pick<Supervisor, 'checkUpload'>, limits: Limits): PageCompiler {
   return async (source) => {

@@ -36,7 +36,7 @@ const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
     `The login page from the control center was rejected; the previous or the default one is shown: ${why}`,
 }
 
-/** In ms: the minimum interval between log lines for a problem that comes and goes. */
+/** In ms: the minimum interval between log lines for an intermittent problem. */
 const QUIET = 60_000
 
 export function createCloudLoginProblems(

@@ -4,8 +4,8 @@ import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
  * The control center's response. `away`: there is none, or a temporary error; `wait` is in ms, if it sent one.
- * `barred`: it rejects the token, or is not a control center, which only the operator can fix. `too-large`: more than
- * `maxBytes` bytes.
+ * `barred`: it rejects the token, or the server is not a control center; only the operator can fix this. `too-large`:
+ * more than `maxBytes` bytes.
  */
 export type CloudAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: Uint8Array }

@@ -27,7 +27,7 @@ export interface CloudStates {
   gone(answer: NoAnswer): boolean
   /** @param why null if the last statement was accepted */
   refused(why: string | null): boolean
-  /** @param last the stored state; if its number differs, this counts as a change */
+  /** @param last the stored state; a different sequence number counts as a change */
   tried(last: KeptState | null): boolean
 }
 

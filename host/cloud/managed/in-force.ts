@@ -66,7 +66,7 @@ export function createInForce(needs: Needs): InForce {
     // A database restored from a backup has an older state, but the file next to it still has the newest number.
     const isKept = before?.state.environment === state.environment && before.state.number === state.number
     if (!isNew && isKept && before.token === token && before.key === key) return
-    // Store the number first, so that an older statement is never accepted, even if this process ends here.
+    // Store the sequence number first, so that an older statement is never accepted, even if this process ends here.
     await kept.putTaken(state.environment, { number: state.number, hash })
     const isSame = before?.state.environment === state.environment
     const [done, settings] = isSame ? [before.done, before.settings] : [null, {}]

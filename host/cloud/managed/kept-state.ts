@@ -43,7 +43,7 @@ export interface KeptStates {
   /**
    * The highest sequence number that was accepted for an environment: the higher of the database's and this node's,
    * which is raised to match. It is never deleted, so that a Satellite that moves to another environment and back
-   * accepts no old statement.
+   * rejects old statements.
    */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>

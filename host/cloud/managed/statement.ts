@@ -10,8 +10,8 @@ export type Statement = {
 }
 
 /**
- * The reason why a statement is rejected, in one sentence for the operators of the Satellite and the control center. A
- * rejected statement has no effect.
+ * Why a statement is rejected, in one sentence for the operators of the Satellite and the control center. A rejected
+ * statement has no effect.
  */
 export class StatementRefused extends Error {}
 

@@ -11,7 +11,7 @@ import type { Taken } from './statement.ts'
 export interface TakenFile {
   /** @returns null if none is known for that environment */
   get(environment: string): Promise<Taken | null>
-  /** Resolves when the number is on disk. A number that is not higher than the stored one has no effect. */
+  /** Resolves when the number is on disk. Has no effect unless the number is higher than the stored one. */
   raise(environment: string, taken: Taken): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
  * Filters the settings while the user types, with the same rules as the server (host/settings/pages.ts), which filters
- * them without this script. The address follows, so that reloading or sharing it keeps the filter.
+ * them without this script. The script also updates the URL, so that reloading or sharing the page keeps the filter.
  */
 export function takeOverSettingsFilter(): void {
   const form = document.querySelector<HTMLFormElement>('#settings-filter')
@@ -32,7 +32,7 @@ function filterSettings(search: string, isSetOnly: boolean): void {
     count += countInGroup
   }
   const place = document.querySelector<HTMLElement>('#settings-count')
-  // Live regions announce every change, also one to the same text.
+  // Live regions announce every change, even if the text stays the same.
   const said = place?.dataset.text?.replace('{0}', String(count)) ?? ''
   if (place && place.textContent !== said) place.textContent = said
   for (const [id, isHidden] of [

@@ -1,4 +1,7 @@
-/** The form for a solution's sign-in policy: the fields that only `required` and `passkey` have are shown for those levels only. */
+/**
+ * The form for a solution's sign-in policy. Fields that apply only to the levels `required` and `passkey` are shown
+ * only for these.
+ */
 export function takeOverSignInPolicy(): void {
   const form = document.querySelector<HTMLFormElement>('#sign-in-policy-form')
   const level = form?.querySelector('select')
@@ -6,12 +9,12 @@ export function takeOverSignInPolicy(): void {
   if (!form || !level || !part) return
   const show = () => {
     part.hidden = level.value !== 'required' && level.value !== 'passkey'
-    // Disabled fields are not sent, and the API refuses them at other levels.
+    // Disable these fields at other levels, so that they are not sent: the API would reject them.
     for (const field of part.querySelectorAll('input')) field.disabled = part.hidden
   }
   const sendPermissions = () => {
     const field = form.querySelector<HTMLInputElement>('input[name=requiredFor]')
-    // An empty list would mean nobody; without the field, everyone needs a second factor.
+    // An empty list would mean that nobody needs a second factor. Omit the field, which means everyone.
     if (field?.value === '[]') field.disabled = true
   }
   show()

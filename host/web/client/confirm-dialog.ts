@@ -3,13 +3,13 @@ import { pageText, showMessage } from './notices.ts'
 type Answer = (proof: string | null) => void
 
 let question: { readonly dialog: HTMLDialogElement; readonly listening: AbortController } | null = null
-/** The host sends a question again after a lost connection, even if the user has just answered it. */
+/** After a lost connection, the host sends a question again, even if the user has just answered it. */
 let lastHref = ''
 
 /**
- * Asks the user to confirm that it's them. The platform's page does this in a frame, which the solution's style sheet
- * does not reach. Nothing that the user enters there is read here.
- * @param answer called once: with the frame's proof, or with null if the user closed the dialog
+ * Asks the user to confirm that it's them. The platform's own page does this in an iframe, where the solution's style
+ * sheet doesn't apply. Nothing that the user enters there is read here.
+ * @param answer called once: with the proof from the iframe, or with null if the user closed the dialog
  */
 export function askToConfirm(href: string, answer: Answer): void {
   if (href === lastHref) return
@@ -66,7 +66,7 @@ export function closeConfirmDialog(): void {
   before?.dialog.remove()
 }
 
-/** The frame is as high as its page, so that only the dialog scrolls. */
+/** Makes the iframe as high as its page, so that only the dialog scrolls. */
 function fitFrame(frame: HTMLIFrameElement): void {
   const body = frame.contentDocument?.body
   if (body) frame.style.height = `${Math.ceil(body.getBoundingClientRect().height)}px`

@@ -29,7 +29,7 @@ export interface ExchangeParts {
 export interface KeptClient {
   /** Null if this tab has had no client yet. */
   readonly id: string | null
-  /** Whether the browser reloaded the page. A user who opened it does not expect its earlier state. */
+  /** Whether the browser reloaded the page. Users who open the page in a new tab don't expect its earlier state. */
   readonly isReload: boolean
   keep(id: string): void
   /** Forgets the client: the tab's next one is new. */

@@ -11,7 +11,7 @@ export function focusElement(root: HTMLElement, element: string): void {
   const control =
     place.querySelector<HTMLElement>('input[type=radio]:checked:enabled') ?? place.querySelector<HTMLElement>(FOCUSABLE)
   control?.focus({ preventScroll: true })
-  // Scroll to the center, because notices cover the edge of the window.
+  // Scroll the element to the centre, because notices cover the edge of the window.
   ;(control ?? place).scrollIntoView({ block: 'center' })
 }
 

@@ -112,7 +112,7 @@ function start(root: HTMLElement): void {
         leaveBy(signOutForm(frame.token))
         return
       case 'dev':
-        // For the script that is loaded only on pages of `solhost dev`.
+        // Events for the script that is loaded only on pages of `solhost dev`.
         dispatchEvent(new CustomEvent('solhost-frame', { detail: frame }))
         return
       case 'closed':
@@ -176,7 +176,7 @@ function settle(root: HTMLElement): void {
   showUnsaved(root)
 }
 
-/** Answers a question whether it's the user. The host then repeats the press that it asked about. */
+/** Responds to a request for confirmation. The host then repeats the button press. */
 function sendAnswer(exchange: Exchange, proof: string | null): void {
   if (proof !== null && exchange.isOnline) {
     exchange.send({ kind: 'confirmed', proof })

@@ -64,7 +64,7 @@ function morph(target: HTMLElement, html: string, seq: number): void {
     morphStyle: 'outerHTML',
     callbacks: {
       beforeNodeMorphed(node, next) {
-        // The page itself sets the text of this element.
+        // Keep the text of this element, because the page itself sets it.
         if (node instanceof Element && node.matches('.unsaved')) return false
         keepReachable(node, next)
         if (isControl(node) && next instanceof Element && next.hasAttribute('data-kept')) ahead.add(node)

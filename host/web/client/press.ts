@@ -1,7 +1,7 @@
 let isPressed = false
 let waiting: (() => void) | null = null
 
-/** Notices when a pointer is pressed and released anywhere on the page. */
+/** Tracks whether a pointer is pressed anywhere on the page. */
 export function watchPresses(): void {
   document.addEventListener('pointerdown', () => {
     isPressed = true
@@ -10,9 +10,9 @@ export function watchPresses(): void {
 }
 
 /**
- * Runs `work` now or, while a pointer is pressed, once its click was handled. Pressing a button first reports the change
- * of the input that was left. If that moved the button, the pointer would be released beside it, and nothing would be
- * clicked.
+ * Runs `work` now or, while a pointer is pressed, once its click was handled. When the user presses a button, the
+ * browser first reports a change of the input that loses the focus. If the response moved the button, the pointer would
+ * be released beside it, and nothing would be clicked.
  */
 export function afterPress(work: () => void): void {
   if (isPressed) waiting = work

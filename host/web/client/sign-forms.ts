@@ -10,8 +10,8 @@ export function signInForm(token: string): HTMLFormElement | null {
 }
 
 /**
- * Signs in with a login token in the URL's fragment, `index.html#id_token=…`, where servers and logs can't see it
- * (design section 8). Removes the token from the URL and the history.
+ * Signs in with a login token in the URL's fragment, `index.html#id_token=…`, where servers and logs can't see it.
+ * Removes the token from the URL and the history.
  * @returns whether the page navigates away
  */
 export function signInByAddress(): boolean {

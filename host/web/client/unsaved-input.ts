@@ -1,9 +1,9 @@
 import { type Control, controlsIn, isChanged, isControl, isOfTable } from './controls.ts'
 import { pageText } from './notices.ts'
 
-/** Whether the user has changed an input since the host last had everything. The host knows about earlier changes. */
+/** Whether the user has changed an input since the host last had all input. The host knows about earlier changes. */
 let isTyped = false
-/** Whether the page may be left without a question, because a script or the user has decided so. */
+/** Whether the page may be left without asking, because a script or the user has decided to leave. */
 let isLetGo = false
 
 /** Shows "Unsaved changes" in forms that a button saves, as soon as the user changes an input. */
@@ -16,7 +16,7 @@ export function watchInput(root: HTMLElement): void {
   })
 }
 
-/** Call this when the host has everything that was sent. Input that is still being typed was not sent. */
+/** Call this when the host has received everything that was sent. Input that is still being typed was not sent. */
 export function settleInput(root: HTMLElement): void {
   isTyped = controlsIn(root).some((control) => isSavedInput(control) && isChanged(control))
   showUnsaved(root)
@@ -52,7 +52,7 @@ export function showUnsaved(root: HTMLElement): void {
   const place = root.querySelector('.unsaved')
   // Don't set the same text again, because screen readers would repeat it.
   if (place !== null && place.textContent !== text) place.textContent = text
-  // Browsers can't keep a page with this listener for Back, so only pages that need it have it.
+  // Browsers don't put a page with this listener into the back/forward cache, so add it only while it is needed.
   if (isShown && !isLetGo) addEventListener('beforeunload', askBrowser)
   else removeEventListener('beforeunload', askBrowser)
 }

@@ -45,7 +45,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     focusMoved('onElementFocusLost', target, relatedTarget)
   })
 
-  /** Presses the first visible primary button. The browser's default behavior could also press one in a closed tab. */
+  /** Presses the first visible primary button. The browser's default behaviour could also press one in a closed tab. */
   function entered(event: KeyboardEvent, input: HTMLInputElement): void {
     event.preventDefault()
     if (event.repeat || isOfTable(input)) return
@@ -63,7 +63,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     else sendChange(control)
   }
 
-  /** Browsers don't report every change: for example, none after Enter or while a date is typed. */
+  /** Browsers don't report every change: for example, they report none after Enter or while a date is being typed. */
   function left(control: Control): void {
     // Ignore this if only the window lost the focus.
     if (isOff() || control === document.activeElement) return

@@ -38,7 +38,7 @@ function createDialog() {
   const head = make('div', 'dev-head')
   head.append(title, close)
   const list = make('div', 'dev-list')
-  // Makes it a Tab stop, so that users can scroll it with the keyboard.
+  // Make the log a Tab stop, so that users can scroll it with the keyboard.
   list.tabIndex = 0
   list.role = 'group'
   list.setAttribute('aria-labelledby', title.id)
