@@ -202,7 +202,7 @@ export function faultsOfDirectoryUser(row: UserRow, permissions: readonly Permis
   ]
   return fields
     .filter(([, isChanged]) => isChanged)
-    .map(([field]) => ({ field, message: `${field} comes from the directory "${directory}": change it there` }))
+    .map(([field]) => ({ field, message: `the directory "${directory}" manages ${field}: change it there` }))
 }
 
 function isUsable({ username, permissions }: DirectoryPerson, limits: Limits): boolean {

@@ -356,7 +356,7 @@ function userOf(row: UserRow, permissions: readonly Permission[]): User {
 /** The permissions of a user who comes from a directory are those of their groups. */
 function faultsOfPermission({ directory }: Pick<User, 'directory'>): UserFault[] {
   if (directory === null) return []
-  return [{ field: 'permissions', message: `permissions come from the directory "${directory}": change them there` }]
+  return [{ field: 'permissions', message: `the directory "${directory}" manages permissions: change them there` }]
 }
 
 function refuse(faults: readonly UserFault[]): void {

@@ -67,7 +67,7 @@ export function isRestoreUnfinished(home: string): boolean {
 /** Call before the first change to existing files; call `end` after the last. */
 export function markRestore(home: string): { end(): void } {
   const file = join(home, MARKER)
-  writeFileSync(file, 'A restore is changing this folder, or was interrupted.\n', { mode: 0o600, flush: true })
+  writeFileSync(file, 'A restore into this folder is in progress or was interrupted.\n', { mode: 0o600, flush: true })
   return { end: () => rmSync(file) }
 }
 

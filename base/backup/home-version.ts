@@ -18,7 +18,7 @@ export function checkHomeVersion(home: string, version: string): string | null {
   if (last === null || !isNewerRelease(last, version)) return last
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
-    `Solhost ${last} wrote ${home}, and this is ${version}. Install ${last} or later and start it, or restore a backup ` +
+    `${home} was last used by Solhost ${last}, but this is Solhost ${version}. Install ${last} or later, or restore a backup ` +
       'from before the upgrade.',
   )
 }

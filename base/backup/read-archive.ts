@@ -71,7 +71,7 @@ function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, En
     if (size !== bytes) throw invalid(file, `the part ${name} was changed`)
   }
   const more = [...entries.keys()].find((name) => !Object.hasOwn(parts, name))
-  if (more !== undefined) throw invalid(file, `it has a part that its manifest does not list`)
+  if (more !== undefined) throw invalid(file, `it has the part ${more}, which its manifest does not list`)
 }
 
 /** Returns at most `bytes` bytes: yauzl fails if a part is larger than its entry states. */

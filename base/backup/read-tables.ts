@@ -97,7 +97,7 @@ async function openAsItIs(settings: DatabaseSettings): Promise<Database> {
 function nothingThere(what: string): PlatformError {
   return new PlatformError(
     'ERR_BACKUP_FAILED',
-    `${what}, so there is nothing to back up. Set PLATFORM_HOME and PLATFORM_DATABASE to the values that the running service has.`,
+    `${what}, so there is nothing to back up. Set PLATFORM_HOME and PLATFORM_DATABASE to the same values as the running service.`,
   )
 }
 

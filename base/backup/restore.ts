@@ -125,7 +125,7 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
   if (platformKey !== '') {
     if (fits(platformKey)) return false
     throw wrongKey(
-      `PLATFORM_KEY is not the key of the backup ${file}`,
+      `PLATFORM_KEY is not the key that the backup ${file} was created with`,
       `Set it to the key of the ${saved.name} that was backed up`,
     )
   }
@@ -139,9 +139,9 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
   if (keyCheck === null || (existsSync(keyFile) && fits(readFileSync(keyFile, 'utf8').trim()))) return false
   throw wrongKey(
     existsSync(keyFile)
-      ? `${keyFile} is not the key of the backup ${file}`
-      : `The backup ${file} contains no key, and ${home} has none`,
-    `Set PLATFORM_KEY to the key of the ${saved.name} that was backed up, or put its file platform-key into ${home}`,
+      ? `${keyFile} is not the key that the backup ${file} was created with`
+      : `Neither the backup ${file} nor ${home} contains the key`,
+    `Set PLATFORM_KEY to the key of the ${saved.name} that was backed up, or copy its file platform-key to ${home}`,
   )
 }
 

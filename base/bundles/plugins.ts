@@ -186,7 +186,7 @@ export async function operatorPlugins(home: string, taken: readonly string[]): P
     if (names.has(plugin.name)) {
       throw new PlatformError(
         'ERR_PLUGIN_INVALID',
-        `The plugin in ${join(folder, entry.name)} has the name "${plugin.name}", which is already in use. Rename it.`,
+        `The plugin in ${join(folder, entry.name)} has the name "${plugin.name}", which is already in use. Rename the plugin.`,
       )
     }
     names.add(plugin.name)

@@ -142,7 +142,7 @@ export const PROPERTIES = {
     default: '',
     read: readHosts,
     form: 'host names separated by commas',
-    what: 'further host names that the pages respond to',
+    what: 'additional host names that the pages are served under',
   },
   CERTIFICATE_NAME: {
     default: '',
@@ -185,7 +185,7 @@ export const PROPERTIES = {
     default: '',
     read: readPlaces,
     form: 'host:port entries separated by commas',
-    what: 'OAuth providers in private networks or on this machine',
+    what: 'OAuth providers in private networks or on this machine that the host may connect to',
   },
   DRAIN_TIME: {
     default: '0s',

@@ -11,6 +11,6 @@ function why(code: string | undefined): string {
   if (code === 'ENOENT') return 'does not exist (ENOENT); in a container, mount it'
   if (code === 'EACCES') return `this account (user ID ${process.getuid?.()}) cannot read (EACCES)`
   if (code === 'NO_FILE') return 'is not a regular file but a folder, a pipe or a device; write the secret into a file'
-  if (code === 'TOO_LARGE') return 'is larger than 64 kB; set it to the file that contains only the secret'
+  if (code === 'TOO_LARGE') return 'is larger than 64 kB; use a file that contains only the secret'
   return `cannot be read (${code})`
 }

@@ -39,7 +39,7 @@ export const alpha: ServerKind = {
   async check(db) {
     const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(db)
     const encoding = rows[0]?.encoding
-    return encoding === 'UTF8' ? null : `has the encoding ${encoding}: create it with the encoding UTF8`
+    return encoding === 'UTF8' ? null : `has the encoding ${encoding}. Create it again with the encoding UTF8`
   },
 }
 

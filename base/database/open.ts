@@ -100,7 +100,7 @@ async function openUpToDate(
   watch?: QueryWatch,
 ): Promise<Database> {
   const db = await openOnServer(kind, server, name, watch)
-  await migrate(db, kind, `"${name}" of ${titleOf(kind, server)}`, migrations, (error) => {
+  await migrate(db, kind, `"${name}" on ${titleOf(kind, server)}`, migrations, (error) => {
     if (kind.failureOf(error) === 'rights') throw errorOf(kind, server, name, { reason: 'rights', error })
   })
   return db
@@ -113,7 +113,7 @@ export async function openOnServer(
   name: string,
   watch?: QueryWatch,
 ): Promise<Database> {
-  const title = `"${name}" of ${titleOf(kind, server)}`
+  const title = `"${name}" on ${titleOf(kind, server)}`
   let db = await connect(kind, server, name, watch)
   try {
     let failure = await tryOut(kind, db)
@@ -196,7 +196,7 @@ export function errorOf(
       `There is no database "${name}" on ${title}, and the account "${server.username}" is not allowed to create it. ` +
       'Create it for that account, or set PLATFORM_DATABASE_NAME to an existing database.',
     rights:
-      `The account "${server.username}" has no access to the database "${name}" of ${title}. ` +
+      `The account "${server.username}" has no access to the database "${name}" on ${title}. ` +
       'Allow it to read, write and create tables there.',
     tls:
       `Cannot connect to ${title} with TLS: it does not offer TLS, or its certificate is not trusted. ` +

@@ -201,7 +201,7 @@ export const ERRORS = {
   ERR_BUNDLE_REFUSED: {
     status: 422,
     fixedBy: 'solution',
-    advice: 'Fix the errors that the response lists; `solhost check` shows them with their lines.',
+    advice: 'Fix the errors that the response lists; `solhost check` shows them with line numbers.',
   },
   ERR_REQUEST_INVALID: {
     status: 422,
@@ -212,7 +212,7 @@ export const ERRORS = {
     status: 429,
     fixedBy: 'caller',
     page: 'throttled',
-    advice: 'Wait for the time in `Retry-After`.',
+    advice: 'Retry after the time in `Retry-After`.',
   },
   ERR_HEADERS_TOO_LARGE: {
     status: 431,
@@ -228,7 +228,8 @@ export const ERRORS = {
   ERR_UPGRADE_REQUIRED: {
     status: 426,
     fixedBy: 'caller',
-    advice: 'Connect by WebSocket. If a browser did, a proxy doesn’t forward `Upgrade` and `Connection`.',
+    advice:
+      'Connect with a WebSocket client. If a browser gets this error, configure the proxy to forward the `Upgrade` and `Connection` headers.',
   },
   ERR_MODE_UNAVAILABLE: {
     status: 503,
@@ -389,13 +390,13 @@ export const ERRORS = {
   ERR_SETTINGS_INVALID: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Fix the variable that each line names.',
+    advice: 'Fix the settings that the message names, one per line.',
   },
   ERR_CERTIFICATE: {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'The message says what the file is, and which command converts it: [TLS](../tls.md#files-that-are-refused).',
+      'The message says what kind of file it is and which command converts it: [TLS](../tls.md#files-that-are-refused).',
   },
   ERR_DATABASE_FILE: {
     status: 500,

@@ -30,7 +30,10 @@ export function isFrameOfOurs(ctx: Context): boolean {
 /** @throws ERR_NOT_A_NAVIGATION */
 export function requireFrameOfOurs(ctx: Context): void {
   if (isFrameOfOurs(ctx)) return
-  throw new PlatformError('ERR_NOT_A_NAVIGATION', 'Only a page of the same origin can show this page, in a frame.')
+  throw new PlatformError(
+    'ERR_NOT_A_NAVIGATION',
+    'This page can only be shown in a frame, by a page with the same origin.',
+  )
 }
 
 /**

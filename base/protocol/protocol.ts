@@ -41,7 +41,7 @@ export const DesiredOAuth = z.strictObject({
   apiSecret: z
     .string()
     .max(100)
-    .regex(SECRET_PLACEHOLDER, 'must be only %%NAME%%, the name of a secret that the operator stored on the Satellite')
+    .regex(SECRET_PLACEHOLDER, 'must be %%NAME%%, where NAME is a secret that the operator stored on the Satellite')
     .optional(),
   tenant: OAUTH_SETTINGS.tenant,
   defaultScope: plain(OAUTH_SETTINGS.defaultScope.unwrap()),

@@ -69,7 +69,7 @@ export function whyNot(error: unknown): string {
 
 /** For a folder mounted into a container, the owner is set by UID on the host machine. */
 function whoseFolder(code: string): string {
-  if (code === 'EROFS') return 'It is on a read-only file system. Mount it for writing.'
+  if (code === 'EROFS') return 'The folder is on a read-only file system. Mount it as writable.'
   const user = process.getuid?.()
   return `Make the account that runs Solhost${user === undefined ? '' : ` (user ID ${user})`} the owner of the folder.`
 }

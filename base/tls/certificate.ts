@@ -77,7 +77,7 @@ function readFile(file: string): Buffer {
     if (size > LARGEST) {
       throw refused(
         file,
-        `has ${size} bytes. The maximum is ${LARGEST}. Set CERTIFICATE_NAME to the PKCS12 file with the certificate.`,
+        `is ${size} bytes long. The maximum is ${LARGEST}. Set CERTIFICATE_NAME to the PKCS12 file with the certificate.`,
       )
     }
     const bytes = Buffer.alloc(size)

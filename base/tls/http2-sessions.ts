@@ -55,7 +55,7 @@ type Seen = {
 
 /** Passes an error, since Node can't send only a code; the session's `error` listener handles it. */
 function turnAway(session: ServerHttp2Session): void {
-  session.destroy(new Error('this connection exceeds a limit of the host'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  session.destroy(new Error('this connection exceeded one of the host’s limits'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }
 
 export interface SessionWatch {

@@ -58,7 +58,9 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   }
 
   function sayUncovered(hosts: readonly string[]): void {
-    log.warn(`The host’s certificate is not valid for ${hosts.join(', ')}, so browsers block the pages there.`)
+    log.warn(
+      `The host’s certificate is not valid for ${hosts.join(', ')}, so browsers block the pages there. Replace its file with a certificate for all names.`,
+    )
   }
 
   async function look(): Promise<void> {
@@ -88,7 +90,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
       if (hosts.length > 0) sayUncovered(hosts)
     } catch (error) {
       refused = (error as Error).message
-      log.error(`The new certificate was rejected; the previous one stays in use: ${refused}`)
+      log.error(`The new certificate was rejected, so the previous one stays in use. Reason: ${refused}`)
     }
   }
 

@@ -108,7 +108,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     const shown = await result.innerText()
     expect(shown).toContain('chosen 3.2.1 is active.')
     expect(shown).toContain(`${host.url}/solution/chosen/`)
-    expect(shown).toContain('Move the file to a place in the layout')
+    expect(shown).toContain('Move the file to one of the folders that a solution can have')
     expect(await page.evaluate('document.activeElement.className')).toBe('upload-result')
     expect(await axeViolations(page)).toEqual([])
     await page.click('text=Manage solution')

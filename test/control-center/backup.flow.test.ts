@@ -268,7 +268,7 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('the file already exists')])
   const home = at('small')
   const none = await run(['restore', file], home)
-  expect([none.code, none.err]).toEqual([1, expect.stringContaining('contains no key, and ')])
+  expect([none.code, none.err]).toEqual([1, expect.stringContaining('Neither the backup ')])
   mkdirSync(home, { recursive: true })
   writeFileSync(join(home, 'platform-key'), readFileSync(join(source, 'platform-key')))
   const put = await run(['restore', file], home)

@@ -45,7 +45,7 @@ test('check: an error that a script throws while it is loading is shown at its o
     `globals.js:1:15  error script_load  ReferenceError: readRates is not defined
     1 │ const rates = readRates('EUR')
       │               ^
-    → Fix this line: it runs when the scripts are loaded. Put code with effects in a function.
+    → Fix this line: it runs when the scripts are loaded. Put code with side effects in a function.
 
 crm 1.0.0: 1 error, 0 warnings.
 Next: fix the problems above, then run solhost check .
@@ -64,7 +64,7 @@ test('check: an endless script is stopped, and reported at its loop with the lim
   expect(out).toBe(`globals.js:2:1  error script_timeout  the top-level code of the scripts ran longer than 1000 ms
     2 │ while (true) count++
       │ ^
-    → End the loop, or move the work into a function: loading may take at most a second.
+    → End the loop, or move the work into a function: the scripts must load within one second.
 
 crm 1.0.0: 1 error, 0 warnings.
 Next: fix the problems above, then run solhost check .
@@ -148,7 +148,7 @@ test('check: a login page without a password field causes a warning at its form,
 media/login.html:5:38  warning template_inline_handler  ${/template_inline_handler {2}(.*)/.exec(warned.out)?.[1]}
     5 │   <input type="text" name="username" onfocus="go()">
       │                                      ^
-    → Use addEventListener in a <script> of the page.
+    → Use addEventListener in a <script> on the page.
 
 crm 1.0.0: 0 errors, 2 warnings.
 Next: solhost deploy . <url>

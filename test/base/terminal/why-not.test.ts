@@ -7,7 +7,7 @@ const WHO = `the account that runs Solhost (user ID ${process.getuid?.()})`
 test.each([
   [{ code: 'EACCES', syscall: 'access' }, `Make ${WHO} the owner of the folder.`],
   [{ code: 'EPERM', syscall: 'chmod' }, `Make ${WHO} the owner of the folder.`],
-  [{ code: 'EROFS', syscall: 'access' }, 'It is on a read-only file system. Mount it for writing.'],
+  [{ code: 'EROFS', syscall: 'access' }, 'The folder is on a read-only file system. Mount it as writable.'],
 ])(
   'why a host cannot start: for an inaccessible folder (%j), the message contains the folder and says what to do',
   (more, advice) => {

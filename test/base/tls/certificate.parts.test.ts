@@ -168,7 +168,7 @@ test('certificate: a missing, empty, oversized, truncated or unrelated file is r
   expect(names.map((name) => refusal(name))).toEqual([
     `does not exist: ${join(folder.path, 'absent.p12')}. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.`,
     'is empty. Copy the PKCS12 file there again.',
-    'has 1048577 bytes. The maximum is 1048576. Set CERTIFICATE_NAME to the PKCS12 file with the certificate.',
+    'is 1048577 bytes long. The maximum is 1048576. Set CERTIFICATE_NAME to the PKCS12 file with the certificate.',
     'is a truncated or damaged PKCS12 file. Copy it again, in binary mode.',
     'is not a PKCS12 file, or it is damaged. Put the file with certificate and private key there (.p12, .pfx).',
     'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.',

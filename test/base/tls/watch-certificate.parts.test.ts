@@ -62,7 +62,7 @@ test('watch: if a new file is broken, the old one stays in use and the error is 
   await waitUntil(() => expect(certificate.state().refused).toMatch(/is a PEM certificate without its private key/))
   expect(certificate.current().x509.subject).toBe('CN=first')
   expect(lines).toEqual([
-    `The new certificate was rejected; the previous one stays in use: ${certificate.state().refused}`,
+    `The new certificate was rejected, so the previous one stays in use. Reason: ${certificate.state().refused}`,
   ])
   put('mended.p12', 'second.p12')
   await waitUntil(() => expect(taken).toEqual(['CN=second']))
@@ -114,7 +114,7 @@ test('watch: a certificate that expires soon, or does not cover the host names, 
   expect(certificate.state().problem).toBe('expires-soon')
   expect(lines).toEqual([
     expect.stringMatching(/^The host’s certificate expires at .+, in 2 days\. Replace its file with a new one/),
-    'The host’s certificate is not valid for b.test, so browsers block the pages there.',
+    'The host’s certificate is not valid for b.test, so browsers block the pages there. Replace its file with a certificate for all names.',
   ])
   time += 86_400_000
   await waitUntil(() => expect(lines).toHaveLength(3))
