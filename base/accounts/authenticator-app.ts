@@ -7,13 +7,13 @@ import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Factors } from './factors.ts'
 
 /**
- * Codes of an authenticator app: time-based one-time passwords (RFC 6238) of 6 digits, SHA-1 and 30 s, which is what
- * all apps support.
+ * Codes from an authenticator app: time-based one-time passwords (RFC 6238) with 6 digits, SHA-1 and a period of 30 s,
+ * which all apps support.
  */
 export interface AuthenticatorApps {
-  /** A new secret that belongs to nobody yet: 160 bits in base32. */
+  /** Creates a secret that isn't assigned to an account yet: 160 bits in base32. */
   newSecret(): string
-  /** The `otpauth:` address that an app reads from the QR code. */
+  /** The `otpauth:` URI that an app reads from the QR code. */
   addressOf(secret: string, label: { readonly issuer: string; readonly username: string }): string
   /**
    * Adds the app if the code shows that the app has the secret. The code can't be used again to sign in.
@@ -33,7 +33,7 @@ export interface AuthenticatorApps {
 
 /** In seconds. */
 const PERIOD = 30
-/** Steps before and after the current one whose codes count, because clocks differ. */
+/** The number of time steps before and after the current one whose codes are accepted, because clocks differ. */
 const WINDOW = 1
 const SECRET_BYTES = 20
 
@@ -104,7 +104,7 @@ function codesOf(secret: string, issuer = '', label = ''): TOTP {
   return new TOTP({ issuer, label, algorithm: 'SHA1', digits: 6, period: PERIOD, secret: Secret.fromBase32(secret) })
 }
 
-/** Apps show codes in two groups, and people type the space too. */
+/** Remove spaces: apps show codes in two groups, and people type the space too. */
 function digits(code: string): string {
   return code.replace(/\s/g, '')
 }

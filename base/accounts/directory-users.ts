@@ -15,7 +15,7 @@ import {
 } from './user-rows.ts'
 import { checkUser, type Permission, type UserFault, type UserInput } from './user-rules.ts'
 
-/** A person as their entry in a directory describes them, with the permissions that their groups give them. */
+/** A person, as described by their entry in a directory, with the permissions that their groups grant. */
 export type DirectoryPerson = {
   readonly directory: string
   /** The entry's id, which stays the same when the entry is renamed or moved. */
@@ -29,33 +29,34 @@ export type DirectoryPerson = {
 /** Why a person whom a directory accepted can't sign in. */
 export type DirectoryRefusal = 'another entry' | 'name in use' | 'unusable name'
 
-/** How the users table asks the directories. */
+/** The interface through which the users table queries the directories. */
 export interface DirectoryPort {
   /** Whether there is at least one directory. */
   hasAny(): Promise<boolean>
   /**
    * Searches for the name, and signs in to the directory as the entry that was found.
-   * @param directory the only one to ask; null: all, in order
-   * @returns null if the directory refused, or the person has none of the mapped groups
+   * @param directory the only one to search; null: all, in order
+   * @returns null if the directory rejected the password, or the person has none of the mapped groups
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   authenticate(username: string, password: string, directory: string | null): Promise<DirectoryPerson | null>
   /**
    * Looks an entry up by its id.
-   * @returns null if it may no longer sign in: it is gone or disabled, or has none of the mapped groups
+   * @returns null if the person may no longer sign in: the entry is deleted or disabled, or has none of the mapped
+   * groups
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   lookUp(directory: string, id: string): Promise<DirectoryPerson | null>
-  /** Records that a person whom the directory accepted was refused here. */
+  /** Records that the host denied access to a person whom the directory had accepted. */
   noteRefusal(person: DirectoryPerson, reason: DirectoryRefusal): void
 }
 
-/** The rows of the users table that belong to entries of directories. */
+/** The rows of the users table that belong to directory entries. */
 export interface DirectoryUsers {
   /**
-   * Checks a password in the directories and records the result. A person whom a directory accepts for the first time
-   * gets a row. It belongs to their entry by the entry's id, never by its name or address.
-   * @param named the row with the name that was typed
+   * Checks a password in the directories and records the result. Creates a row for a person whom a directory
+   * accepts for the first time. The row is linked to the entry by the entry's id, never by its name or address.
+   * @param named the row with the name that was entered
    * @returns null if they may not sign in
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
@@ -63,15 +64,15 @@ export interface DirectoryUsers {
   /** Checks a password without recording the result. @throws as `authenticate` */
   isRight(row: UserRow, password: string): Promise<boolean>
   /**
-   * Looks the user's entry up, and applies what it says.
+   * Looks up the user's entry, and updates the user accordingly.
    * @returns null if they may no longer sign in
    * @throws as `authenticate`
    */
   recheck(row: UserRow): Promise<UserRow | null>
   /**
-   * Applies what a directory says now about a user. Ends their access if they may no longer sign in or have fewer
+   * Updates a user from their directory entry. Ends their access if they may no longer sign in or have fewer
    * permissions.
-   * @param person null: the directory says that they may not sign in
+   * @param person null: according to the directory, they may not sign in
    * @returns whether they may still sign in
    */
   update(row: UserRow, person: DirectoryPerson | null): Promise<boolean>
@@ -110,7 +111,7 @@ export function createDirectoryUsers(parts: DirectoryUsersParts): DirectoryUsers
       await insertPermissions(transaction, permissionRows(uid, person.permissions))
       return true
     })
-    // Another request may have created it for the same entry.
+    // Another request may have created a row for the same entry.
     return isCreated ? readRow(uid) : ((await findEntry(person)) ?? null)
   }
 
@@ -209,7 +210,10 @@ function isUsable({ username, permissions }: DirectoryPerson, limits: Limits): b
   return checkUser({ username, permissions }, { username, email: null }, limits).length === 0
 }
 
-/** Names and addresses that the users table doesn't accept are left out, so that they don't keep anyone from signing in. */
+/**
+ * Omits display names and addresses that the users table would reject, so that they don't prevent the person from
+ * signing in.
+ */
 function inputOf({ username, displayName, email }: DirectoryPerson, limits: Limits): UserInput & { username: string } {
   const isRight = (input: UserInput) => checkUser(input, { username, email: null }, limits).length === 0
   return {

@@ -4,7 +4,7 @@ import type { Database } from '../database/open.ts'
  * Failures are batched for this long, in ms. They are written in the background, so that no response waits for them.
  */
 const BATCH_TIME = 50
-/** Maximum number of users with unwritten failures. Beyond it, failures aren't counted. */
+/** Maximum number of users with unwritten failures. Above it, failures aren't counted. */
 const MOST_WAITING = 10_000
 
 export type FailureCounts = ReturnType<typeof createFailureCounts>
@@ -24,7 +24,7 @@ export function createFailureCounts(db: Database) {
     // Every host writes in the same order, so that two hosts can't deadlock.
     const counts = [...waiting].sort()
     waiting.clear()
-    // Counts that can't be written are lost: they only inform the operator; the throttle protects the account.
+    // Counts that can't be written are lost. They only inform the operator, while the throttle protects the account.
     if (counts.length > 0) writing = writing.then(() => write(counts)).catch(() => {})
     return writing
   }

@@ -5,12 +5,11 @@ import { type CookieScope, readCookies, setCookie } from '../http/cookies.ts'
 import { accountHash } from './throttle.ts'
 
 /**
- * Recognizes browsers that have signed in to an account before (design section 8), so that wrong guesses in other
- * browsers don't lock the user out of these. The cookie `known-{name}` is signed, but doesn't sign anyone in.
+ * Recognises browsers that have signed in to an account before, so that wrong guesses in other browsers don't lock the
+ * user out of these. The cookie `known-{name}` is signed, but doesn't sign anyone in.
  */
 export interface KnownBrowsers {
   isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean
-  /** Called after a sign-in. */
   note(ctx: Context, scope: CookieScope, source: string, username: string): void
 }
 

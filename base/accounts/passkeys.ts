@@ -9,7 +9,7 @@ import type { AccountSourceName } from './account-source-name.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Factors } from './factors.ts'
 
-/** The address of a page, as browsers and passkeys see it. */
+/** Where a page is, in the terms that browsers and passkeys use. */
 export type PasskeyPlace = {
   /** The host name, or a parent domain of it, to which passkeys are bound. */
   readonly rpId: string
@@ -19,7 +19,7 @@ export type PasskeyPlace = {
 
 /**
  * The result of using a passkey. `isVerified`: the passkey verified its user, for example by a fingerprint, so it
- * completes both steps. `copied`: the counter shows that there is a copy of the passkey, which is no longer accepted.
+ * completes both steps. `copied`: the counter suggests that the passkey was copied, so it is no longer accepted.
  */
 export type PasskeyUse =
   | {
@@ -33,7 +33,7 @@ export type PasskeyUse =
   | { readonly kind: 'refused' }
   | { readonly kind: 'copied'; readonly account: FactorAccount; readonly user: PasskeyUser }
 
-/** The user as they were signed in when they created the passkey. */
+/** The user who was signed in when the passkey was created. */
 export type PasskeyUser = {
   readonly username: string
   readonly permissions: readonly string[]
@@ -45,15 +45,15 @@ export type PasskeyUser = {
 export type ChallengeCheck = (challenge: string) => Promise<boolean>
 
 /**
- * Passkeys (WebAuthn level 3) of accounts. Answers are the JSON that base/web/passkeys sends, which anyone can forge:
- * each value is checked.
+ * Passkeys (WebAuthn level 3) of accounts. Responses are JSON from the scripts in base/web/passkeys. Anyone can forge
+ * them, so each value is checked.
  */
 export interface Passkeys {
   /** The options of `navigator.credentials.create`, as JSON. */
   creation(account: FactorAccount, challenge: string, label: PasskeyLabel, place: PasskeyPlace): Promise<string>
   /** The options of `navigator.credentials.get`, as JSON. @param account null: the user chooses the account */
   request(account: FactorAccount | null, challenge: string, place: PasskeyPlace): Promise<string>
-  /** @returns `taken`: it is registered already; `full`: the account has as many passkeys as it may have */
+  /** @returns `taken`: it is already registered; `full`: the account has reached the maximum number of passkeys */
   add(
     account: FactorAccount,
     answer: string,
@@ -61,13 +61,13 @@ export interface Passkeys {
     place: PasskeyPlace,
     label: { readonly name: string; readonly user: PasskeyUser },
   ): Promise<{ readonly kind: 'added'; readonly isVerified: boolean } | { readonly kind: 'refused' | 'taken' | 'full' }>
-  /** @param account null: any account, which the answer must then name */
+  /** @param account null: any account, which the response must then identify */
   use(account: FactorAccount | null, answer: string, isOurs: ChallengeCheck, place: PasskeyPlace): Promise<PasskeyUse>
 }
 
 export type PasskeyLabel = { readonly issuer: string; readonly username: string }
 
-/** In characters. An answer with the longest credential id and an RSA key is shorter. */
+/** In characters. Even a response with the longest credential id and an RSA key is shorter. */
 const LONGEST_ANSWER = 16_000
 const LONGEST_ID = 1023
 /** In ms: how long the browser waits for its user. */
@@ -98,7 +98,7 @@ const Assertion = z.strictObject({
   }),
 })
 
-/** Browsers add further members. The library accepts registrations from frames of other origins; we don't. */
+/** Browsers add further members. The library accepts registrations from cross-origin iframes; we don't. */
 const ClientData = z.looseObject({
   type: z.string(),
   challenge: Bytes,
@@ -106,13 +106,13 @@ const ClientData = z.looseObject({
   topOrigin: z.undefined().optional(),
 })
 
-/** What the column `secret` contains, encrypted. */
+/** The content of the column `secret`, which is encrypted. */
 type Stored = {
   readonly credentialId: string
   /** COSE, in base64url. */
   readonly publicKey: string
   readonly transports: readonly string[]
-  /** Whether it may be synced to other devices (the flag "backup eligible"), which never changes. */
+  /** Whether the passkey may be synced to other devices (the flag "backup eligible"). This never changes. */
   readonly mayBeSynced: boolean
   readonly user: PasskeyUser
 }
@@ -232,7 +232,7 @@ export function createPasskeys(
     },
   }
 
-  /** @returns false if the counter did not rise. Synced passkeys have none: their values are always 0. */
+  /** @returns false if the counter did not increase. Synced passkeys have none: their values are always 0. */
   async function noteUse(id: string, counter: number, isSynced: boolean): Promise<boolean> {
     const { numUpdatedRows } = await db
       .updateTable('factors')
@@ -258,7 +258,9 @@ function readAnswer<Answer>(text: string, schema: z.ZodType<Answer>): Answer | n
   return answer.success ? answer.data : null
 }
 
-/** @returns the challenge in base64url; null if the data isn't for this purpose, or comes from a frame */
+/**
+ * @returns the challenge in base64url; null if the data isn't for this purpose, or was created in a cross-origin iframe
+ */
 function challengeIn(clientDataJSON: string, type: 'webauthn.create' | 'webauthn.get'): string | null {
   const data = ClientData.safeParse(parsed(Buffer.from(clientDataJSON, 'base64url').toString('utf8')))
   return data.success && data.data.type === type ? data.data.challenge : null
@@ -273,7 +275,7 @@ function parsed(text: string): unknown {
 }
 
 async function verifyRegistration(response: z.output<typeof Registration>, challenge: string, place: PasskeyPlace) {
-  // Loaded when the first passkey is used: it is large, and most hosts start without needing it.
+  // Loads the library when the first passkey is used, because it is large and many hosts never need it.
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
   try {
     const { registrationInfo } = await verifyRegistrationResponse({
@@ -286,7 +288,7 @@ async function verifyRegistration(response: z.output<typeof Registration>, chall
     })
     return registrationInfo ?? null
   } catch {
-    // Whatever is wrong with it was made by the sender, so there is nothing that an operator could fix.
+    // Don't log the error: the sender caused it, so there is nothing for an operator to fix.
     return null
   }
 }
@@ -306,7 +308,7 @@ async function verifyAssertion(
       expectedOrigin: place.origin,
       expectedRPID: place.rpId,
       requireUserVerification: false,
-      // `noteUse` checks the counter, so that of several hosts exactly one accepts each value.
+      // `noteUse` checks the counter, so that if several hosts receive the same value, exactly one accepts it.
       credential: { id: credentialId, publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')), counter: 0 },
     })
     return verified ? authenticationInfo : null

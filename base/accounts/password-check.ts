@@ -49,7 +49,8 @@ export function createPasswordCheck<Row extends AccountRow>(
     try {
       await rows.replaceHash(row, await passwords.hash(password))
     } catch (error) {
-      // The password was right, so the sign-in succeeds even if the rehash fails. The next sign-in retries it.
+      // The password was correct, so the sign-in succeeds even if the rehash fails. The next sign-in tries to rehash it
+      // again.
       if (!(error instanceof PlatformError)) throw error
     }
   }

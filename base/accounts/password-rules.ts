@@ -29,7 +29,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
   $: 's',
 }
 
-/** About 3,000, in lower case, one per line. */
+/** About 3,000 common passwords, in lower case, one per line. */
 const COMMON: ReadonlySet<string> = new Set(
   readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')
     .trim()
@@ -61,7 +61,7 @@ function isPersonal(password: string, { username, email }: PasswordOwner): boole
 function isCommon(password: string): boolean {
   const text = usernameKey(password)
   const plain = withoutLookalikes(text)
-  // Password lists contain one or two repeated characters in every length.
+  // Common passwords include one or two repeated characters, at any length.
   if (new Set(text).size < 3) return true
   return [text, plain, text.replace(ENDING, ''), withoutLookalikes(text.replace(ENDING, ''))].some(isListed)
 }

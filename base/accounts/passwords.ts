@@ -4,14 +4,14 @@ import { hash, parseOptions, verify } from '@node-rs/argon2'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
 
-/** Argon2id, 19 MiB, t=2, p=1 (design section 8, OWASP's advice); the library's default algorithm is Argon2id. */
+/** Argon2id, 19 MiB, t=2, p=1, as OWASP recommends. The library's default algorithm is Argon2id. */
 const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
 
 /** Maximum number of parallel hashes: libuv has four threads, and one stays free for files and DNS lookups. */
 const MOST_AT_ONCE = 3
 /** Maximum number of queued hashes: about 4 s of work for one core. Further requests fail with ERR_PASSWORDS_BUSY. */
 const MOST_WAITING = 200
-/** Longest time in the queue, in ms. */
+/** Maximum time in the queue, in ms. */
 const PATIENCE = 5_000
 
 export interface Passwords {

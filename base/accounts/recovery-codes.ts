@@ -4,7 +4,7 @@ import type { Database } from '../database/open.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Passwords } from './passwords.ts'
 
-/** Codes that replace a lost factor. Each can be used once. */
+/** Codes with which users sign in if they have lost a factor. Each can be used once. */
 export interface RecoveryCodes {
   /** Replaces all codes of the account. @returns the new ones, which are not stored in readable form */
   renew(account: FactorAccount): Promise<readonly string[]>
@@ -29,7 +29,10 @@ export function createRecoveryCodes(
   now: () => number = Date.now,
   argon2: typeof hashRaw = hashRaw,
 ): RecoveryCodes {
-  /** One salt per set: then one hash of what the user typed is compared with all codes of the set. */
+  /**
+   * All codes in a set share a salt, so that only one hash of the user's input is needed to compare it with all of
+   * them.
+   */
   async function hashOf(code: string, salt: string): Promise<string> {
     const bytes = await passwords.run(() => argon2(code, { ...ARGON2, salt: Buffer.from(salt, 'base64url') }))
     return bytes.toString('base64url')
@@ -75,7 +78,7 @@ function newCode(): string {
   return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 }
 
-/** @returns what the user typed, with the letters that people mistake for digits replaced; null if it can't be a code */
+/** @returns the user's input, with letters that are easily confused with digits replaced; null if it can't be a code */
 function readCode(typed: string): string | null {
   const code = typed.toLowerCase().replace(/[\s-]/g, '').replaceAll('o', '0').replace(/[il]/g, '1')
   return code.length === LENGTH && [...code].every((letter) => LETTERS.includes(letter)) ? code : null

@@ -17,14 +17,13 @@ export type RememberedUser = {
   readonly uid: string
   readonly username: string
   readonly permissions: readonly string[]
-  /** The sign-in at the OAuth provider that it is based on, or null. */
+  /** The sign-in at the OAuth provider that the remembered login is based on, or null. */
   readonly providerLogin: string | null
-  /** The `custom_*` fields that were accepted; null if an older version stored the series. */
+  /** The `custom_*` fields that were accepted; null if an older version of the platform stored the series. */
   readonly custom: Readonly<Record<string, string>> | null
   readonly tenant: Tenant | null
   /** Null if an older version stored the series. */
   readonly locale: string | null
-  /** As in a session. */
   readonly factorsOf: AccountSourceName
   /** How the user signed in; empty if an older version stored the series. */
   readonly methods: readonly SignInMethod[]
@@ -44,9 +43,9 @@ export type Series = RememberedUser & {
 }
 
 /**
- * What anyone who sends a cookie gets. `current`: a session, and a new cookie from `rotate`. `previous`: a session
- * only, since another tab has just used the cookie. `stolen`: nothing; the cookie was already used, which suggests
- * theft, so the series was ended. `unknown`: nothing, in all other cases, so that a forged cookie reveals nothing.
+ * The result of sending a cookie. `current`: a session, and a new cookie from `rotate`. `previous`: a session only,
+ * since another tab has just used the cookie. `stolen`: nothing; the cookie was already used, which suggests theft, so
+ * the series was ended. `unknown`: nothing, in all other cases, so that a forged cookie reveals nothing.
  */
 export type RememberedUse =
   | { readonly kind: 'current' | 'previous'; readonly series: Series }
@@ -54,8 +53,7 @@ export type RememberedUse =
   | { readonly kind: 'unknown' }
 
 /**
- * Remembered logins (design section 8): the cookie contains a selector and a validator. The database stores only hashes
- * of the validator.
+ * Remembered logins: the cookie contains a selector and a validator. The database stores only hashes of the validator.
  */
 export interface Remembered {
   /** @returns the cookie's value */
@@ -100,7 +98,7 @@ export function createRemembered(
   limits: Limits,
   now: () => number = Date.now,
 ): Remembered {
-  // Encrypted because authors may ask for a second password or a code in such a field.
+  // Encrypted, because a login page may ask for a second password or a code in such a field.
   const purposeOf = (solution: string, selector: string) => `remembered-custom ${solution} ${selector}`
 
   function readCustom(solution: string, selector: string, stored: string | null): RememberedUser['custom'] {
@@ -169,7 +167,7 @@ export function createRemembered(
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
-      // Also ends the series if it never had this validator, because then someone who knows the selector is guessing.
+      // Also ends the series if it never had this validator: in that case, someone who knows the selector is guessing.
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },

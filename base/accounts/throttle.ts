@@ -11,7 +11,7 @@ import { usernameKey } from './username.ts'
 /** A sign-in attempt. `source` says where the account comes from; `address` is the client's network address. */
 export type Attempt = { readonly source: string; readonly username: string; readonly address: string }
 
-/** Limits the rate of sign-in attempts (design section 8). */
+/** Limits the rate of sign-in attempts. */
 export interface Throttle {
   /**
    * Counts an attempt before anything is checked, so that parallel guesses all count.
@@ -30,9 +30,9 @@ export interface Throttle {
   sweep(): Promise<void>
 }
 
-/** Limits the rate of wrong codes per account, from all networks together. */
+/** Limits the rate of wrong codes per account, across all networks. */
 export interface FactorThrottle {
-  /** As in `Throttle`. @param account the id of a factor account */
+  /** Same as in `Throttle`. @param account the id of a factor account */
   count(account: string): Promise<number | null>
   /** Refunds a successful attempt. */
   succeeded(account: string): Promise<void>
@@ -90,8 +90,8 @@ export function createThrottle(
 
   /**
    * Returns the counters that apply to an attempt, with its key in each, in the order in which they are checked. If one
-   * refuses an attempt, the later ones don't count it, since no password was checked. So one network can't lock an
-   * account for everyone, and a network that reached its limit creates no more rows.
+   * rejects an attempt, the later ones don't count it, since no password was checked. So one network can't lock an
+   * account for everyone, and a network that has reached its limit doesn't create more rows.
    */
   function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
     const from = networkOf(address)
@@ -156,7 +156,7 @@ function databaseCounter(
 
   /**
    * Increments in one statement and reads in the same transaction, so that no two attempts see the same count.
-   * @returns null if there is no row; a row that another host inserts before the read doesn't count this attempt
+   * @returns null if there is no row; a row that another host inserts before the read doesn't include this attempt
    */
   function add({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {
     return db.transaction().execute(async (transaction) => {

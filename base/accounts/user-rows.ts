@@ -32,7 +32,7 @@ export function columnsOf(
   }
 }
 
-/** The columns that an input changes in an existing row. Nobody has verified a new address. */
+/** The columns that an input changes in an existing row. A new address is marked as unverified. */
 export function changedColumns(
   before: Pick<UserRow, 'email'>,
   input: UserInput,
@@ -130,7 +130,7 @@ export async function readPermissions(db: Database, uids: readonly string[]): Pr
 }
 
 /**
- * Changes a user, and unless undefined, their permissions.
+ * Changes a user and, unless they are undefined, their permissions.
  * @returns whether permissions were removed
  */
 export function writeUser(
@@ -155,7 +155,7 @@ export async function insertPermissions(db: Database, rows: readonly PermissionR
   for (const some of chunksOf(rows)) await db.insertInto('permissions').values(some).execute()
 }
 
-/** Removes and adds individual permissions. It isn't an error if another request already did. */
+/** Removes and adds individual permissions. It isn't an error if another request has already done so. */
 export async function applyPermissions(
   db: Database,
   { removed, added }: ReturnType<typeof comparePermissions>,

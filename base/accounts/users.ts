@@ -37,7 +37,7 @@ export type User = {
   readonly username: string
   readonly displayName: string | null
   readonly email: string | null
-  /** When the user proved that they can read mails to the address; epoch ms, null if they haven't. */
+  /** When the user verified the address, in epoch ms; null if they haven't. */
   readonly emailVerifiedAt: number | null
   /** The language of mails to the user; null if unknown. */
   readonly locale: string | null
@@ -72,9 +72,9 @@ export type UserPorts = {
   readonly endAccess: (uid: string) => Promise<void>
   /** Erases a username from the audit log. */
   readonly eraseFromAudit: (username: string) => Promise<void>
-  /** Called after an existing user got a new password. Must not throw. */
+  /** Called after an existing user's password was set. Must not throw. */
   readonly passwordChanged?: (user: Pick<User, 'username' | 'email' | 'locale'>) => void
-  /** The directories from which users can come; absent if there are none, as in the control center. */
+  /** The directories that are sources of users; absent if there are none, as in the control center. */
   readonly directories?: DirectoryPort
 }
 
@@ -87,8 +87,8 @@ export interface Users {
   /** @throws ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(user: NewUser): Promise<User>
   /**
-   * Sets the fields of the input. A user who gets a new password must change it, unless the input says otherwise.
-   * Setting a password, disabling the user and removing a permission end the user's sessions.
+   * Sets the fields of the input. If the input sets a password, the user must change it at the next sign-in, unless the
+   * input says otherwise. Setting a password, disabling the user and removing a permission end the user's sessions.
    * @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY
    */
   change(uid: string, input: UserInput): Promise<User>
@@ -109,8 +109,8 @@ export interface Users {
   permissionsFor(uid: string, solution: string): Promise<string[]>
   /**
    * Returns the user with this name and password. For unknown, disabled and password-less users, the check takes as
-   * long as for a wrong password. A user who comes from a directory is checked there, and nowhere else. A name that
-   * isn't in the table is looked up in the directories, in order.
+   * long as for a wrong password. A directory user's password is checked only in the directory. A name that isn't in
+   * the table is looked up in the directories, in order.
    * @throws ERR_PASSWORDS_BUSY, ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   authenticate(username: string, password: string): Promise<User | null>
@@ -120,13 +120,13 @@ export interface Users {
    */
   checkPassword(uid: string, password: string): Promise<boolean>
   /**
-   * Returns the user if they may sign in again without a password. If they come from a directory, their entry is looked
-   * up; if that takes rights from them, they are signed out.
+   * Returns the user if they may sign in again without a password. Looks up the entry of a directory user, and signs
+   * the user out if they have lost permissions.
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   recheck(uid: string): Promise<User | null>
   /**
-   * Applies what a directory says now about a user who comes from it: see `recheck`.
+   * Updates a directory user from their entry: see `recheck`.
    * @param person null: they may no longer sign in
    */
   applyDirectory(uid: string, person: DirectoryPerson | null): Promise<void>
@@ -173,7 +173,7 @@ export function createUsers(
   /** @param last runs while the row still exists, so that the request can be repeated if it fails */
   async function remove(row: UserRow, last: () => Promise<void> = async () => {}): Promise<void> {
     const { uid } = row
-    // Disabled first, so that the user can't sign in after the sessions end.
+    // Disable the user first, so that they can't sign in again after the sessions end.
     await db.updateTable('users').set({ enabled: 0 }).where('uid', '=', uid).execute()
     await endAccess(uid)
     await last()
@@ -353,7 +353,7 @@ function userOf(row: UserRow, permissions: readonly Permission[]): User {
   }
 }
 
-/** The permissions of a user who comes from a directory are those of their groups. */
+/** A directory user's permissions are those of their groups. */
 function faultsOfPermission({ directory }: Pick<User, 'directory'>): UserFault[] {
   if (directory === null) return []
   return [{ field: 'permissions', message: `the directory "${directory}" manages permissions: change them there` }]

@@ -11,7 +11,7 @@ export type ApiDescription<Right> = {
   readonly securitySchemes: Readonly<Record<string, object>>
   /** Describes the permission that a route requires, such as a token's scope. */
   readonly need: (right: Right) => string
-  /** Named schemas that no route refers to. */
+  /** Additional named schemas, which no route refers to. */
   readonly schemas?: readonly z.ZodType[]
 }
 

@@ -17,7 +17,7 @@ export type Bytes = {
   readonly description?: string
 }
 
-/** A response that is not JSON; without a type it has no content. */
+/** A response that is not JSON; without a type, it has no content. */
 export type Content = { readonly description: string; readonly type?: string }
 
 export type Answers = Readonly<Record<number, z.ZodType | Content>>
@@ -53,9 +53,9 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   /** The action in the audit log. Absent if the route changes nothing. */
   readonly act?: Act
   /**
-   * Refuses a request, if possible before its body is read. The result is passed to the handler and, in the control
-   * center, to `names`. On the host, `names` runs first, because the host's audit log records refused requests too;
-   * `found` is undefined there.
+   * Throws to reject a request, if possible before its body is read. The result is passed to the handler and, in the
+   * control center, to `names`. On the host, `names` runs first, because the host's audit log records refused requests
+   * too; `found` is undefined there.
    */
   before?(asking: Asking<Who, Address>): Found | Promise<Found>
   /** Names for the audit log. They are looked up before the handler runs, since it may delete them. */
@@ -164,7 +164,7 @@ export type Steps<Who, Names> = {
   readonly name: (who: Who) => Promise<Names>
   /** Checks query and body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
   readonly read: (who: Who) => Promise<void>
-  /** After `read` and `name`. */
+  /** Runs the handler, after `read` and `name`. */
   readonly work: (who: Who) => Promise<unknown>
   /** Whether the handler called `leaveOut`. */
   readonly isLeftOut: () => boolean

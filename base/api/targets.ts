@@ -1,6 +1,6 @@
 // Targets in the audit log: a kind, a colon, and a name that lets an operator find the target.
 
-/** In the same form as `actor`, so that one search finds what a user did and what was done to them. */
+/** Has the same form as `actor`, so that one search finds both a user's own actions and changes to that user. */
 export function userTarget({ username }: { readonly username: string }): string {
   return `user:${username}`
 }

@@ -18,7 +18,7 @@ export type TokenTable<Token> = {
   readonly name: string
   /** See `tokenForm`. */
   readonly prefix: string
-  /** Returns the other columns of the row. */
+  /** Converts a row to the additional columns of its token. */
   tokenOf(stored: StoredToken, row: Columns): Token
 }
 

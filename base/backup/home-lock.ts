@@ -64,7 +64,7 @@ export function isRestoreUnfinished(home: string): boolean {
   return existsSync(join(home, MARKER))
 }
 
-/** Call before the first change to existing files; call `end` after the last. */
+/** Call this before the first change to existing files, and `end` after the last. */
 export function markRestore(home: string): { end(): void } {
   const file = join(home, MARKER)
   writeFileSync(file, 'A restore into this folder is in progress or was interrupted.\n', { mode: 0o600, flush: true })

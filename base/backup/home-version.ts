@@ -8,7 +8,7 @@ const VERSION_FILE = 'version'
 const MAX_LENGTH = 100
 
 /**
- * Call it before anything in the folder changes.
+ * Call this before anything in the folder changes.
  * @returns the version that last started there; null if there was none, or the file cannot be read
  * @throws ERR_DATABASE_VERSION if that was a newer release. A version that differs only in the patch number is
  * accepted: patches don't change stored data, except tables, which have their own version check.
@@ -23,7 +23,7 @@ export function checkHomeVersion(home: string, version: string): string | null {
   )
 }
 
-/** Call it once startup has migrated everything. @returns a log line if the version changed */
+/** Call this once startup has migrated everything. @returns a log line if the version changed */
 export function noteHomeVersion(home: string, version: string, last: string | null): string | null {
   if (last === version) return null
   writeFileSync(join(home, VERSION_FILE), `${version}\n`, { mode: 0o600 })

@@ -74,7 +74,7 @@ function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, En
   if (more !== undefined) throw invalid(file, `it has the part ${more}, which its manifest does not list`)
 }
 
-/** Returns at most `bytes` bytes: yauzl fails if a part is larger than its entry states. */
+/** Returns at most `bytes` bytes, because yauzl fails if a part is larger than its entry states. */
 async function* checkedPart(
   zip: ZipFile,
   entry: Entry,

@@ -37,8 +37,8 @@ export type Replacement = {
 }
 
 /**
- * @param staged contains what is moved into `home`
- * @param names what is moved out of the way, into the new folder `replaced`
+ * @param staged the folder with the files to move into `home`
+ * @param names the existing files to move to the new folder `replaced`
  */
 export function prepareReplacement(
   home: string,

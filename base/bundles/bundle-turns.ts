@@ -13,7 +13,7 @@ export type BundleTurns = <T>(packed: Pick<Uint8Array, 'length'>, work: () => Pr
  * Bundles processed concurrently. Each keeps its unpacked files in this process (`BUNDLE_UNPACKED`); others are queued.
  */
 const AT_ONCE = 2
-/** Maximum wait in the queue, in ms: enough for several of the longest checks. */
+/** Maximum time in the queue, in ms: enough for several of the longest checks. */
 const PATIENCE = 60_000
 /** Typical ratio of unpacked to packed size; memory checks catch larger ones. */
 export const UNPACKED = 4

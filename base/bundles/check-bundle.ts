@@ -32,7 +32,7 @@ export function createBundleCheck({
   return async (bundle) => {
     const probes = probesOf(bundle)
     let read: Awaited<ReturnType<typeof readCheckedForms>> = { forms: [], fault: null }
-    // The forms come first, because main's scripts, which are loaded next, may use them while they load.
+    // Read the forms first, because main's scripts are loaded next, and may use forms while they load.
     const prepare = async (checked: CheckedFiles) => {
       read = await readCheckedForms(bundle, checked)
       const prepared = prepareSolution(bundle, checked, { template: null, forms: read.forms, entries: {} })

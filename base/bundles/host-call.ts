@@ -31,7 +31,7 @@ export type Effects = {
   needsSecondFactor?: boolean
   /** The uid of the user whose password `security.authenticate` or `checkPassword` found right in this call. */
   authenticatedUid?: string
-  /** The confirmation that the script wants before it does what the user pressed. */
+  /** The confirmation that the script requires before it handles the button press. */
   confirm?: Question
   /** Keys that scripts looked up and that no table contains. */
   missingKeys?: readonly string[]

@@ -162,7 +162,7 @@ const PluginShape = z.object({
   requests: z.record(z.string(), z.object({ check: z.function(), answer: z.function() })).optional(),
 })
 
-/** Passed to plugins from outside the source tree, which can't import these. */
+/** Passed to plugins from outside the source tree, because they can't import these functions. */
 export type PluginApi = {
   readonly command: typeof command
   readonly request: typeof request

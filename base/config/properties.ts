@@ -255,7 +255,7 @@ export const PROPERTIES = {
   ...TELEMETRY_PROPERTIES,
 } as const satisfies Record<string, Property>
 
-/** The properties of a database server. All three kinds of server have the same ones. */
+/** The properties of a database server. They are the same for all three kinds of server. */
 function serverProperties(host: string, title: string, username: string, port: string) {
   return {
     SERVER: {
@@ -333,7 +333,9 @@ function readOrigin(text: string): URL | undefined {
  */
 export type SolutionOrigin = { readonly protocol: 'http:' | 'https:'; readonly suffix: string; readonly port: string }
 
-/** Browsers refuse a domain below which anybody can register names, and names that are not registered anywhere. */
+/**
+ * Browsers reject public suffixes, below which anyone can register names, and names that are not registered anywhere.
+ */
 function readPasskeyDomain(text: string): string | undefined {
   const domain = URL.parse(`https://${text}`)?.hostname
   if (domain === undefined || domain !== text.toLowerCase() || isIP(domain) !== 0) return undefined

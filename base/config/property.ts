@@ -1,4 +1,4 @@
-/** One environment variable: how its text is parsed, what is allowed, and what it is for. */
+/** An environment variable: its parser, its allowed values, and its purpose. */
 export type Property<Value = unknown> = {
   readonly default: string
   /** Parses the text. @returns undefined if it is not allowed */

@@ -112,7 +112,7 @@ function readLimits(
 
 function faultLine(name: string, property: Property, text: string): string {
   const given = property.secret ? `has ${text.length} characters` : `is "${withoutKeys(text)}"`
-  // What follows a semicolon describes an empty value.
+  // Omit the text after a semicolon, which describes an empty value.
   const [form] = property.form.split(';')
   return `${name} must be ${form}, but ${given}`
 }

@@ -28,7 +28,7 @@ export type ServiceSettings = DatabaseSettings & {
   /** In ms. */
   readonly drainTime: number
   readonly logLevel: LogLevel
-  /** In bytes: `RUNTIME_XMS` and `RUNTIME_XMX`. */
+  /** In bytes, from `RUNTIME_XMS` and `RUNTIME_XMX`. */
   readonly memory: { readonly minimum: number; readonly maximum: number }
   readonly limits: Limits
 }

@@ -57,7 +57,7 @@ function failureOf(error: unknown): Failure | null {
   if (isNetworkError(error) || AWAY.some((start) => message.startsWith(start))) return 'away'
   // Connection exceptions; the server is shutting down, crashed or is starting; too many connections.
   if (/^08|^57P0[123]$|^53300$/.test(code)) return 'away'
-  // The driver reports "SASL: …" if the server requires a password and none is set.
+  // The driver reports an error that starts with "SASL:" if the server requires a password and none is set.
   if (/^28/.test(code) || message.startsWith('SASL')) return 'account'
   if (isTlsError(error) || message.startsWith('The server does not support SSL')) return 'tls'
   if (code === '3D000') return 'no-database'

@@ -77,8 +77,8 @@ export function embeddedDialect(file: string, sync: FileSync = createFileSync(`$
 }
 
 /**
- * Kysely would hold its own lock during the sync of the log, so commits could not share a sync. `oneAtATime` locks
- * instead.
+ * Kysely would hold its own lock while the write-ahead log is synced, so commits could not share a sync. `oneAtATime`
+ * does the locking instead.
  */
 class OneConnectionAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {

@@ -60,8 +60,8 @@ export interface DatabaseKind {
   /** Whether a deadlock rolled the statement back, so that it can be retried. */
   readonly isDeadlock: (error: unknown) => boolean
   /**
-   * Whether the error means that an interrupted start already ran this migration step. Only for kinds that can't roll
-   * back schema changes.
+   * Whether the error means that this migration step was already run by a startup that was then interrupted. Only for
+   * kinds that can't roll back schema changes.
    */
   readonly isDoneAlready?: (error: unknown) => boolean
 }

@@ -55,7 +55,7 @@ export async function openDatabase(
   if (typeof where === 'string') return openEmbedded(where, 'platform', migrations)
   const { kind, name } = where.database
   makeHome(where.home)
-  // This error has a code; SQLite would only report that it can't open the file.
+  // This error has a specific code; SQLite would only report that it can't open the file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
   if (kind === 'embedded') return openEmbedded(where.home, name, migrations, watch)
   return openUpToDate(SERVER_KINDS[kind], serverFor(where, kind), name, migrations, watch)

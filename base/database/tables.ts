@@ -28,7 +28,9 @@ export interface Tables {
     methods: string | null
     /** The browser's User-Agent header, shortened; null in rows older than this column. */
     agent: string | null
-    /** The source of the account whose factors count, if it is not `source`; null in rows older than this column. */
+    /**
+     * The source of the account whose second factors apply, if it is not `source`; null in rows older than this column.
+     */
     factors_of: string | null
     /** When the user last confirmed that it's them; null if not since they signed in. */
     confirmed_at: number | null
@@ -49,7 +51,7 @@ export interface Tables {
     /** Failed password attempts since the last sign-in. */
     failed_count: number
     created_at: number
-    /** When the user proved that they can read mails to `email`; null if they haven't. */
+    /** When the user verified the address in `email`; null if they haven't. */
     email_verified_at: number | null
     /** The language of mails to the user; null if unknown. */
     locale: string | null
@@ -57,7 +59,7 @@ export interface Tables {
     directory: string | null
     /** The id of the user's entry in the directory, which stays the same when the entry is renamed or moved. */
     directory_id: string | null
-    /** When a host last looked the entry up for an open session. */
+    /** When a host last looked up the entry because its user has an open session. */
     directory_checked_at: number | null
   }
   /** `solution` is '' if the permission applies to all solutions. */
@@ -100,7 +102,7 @@ export interface Tables {
     /** '' for the users table, whose accounts are the same in all solutions. */
     solution: string
     uid: string
-    /** The random id by which passkeys know the account. */
+    /** The random id that identifies the account to passkeys. */
     user_handle: string
     /** When the user was first asked to set up a factor. The grace period starts then. */
     first_asked_at: number | null
@@ -114,12 +116,12 @@ export interface Tables {
     account: string
     /** 'app' or 'passkey'. */
     kind: string
-    /** `app {account}`, so that an account has at most one, or the hash of the passkey's credential id. */
+    /** `app {account}`, so that an account has at most one app, or the hash of the passkey's credential id. */
     lookup: string
     name: string
     /** Encrypted with the platform key. */
     secret: string
-    /** The address for which a passkey works; null for an authenticator app. */
+    /** The domain that a passkey is bound to; null for an authenticator app. */
     rp_id: string | null
     /** Whether a passkey is synced to other devices: 0 or 1; null for an authenticator app. */
     synced: number | null
@@ -127,7 +129,7 @@ export interface Tables {
     counter: number
     created_at: number
     last_used_at: number | null
-    /** When the passkey's counter showed that there is a copy of it; the host no longer accepts it. */
+    /** When the passkey's counter suggested that the passkey was copied; the host no longer accepts it. */
     refused_at: number | null
   }
   /** All codes of an account belong to one set and have the same salt. */
@@ -148,14 +150,14 @@ export interface Tables {
   links: {
     /** SHA-256 of the token, which is only in the link. */
     token_hash: string
-    /** `{uid} {kind} {number}`: limits how many links of a kind a user has. */
+    /** `{uid} {kind} {number}`. Limits how many links of each kind a user has. */
     place: string
     /** A `LinkKind` of host/links/links.ts. */
     kind: string
     uid: string
     /** The solution whose page the link opens. */
     solution: string
-    /** A hash of the user's password time and address when the link was created. If they change, it is invalid. */
+    /** A hash of the user's address and the time of their last password change. If either changes, the link is invalid. */
     state: string
     /** The address that the link verifies; null for other kinds. */
     address: string | null

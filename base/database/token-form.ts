@@ -9,7 +9,7 @@ export interface TokenForm {
 }
 
 /**
- * @param prefix for example `sol_`, so that people and secret scanners recognize the kind; '' for tokens that appear
+ * @param prefix for example `sol_`, so that people and secret scanners recognise the kind; '' for tokens that appear
  * only in links
  */
 export function tokenForm(prefix: string): TokenForm {

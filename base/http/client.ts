@@ -38,8 +38,8 @@ export function createClientReader(trusted: readonly string[]): (request: Incomi
 }
 
 /**
- * Returns the last address that is not a trusted proxy's. If a proxy forwards something that is not an address, such as
- * `unknown`, the request counts as the proxy's own. Otherwise any string would get a separate rate limit.
+ * Returns the last address that is not a trusted proxy's. If a proxy forwards anything that is not an address, such as
+ * `unknown`, the request is counted for the proxy itself. Otherwise any string would get a separate rate limit.
  */
 function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): string {
   let address = plainAddress(socket.remoteAddress ?? '') ?? ''

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 
-/** Content security policies, from design sections 3, 7 and 8. */
+/** Content security policies. */
 const PAGE = (nonce: string, connect: "'none'" | "'self'", ancestors: "'none'" | "'self'" = "'none'") =>
   `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; ` +
   `img-src 'self' data:; font-src 'self'; connect-src ${connect}; worker-src 'none'; form-action 'self'; ` +
@@ -38,12 +38,15 @@ export function allowLoginPage(ctx: Context, nonce: string, sharedOrigin: boolea
   ctx.set('Content-Security-Policy', PAGE(nonce, "'none'") + (sharedOrigin ? NO_POPUPS : ''))
 }
 
-/** For the client and the platform's other pages. @param options `frames`: the page has a same-origin frame */
+/** For the client and the platform's other pages. @param options `frames`: the page contains a same-origin iframe */
 export function allowPage(ctx: Context, nonce: string, options: { readonly frames?: boolean } = {}): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'self'") + (options.frames === true ? "; frame-src 'self'" : ''))
 }
 
-/** For a page of the platform that pages of its own origin show in a frame. Authors' pages can't have frames. */
+/**
+ * For pages of the platform that may be embedded in an iframe by pages of the same origin. A solution's own pages can't
+ * contain iframes.
+ */
 export function allowFramedPage(ctx: Context, nonce: string): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'self'", "'self'"))
 }
@@ -61,7 +64,10 @@ export function allowLoginPreview(ctx: Context, nonce: string, media: string): v
   )
 }
 
-/** Lets a page use passkeys, or create them. Only the pages for set-up create them, so that no author can replace one. */
+/**
+ * Allows a page to use passkeys, or to create them. Only the set-up pages may create them, so that a solution's author
+ * can't replace a passkey.
+ */
 export function allowPasskeys(ctx: Context, use: 'get' | 'create'): void {
   const [get, create] = use === 'get' ? ['(self)', '()'] : ['()', '(self)']
   ctx.set('Permissions-Policy', `publickey-credentials-get=${get}, publickey-credentials-create=${create}`)

@@ -11,7 +11,7 @@ export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-ou
 
 /**
  * `__Host-` on a realm's own host. `__Secure-` with the solution's path on a shared host, so that the cookies of many
- * solutions don't add up in one request. Without TLS, the name has no prefix (design section 8).
+ * solutions don't add up in one request. Without TLS, the name has no prefix.
  */
 function cookieName(kind: CookieKind, scope: CookieScope): string {
   const prefix = scope.secure ? (scope.ownHost ? '__Host-' : '__Secure-') : ''
@@ -39,7 +39,7 @@ const MOST_COOKIES = 10
 
 /**
  * Returns all cookies of a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on
- * another port, can add some with another path. The last cookies have the shortest paths, so they are also sent to
+ * another port, can add cookies with another path. The last cookies have the shortest paths, so they are also sent to
  * other pages.
  */
 export function cookieValues(ctx: Context, name: string): readonly string[] {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** Crockford's base 32: no letters that are mistaken for others when read aloud. */
+/** Crockford's base 32, which has no letters that are easily confused when read aloud. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**

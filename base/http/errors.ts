@@ -3,7 +3,7 @@ import type { ErrorKind } from '../web/pages.ts'
 
 export type ErrorRow = {
   readonly status: number
-  /** Who can fix it: the sender of the request, the solution's author, or the operator. */
+  /** Who can fix the error: the sender of the request, the solution's author, or the operator. */
   readonly fixedBy: 'caller' | 'solution' | 'operator'
   /** The text on the error page. Codes without one are rarely shown to a person. */
   readonly page?: ErrorKind

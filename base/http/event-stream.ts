@@ -14,7 +14,7 @@ export type EventStream = {
   /** A comment that is sent first, so that the reader knows that the stream is open. */
   readonly greeting: string
   /**
-   * Whether the reader is still authorized. If this check throws, for example because the database is down, the stream
+   * Whether the reader is still authorised. If this check throws, for example because the database is down, the stream
    * continues.
    */
   readonly isStillIn: () => Promise<boolean>
@@ -31,7 +31,7 @@ export type EventStream = {
  */
 const MOST_UNREAD = 1024 ** 2
 /**
- * In ms. A comment at this interval keeps proxies from closing a quiet stream, and the authorization is checked again.
+ * In ms. A comment at this interval keeps proxies from closing a quiet stream, and the authorisation is checked again.
  */
 const KEEP_ALIVE = 15_000
 

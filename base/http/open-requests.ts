@@ -34,7 +34,7 @@ export function inTurn(handle: RequestListener): RequestListener {
   }
 
   function pause(socket: Socket, connection: Connection): void {
-    // A socket that Node paused is resumed by Node alone: its parser is paused with it.
+    // Only Node may resume a socket that Node has paused, because it has also paused the parser.
     if (connection.waiting.length === 0 || socket.isPaused()) return
     connection.isPaused = true
     socket.pause()
@@ -60,7 +60,8 @@ export function inTurn(handle: RequestListener): RequestListener {
     if (connection.open < MOST_OPEN && connection.waiting.length === 0) return begin(connection, request, response)
     if (connection.waiting.length >= MOST_WAITING) return void socket.destroy()
     connection.waiting.push(() => begin(connection, request, response))
-    // After the rest of the chunk was parsed: Node would resume the socket at the end of each request in it.
+    // Do this after the rest of the chunk has been parsed, because Node would resume the socket at the end of each
+    // request in it.
     process.nextTick(pause, socket, connection)
   }
 }

@@ -17,7 +17,7 @@ export function stateOf(ctx: Context): RequestState {
   return ctx.state as RequestState
 }
 
-/** The browser's User-Agent header, shortened; null if it sent none. Users recognize their browsers by it. */
+/** The browser's User-Agent header, shortened; null if it sent none. Users recognise their browsers by it. */
 export function agentOf(ctx: Context): string | null {
   return ctx.get('User-Agent').slice(0, 200) || null
 }
@@ -37,7 +37,7 @@ export function sendHtml(ctx: Context, status: number, html: string): void {
   send(ctx, status, html)
 }
 
-/** Only for pages that call `allowFramedPage`. */
+/** Set only for pages that call `allowFramedPage`. */
 export function sendFramedHtml(ctx: Context, status: number, html: string): void {
   requireFrameOfOurs(ctx)
   send(ctx, status, html)

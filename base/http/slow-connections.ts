@@ -18,8 +18,8 @@ export function endLargest(slow: readonly SlowConnection[], most: number): void 
   if (held <= most) return
   const ofNetwork = new Map<string | null, number>()
   for (const one of slow) ofNetwork.set(one.network, (ofNetwork.get(one.network) ?? 0) + one.held)
-  // Networks with the most unread bytes come first. Connections behind a proxy can't be told apart, so each counts as a
-  // separate network.
+  // Networks with the most unread bytes come first. The clients behind a proxy are unknown, so each of its connections
+  // counts as a separate network.
   const weight = (one: SlowConnection) => (one.network === null ? one.held : (ofNetwork.get(one.network) ?? one.held))
   for (const one of slow.toSorted((a, b) => weight(b) - weight(a) || b.held - a.held)) {
     if (held <= most) return

@@ -13,7 +13,7 @@ const SLOW = 12 * 1024
 type Seen = {
   readonly network: string | null
   readonly answers: Set<ServerResponse>
-  /** In bytes, at the last check: sent to the peer, and still unread. */
+  /** At the last check: the bytes that were sent to the peer (`taken`) and still unread (`held`). */
   taken: number
   held: number
 }

@@ -30,16 +30,16 @@ export type MailTables = {
 
 export type MailDatabase = Kysely<MailTables>
 
-/** The service that sends mails: its tables, and what its messages call the sender. */
+/** The service that sends mails: its tables, and the name of the sender in its messages. */
 export type MailService = {
   readonly mails: 'mails' | 'host_mails'
   readonly counts: 'mail_counts' | 'host_mail_counts'
   /** At the start of a sentence, such as "The organisation". */
   readonly sender: string
-  /** Where to find out why the mail server accepts no mails, as a sentence. */
+  /** Where to find out why the mail server rejects mails, as a sentence. */
   readonly ifWaiting: string
   /** What else to do when `MAILS_HOURLY` is used up, as the end of a sentence. */
   readonly ifUsedUp: string
-  /** The log line about that. */
+  /** The log line that reports this. */
   readonly usedUp: string
 }

@@ -3,7 +3,7 @@ import { PROVIDERS, type ProviderName, type ProviderRow } from './providers.ts'
 
 type SettingName = keyof typeof OAUTH_SETTINGS
 
-/** A provider's setting, as shown in a form (section 2.3 of the guide). */
+/** A provider's setting, as shown in a form. */
 export type ProviderSetting = {
   readonly name: SettingName
   readonly title: string

@@ -28,7 +28,7 @@ export type ProviderRow = {
   readonly settings: readonly OwnSetting[]
   /** Returns null if a required setting is missing; `needs` lists the required settings. */
   readonly places: (settings: OwnSettings) => Places | null
-  /** Worded to follow `{provider} needs`. */
+  /** The reason, worded to follow `{provider} needs`. */
   readonly needs: string
   readonly scope: string
   readonly pkce: 'S256' | null
@@ -91,7 +91,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: 'client_secret_post',
   },
   /**
-   * The organization's authorization server. `issuer` can name a custom one, such as `https://{domain}/oauth2/default`.
+   * The organisation's authorisation server. `issuer` can name a custom one, such as `https://{domain}/oauth2/default`.
    */
   Okta: {
     ...OPENID,

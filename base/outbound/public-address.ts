@@ -9,8 +9,8 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
  */
 const NAT64 = ipaddr.IPv6.parse('64:ff9b::')
 /**
- * In a public range, but answered by the machine's hypervisor: Azure's channel to its virtual machines (WireServer),
- * which exposes the machine's data.
+ * An address in a public range that is handled by the hypervisor: Azure's WireServer, which exposes data of its virtual
+ * machines.
  */
 const OF_THE_MACHINE = ['168.63.129.16']
 

@@ -19,7 +19,7 @@ export type SenderState = {
 }
 
 export interface Sender {
-  /** Call it after adding a batch to the queue. */
+  /** Call this after adding a batch to the queue. */
   wake(): void
   dropped(count: number, reason: DropReason): void
   state(): SenderState

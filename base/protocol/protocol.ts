@@ -2,14 +2,13 @@ import { OAUTH_SETTINGS, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifes
 import { z } from '../../runtime/zod.ts'
 
 /*
- * The protocol between a Satellite and the control center (design section 9). The Satellite sends all requests, to
- * paths under `CLOUD_URL/satellite/v1/`, with the remote environment token as the bearer token. Both sides validate
- * with these schemas. Released Satellites rely on them: additions must be optional, and existing parts must not change.
+ * The protocol between a Satellite and the control center. The Satellite sends all requests, to paths under
+ * `CLOUD_URL/satellite/v1/`, with the remote environment token as the bearer token. Both sides validate with these
+ * schemas. Released Satellites rely on them: additions must be optional, and existing parts must not change.
  */
 
 export const SATELLITE_API = '/satellite/v1'
 
-/** A solution's name (design section 4). */
 export const SolutionName = z
   .string()
   .regex(/^(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
@@ -123,10 +122,7 @@ const ReportedFault = z.object({
   column: z.int().min(0).optional(),
 })
 
-/**
- * The result for one solution of a desired state. `code` and `faults` have the same form as for an upload (design
- * section 7).
- */
+/** The result for one solution of a desired state. `code` and `faults` have the same form as for an upload. */
 export const SolutionResult = z.object({
   name: SolutionName,
   sha256: Sha256,
@@ -167,7 +163,7 @@ export const REPORT_EVERY = 30_000
 
 /**
  * GET `solutions/{name}/login-page` with `If-None-Match`: 200 with ETag, or 304. `template` is a login template under
- * the rules of design section 8. `texts` are i18n tables: locale (`default`, `nl`, …) to key to text.
+ * the usual rules for templates. `texts` are i18n tables: locale (`default`, `nl`, …) to key to text.
  */
 export const LoginPageAnswer = z
   .object({

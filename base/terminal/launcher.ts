@@ -4,7 +4,7 @@
  */
 export function answerLauncher(): void {
   process.on('message', () => {
-    // The launcher may have exited by now.
+    // Ignore errors: the launcher may have exited by now.
     if (process.connected) process.send?.('here', () => {})
   })
 }

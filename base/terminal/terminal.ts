@@ -37,7 +37,7 @@ export function createTerminal(
 }
 
 /**
- * Control characters that a terminal interprets: cursor movement, colors, text direction. Line breaks and tabs are
+ * Control characters that a terminal interprets: cursor movement, colours, text direction. Line breaks and tabs are
  * allowed.
  */
 const CONTROL = '\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'

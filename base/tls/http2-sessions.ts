@@ -143,7 +143,7 @@ export function createSessionWatch(
 
   function makeRoom(among: Iterable<ServerHttp2Session>, of: number): void {
     const idle = [...among].filter((session) => !session.destroyed && sessions.get(session)?.streams.size === 0)
-    // Closes several together: under such a load, sorting for each new connection would be too expensive.
+    // Close several together: under such a load, sorting for each new connection would be too expensive.
     for (const session of idle.sort(byLastUse).slice(0, Math.ceil(of / 64))) {
       forget(session)
       session.goaway()
@@ -187,7 +187,7 @@ export function createSessionWatch(
     )
   }
 
-  /** Not with `close`: the socket would stay open while the peer neither reads nor closes it. */
+  /** Don't use `close`: the socket would stay open for as long as the peer neither reads nor closes it. */
   function endIdle(session: ServerHttp2Session, seen: Seen): void {
     if (seen.isGoingAway) session.destroy()
     else session.goaway()

@@ -10,8 +10,8 @@ import type { ConnectionSettings } from './http2-sessions.ts'
 import type { HostCertificate } from './watch-certificate.ts'
 
 /**
- * Ciphers with forward secrecy and authenticated encryption (Mozilla's "intermediate"). HTTP/2 forbids all others
- * anyway.
+ * Ciphers with forward secrecy and authenticated encryption (Mozilla's "intermediate"). HTTP/2 forbids all other
+ * ciphers anyway.
  */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',

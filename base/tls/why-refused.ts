@@ -106,7 +106,7 @@ function kindOf(bytes: Buffer): Kind {
   return 'other'
 }
 
-/** Whether the file is as long as its outer SEQUENCE says (ITU-T X.690, section 8.1.3). */
+/** Whether the file has the length that its outer SEQUENCE states (ITU-T X.690, section 8.1.3). */
 function isWhole(bytes: Buffer): boolean {
   const first = bytes[1] ?? 0
   const size = first < 0x80 ? 0 : first - 0x80

@@ -36,7 +36,10 @@ export function makeScript(main: URL, library = ''): BrowserScript {
   return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 }
 
-/** Comments on separate lines, a sixth of the text. A test checks that no string in a module looks like one. */
+/**
+ * Matches comments on separate lines, which make up a sixth of the text. A test checks that no string in a module looks
+ * like a comment.
+ */
 const COMMENTS = /^[^\S\n]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)[^\S\n]*\n/gm
 
 function asPart(plain: string): string {

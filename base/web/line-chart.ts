@@ -90,7 +90,7 @@ function heightOf(value: number, top: number): number {
   return rounded(FIELD.height - (value / top) * FIELD.height)
 }
 
-/** Rounds the largest value up so that the axis labels are round too. */
+/** Rounds the largest value up, so that the axis labels are round numbers too. */
 function niceTop(largest: number, unit: ChartData['unit']): number {
   const base = unit === 'bytes' ? 1024 ** Math.floor(Math.log2(Math.max(1, largest)) / 10) : 1
   const scaled = Math.max(largest / base, 1)

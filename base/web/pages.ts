@@ -48,8 +48,6 @@ export function errorPage(frame: PageFrame, model: ErrorModel): string {
 /**
  * Returns the login template for solutions without one, which is also the starting point for custom ones. It still
  * contains its placeholders, and no nonces.
- *
- * @see product guide 2.4
  */
 export function defaultLoginTemplate(): string {
   return loginTemplate

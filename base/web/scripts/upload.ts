@@ -32,7 +32,7 @@ export function takeOverUploads(): void {
   takeDrops(parts, form.closest<HTMLElement>('.card') ?? form)
   document.querySelector('[data-choose]')?.addEventListener('click', (event) => {
     event.preventDefault()
-    // The dialog returns the focus to the field, from where the next control is the button that sends.
+    // The dialog returns the focus to the field, which is followed by the submit button.
     input.focus()
     input.click()
   })
@@ -49,7 +49,10 @@ export function takeOverUploads(): void {
   })
 }
 
-/** The whole page accepts files: a browser opens a file that is dropped beside the zone, and leaves the page. */
+/**
+ * Accept files on the whole page: otherwise, the browser would leave the page to open a file that is dropped beside the
+ * zone.
+ */
 function takeDrops(parts: UploadForm, card: HTMLElement): void {
   const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
   document.addEventListener('dragover', (event) => {

@@ -1,6 +1,6 @@
 /**
  * Fills a form with `data-from-fragment` from the fragment of the URL, as `name=value`, and sends the form. It also
- * removes the fragment from the URL, so that the token doesn't stay in the history or on the screen.
+ * removes the fragment from the URL, so that the token isn't left in the history or on the screen.
  */
 export function sendFragment(): void {
   addEventListener('hashchange', askAgain)
