@@ -96,7 +96,7 @@ test('missing input is reported before any attempt, and users can sign in and ou
   await pressUntil(page, 'Tab', 'e-sign_in-submit.input')
   const said = await hear(page, '[id="e-sign_in-username.error"]')
   await keyboard.press('Space')
-  await eventually(said).toBe('Error: Please fill this in.')
+  await eventually(said).toBe('Error: Please fill in this field.')
   expect(await nameOfFocus(page)).toBe('e-sign_in-username.input')
   await keyboard.type('vera')
   await pressUntil(page, 'Tab', 'e-sign_in-password.input')

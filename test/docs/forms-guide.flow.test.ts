@@ -95,7 +95,7 @@ test('docs/forms.md, a first example: the form is shown, its function rejects an
   await page.enter('customer', 'mail', 'anna@example.org')
   expect(page.element('customer', 'mail')).toContain('value="anna@example.org"')
   await page.press('customer', 'save')
-  expect(page.text('customer', 'company')).toContain('Please fill this in.')
+  expect(page.text('customer', 'company')).toContain('Please fill in this field.')
   await page.enter('customer', 'company', 'Alder')
   await page.press('customer', 'save')
   await page.until('the other form', () => page.html().includes('data-form="orders"'))

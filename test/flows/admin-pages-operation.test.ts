@@ -80,7 +80,7 @@ test('users: each page shows 50 users, and links to the next and first page that
     const { text } = await admin.get(path)
     seen.push(...[...text.matchAll(/<bdi>(many\d+)<\/bdi>/g)].map(([, name]) => name ?? ''))
     path = /<a class="button button-quiet" href="([^"]+)">Next page/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? null
-    expect(text.includes('href="/admin/users?search=many">Back to the beginning')).toBe(seen.length > 50)
+    expect(text.includes('href="/admin/users?search=many">Back to the first page')).toBe(seen.length > 50)
   }
   expect(seen).toEqual(lines)
 })
@@ -140,7 +140,7 @@ test('health: the page’s refresh request requires a session and works only for
   const fresh = await ask(path, { headers })
   expect([fresh.status, fresh.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
   const { html } = fresh.json() as { html: string }
-  expect(html).toContain('<h2 id="charts">Over time</h2>')
+  expect(html).toContain('<h2 id="charts">History</h2>')
   expect(html).not.toContain('<html')
   expect((await ask(path, { headers: { ...headers, cookie: '' } })).status).toBe(401)
   expect((await ask(path, { headers: { ...headers, 'sec-fetch-dest': 'iframe' } })).status).toBe(403)

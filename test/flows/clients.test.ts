@@ -72,7 +72,7 @@ test('client: a value that a handler rejects is reverted, and the message is sho
 test('client: the host rejects a number out of range, and a primary button requires the required fields', async () => {
   const { page } = await openCounter()
   await page.press('main', 'save')
-  expect(page.text('main', 'amount')).toContain('Please fill this in.')
+  expect(page.text('main', 'amount')).toContain('Please fill in this field.')
   expect(await page.frame('focus')).toEqual({ kind: 'focus', element: 'amount' })
   await page.enter('main', 'amount', 11)
   expect(page.text('main', 'amount')).toContain('Maximum: 10.')
