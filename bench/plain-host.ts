@@ -266,6 +266,7 @@ function noSupervisor(): Supervisor {
     needRoom: () => {},
     retire: () => {},
     retryAt: () => null,
+    requestsRetryAt: () => null,
     processes: () => [],
     stop: () => {},
   }

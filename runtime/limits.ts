@@ -12,6 +12,7 @@ export const LIMITS = {
     default: '5s',
     what: 'maximum time for one login by an authenticator, including waiting',
   },
+  REQUEST_TIME: { kind: 'time', default: '5s', what: 'maximum time for one call of an endpoint, including waiting' },
   UPLOAD_CHECK_TIME: {
     kind: 'time',
     default: '15s',
@@ -20,6 +21,18 @@ export const LIMITS = {
   ISOLATE_MEMORY: { kind: 'size', default: '64m', what: 'maximum heap size of one isolate' },
   PROCESS_MEMORY: { kind: 'size', default: '384m', what: 'maximum resident memory of one sandbox process' },
   RESULT_SIZE: { kind: 'size', default: '64k', what: 'maximum size of the string that an entry function returns' },
+  REQUEST_BODY: { kind: 'size', default: '1m', what: 'maximum size of the body of a request to an endpoint' },
+  ANSWER_SIZE: { kind: 'size', default: '1m', what: 'maximum size of the body of an endpoint’s response' },
+  REQUESTS_AT_ONCE: {
+    kind: 'count',
+    default: '16',
+    what: 'maximum number of concurrent calls of one solution’s endpoints on one host; further ones wait for 1 s',
+  },
+  REQUESTS_NETWORK: {
+    kind: 'count',
+    default: '600',
+    what: 'maximum number of requests per minute from one network to endpoints without authentication, plus refused requests to any endpoint, on one host',
+  },
   CALL_REQUESTS: {
     kind: 'count',
     default: '2000',

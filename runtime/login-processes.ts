@@ -12,7 +12,10 @@ import { createQuarantine } from './quarantine.ts'
 import { createVersionWorkers, noteKill } from './version-workers.ts'
 import { createWorker, type Worker } from './worker.ts'
 
-/** The sandbox processes for logins, and for other calls that don't need a client. */
+/**
+ * The sandbox processes for logins, and for other calls that don't need a client. The calls of endpoints have their own,
+ * with another quarantine, so that they can't block sign-ins.
+ */
 export interface LoginProcesses {
   /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
@@ -36,6 +39,8 @@ export type LoginProcessesOptions = {
   /** Whether each version has only one process, to which debuggers attach. */
   readonly isDebugging: boolean
   readonly killed: (reason: Failed['code'] | 'hung') => void
+  /** Differences of the processes for endpoints: a low priority, and results of this size in bytes. */
+  readonly forRequests?: { readonly largestAnswer: number }
 }
 
 /** A version gets another process once each of its processes has this many calls. One core is left for the host. */
@@ -57,9 +62,10 @@ const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())
 
 export function createLoginProcesses(options: LoginProcessesOptions): LoginProcesses {
-  const { limits, pool, isDebugging } = options
+  const { limits, pool, isDebugging, forRequests } = options
   const quarantine = createQuarantine()
   const suspectTurns = createGate(LONG_CALLS)
+  const events = { gone, exited: (worker: Worker) => workers.exited(worker), isLong }
   const workers = createVersionWorkers<Worker>({
     pool,
     quarantine,
@@ -68,7 +74,8 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
       const { clients: _, ...solution } = version.solution()
       return solution
     },
-    create: (...given) => createWorker(...given, { gone, exited: (worker) => workers.exited(worker), isLong }),
+    staysBack: forRequests !== undefined,
+    create: (...given) => createWorker(...given, events, forRequests?.largestAnswer),
   })
   let lastId = 0
   let stopped = false

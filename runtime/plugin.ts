@@ -1,4 +1,5 @@
 import type { Manifest } from './bundle/manifest.ts'
+import type { CallKind } from './call-kinds.ts'
 import type { FormDefinition } from './forms/form-definition.ts'
 import type { z } from './zod.ts'
 
@@ -17,13 +18,9 @@ export type SolutionFacts = {
   readonly definitions: ReadonlyMap<string, FormDefinition>
 }
 
-/**
- * `login`: an authenticator handles one login attempt. `open`: the main solution opens for a page or client.
- * `configuration`: `getOAuthConfig` returns settings; its commands have no effect. The host also uses the call object
- * as a key to store the results of the call's commands.
- */
+/** The host also uses the call object as a key to store the results of the call's commands. */
 export interface Call {
-  readonly kind: 'login' | 'open' | 'configuration'
+  readonly kind: CallKind
   readonly solution: SolutionFacts
   /** The id shown to the end user and written to the solution's log. */
   readonly correlationId: string

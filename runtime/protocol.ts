@@ -1,4 +1,5 @@
 import type { Fault, Warning } from './bundle/faults.ts'
+import type { CallKind } from './call-kinds.ts'
 import type { Failure, GuestCommand, LogLevel, Position } from './outcome.ts'
 import type { Json, Tables } from './plugin.ts'
 
@@ -141,7 +142,9 @@ export type SandboxCall = {
   readonly args: readonly Json[]
   readonly state: Readonly<Record<string, Json>>
   /** The time limit for the call, including waiting; loading the scripts has a separate limit. */
-  readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME'
+  readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME'
+  /** Decides the processes, the result and the bindings of a call outside clients. Default: those of a sign-in. */
+  readonly kind?: CallKind
 }
 
 /** The result of a call inside the sandbox process. */

@@ -1,3 +1,4 @@
+import { CALL_KINDS } from './call-kinds.ts'
 import { createCheckProcesses } from './check-processes.ts'
 import type { Probe, UploadCheck } from './check-upload.ts'
 import { createClientProcesses } from './client-processes.ts'
@@ -48,6 +49,8 @@ export interface Supervisor {
    * epoch ms. Otherwise null.
    */
   retryAt(key: string): number | null
+  /** The same for the version's endpoints, which are paused separately. */
+  requestsRetryAt(key: string): number | null
   /**
    * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running. The member is
    * null unless the supervisor was created with `debugNode`.
@@ -109,6 +112,14 @@ export type SupervisorOptions = {
   readonly keepsSpare?: boolean
 }
 
+function requestKey(key: string): string {
+  return `${key} requests`
+}
+
+function forRequests(version: Loadable): Loadable {
+  return { ...version, key: requestKey(version.key) }
+}
+
 /** How often idle processes are ended or pinged, in ms. */
 const SWEEP = 5_000
 const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }
@@ -120,13 +131,22 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     keepsSpare: options.keepsSpare,
     memory,
     bound,
-    inUse: () => [...logins.living(), ...clients.living(), ...checks.living()].map(({ pid }) => pid),
-    makeRoom: (isUrgent) => logins.makeRoom() ?? clients.makeRoom(isUrgent),
+    inUse: () =>
+      [...logins.living(), ...requests.living(), ...clients.living(), ...checks.living()].map(({ pid }) => pid),
+    makeRoom: (isUrgent) => requests.makeRoom() ?? logins.makeRoom() ?? clients.makeRoom(isUrgent),
     endLargest,
   })
   const isDebugging = debugNode !== undefined
-  const logins = createLoginProcesses({ limits, pool, isDebugging, killed: (reason) => options.killed?.(reason) })
-  const clients = createClientProcesses(limits, pool, () => options.killed?.('client'))
+  const killed = (reason: KillReason) => options.killed?.(reason)
+  const logins = createLoginProcesses({ limits, pool, isDebugging, killed })
+  const requests = createLoginProcesses({
+    limits,
+    pool,
+    isDebugging,
+    killed,
+    forRequests: { largestAnswer: limits.ANSWER_SIZE },
+  })
+  const clients = createClientProcesses(limits, pool, () => killed('client'))
   const checks = createCheckProcesses(limits, pool, keepsCheckReady)
   // In an immediate, so that if this thread was busy, pending responses to pings are read first.
   const sweep = setInterval(() => setImmediate(sweepIdle), SWEEP)
@@ -134,6 +154,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   function sweepIdle(): void {
     logins.sweep()
+    requests.sweep()
     clients.sweep()
     pool.fill()
   }
@@ -149,7 +170,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
    */
   function endLargest(): number | null {
     const ends = [
-      ...logins.living().map((worker) => ({ pid: worker.pid, end: worker.endForRoom })),
+      ...[...logins.living(), ...requests.living()].map((worker) => ({ pid: worker.pid, end: worker.endForRoom })),
       ...clients.living().map((worker) => ({ pid: worker.pid, end: () => clients.end(worker) })),
       ...checks.living().map(({ pid }) => ({ pid, end: () => checks.endForRoom(pid) })),
     ]
@@ -163,11 +184,15 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   pool.fill()
   return {
-    call: logins.call,
+    call(version, call, handlers) {
+      const isRequest = CALL_KINDS[call.kind ?? 'login'].processes === 'requests'
+      return isRequest ? requests.call(forRequests(version), call, handlers) : logins.call(version, call, handlers)
+    },
     openClient: clients.open,
     checkUpload: checks.check,
     retire(key) {
       logins.retire(key)
+      requests.retire(requestKey(key))
       clients.retire(key)
     },
     debug: isDebugging ? attach : null,
@@ -177,9 +202,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     needRoom(bytes) {
       if (!pool.makeRoomFor(bytes)) throw memoryFull()
     },
+    requestsRetryAt: (key) => requests.retryAt(requestKey(key)),
     retryAt: (key) => Math.max(logins.retryAt(key) ?? 0, clients.retryAt(key) ?? 0) || null,
     processes: () => [
-      ...logins.living().map(({ pid, key, callCount }) => ({ pid, key, calls: callCount() })),
+      ...[...logins.living(), ...requests.living()].map(({ pid, key, callCount }) => {
+        return { pid, key, calls: callCount() }
+      }),
       ...clients.living().map(({ pid, key, callCount, clientCount }) => {
         return { pid, key, calls: callCount(), clients: clientCount() }
       }),
@@ -190,6 +218,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       clearInterval(sweep)
       pool.stop()
       logins.stop()
+      requests.stop()
       clients.stop()
       checks.stop()
     },

@@ -29,13 +29,15 @@ export type VersionWorkersOptions<W> = {
   readonly limits: Limits
   /** Returns the part of the version's data that the process gets. */
   readonly solutionOf: (version: Loadable) => SandboxSolution
+  /** Whether its processes have a low priority, so that they don't slow down those of other groups. */
+  readonly staysBack?: boolean
   readonly create: (process: SandboxProcess, key: string, solution: SandboxSolution, limits: Limits) => W
 }
 
 export function createVersionWorkers<W extends { readonly key: string }>(
   options: VersionWorkersOptions<W>,
 ): VersionWorkers<W> {
-  const { pool, quarantine, limits, solutionOf, create } = options
+  const { pool, quarantine, limits, solutionOf, staysBack = false, create } = options
   const workers = new Map<string, readonly W[]>()
   const living = new Set<W>()
   const starting = new Map<string, Promise<W | null>>()
@@ -46,7 +48,7 @@ export function createVersionWorkers<W extends { readonly key: string }>(
     const process = await pool.take()
     if (process === null) return null
     const worker = create(process, version.key, solution, limits)
-    if (quarantine.isSuspect(version.key)) setBack(process.pid)
+    if (staysBack || quarantine.isSuspect(version.key)) setBack(process.pid)
     else bringForward(process.pid)
     living.add(worker)
     workers.set(version.key, [...of(version.key), worker])

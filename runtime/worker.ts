@@ -5,7 +5,7 @@ import { createProcessEnd } from './process-end.ts'
 import { residentSize } from './process-memory.ts'
 import { megabytes } from './process-watch.ts'
 import type { FromSandbox, SandboxSolution } from './protocol.ts'
-import type { SandboxProcess } from './sandbox-process.ts'
+import { MAX_CALL_FRAME, type SandboxProcess } from './sandbox-process.ts'
 import { createWorkerCalls } from './worker-calls.ts'
 import { createWorkerWatch } from './worker-watch.ts'
 
@@ -64,12 +64,17 @@ const SETTLE_TIME = 2
 /** After this many calls a process is replaced by a fresh one, in case it leaks. */
 const CALLS_SERVED = 20_000
 
+/** A character is at most this much longer as JSON inside JSON, in bytes: \u0001 is then \\u0001. */
+const ESCAPED = 8
+
+/** @param largestAnswer the maximum size of a call's result in bytes, if it is more than an ordinary frame */
 export function createWorker(
   process: SandboxProcess,
   key: string,
   solution: SandboxSolution,
   limits: Limits,
   events: WorkerEvents,
+  largestAnswer = 0,
 ): Worker {
   const end = createProcessEnd<PendingCall>(process)
   const use = createUse()
@@ -95,6 +100,7 @@ export function createWorker(
     isLong: events.isLong,
   })
 
+  if (largestAnswer > 0) process.allowLargeFrames(MAX_CALL_FRAME + ESCAPED * largestAnswer)
   process.onMessage = receive
   process.onEnd = lose
   process.onExit = () => events.exited(created)

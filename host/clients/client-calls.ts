@@ -1,5 +1,6 @@
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { createHostCall, type Effects, type HostCall, noEffects } from '../../base/bundles/host-call.ts'
+import { CALL_KINDS } from '../../runtime/call-kinds.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { ClientGone, SandboxClient, Supervisor } from '../../runtime/supervisor.ts'
@@ -51,7 +52,7 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
         entry: asked.entry,
         args: asked.args,
         state: bindings.stateOf(call),
-        timeLimit: call.kind === 'login' ? 'AUTHENTICATOR_TIME' : 'CALL_TIME',
+        timeLimit: CALL_KINDS[call.kind].timeLimit,
       },
       { log: write, request: (plugin, method, args) => bindings.answer(call, plugin, method, args) },
     )

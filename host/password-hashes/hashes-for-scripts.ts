@@ -3,6 +3,7 @@ import type { Passwords } from '../../base/accounts/passwords.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import { hostCall } from '../../base/bundles/host-call.ts'
 import type { PasswordHashesPort } from '../../plugins/security/host.ts'
+import { CALL_KINDS } from '../../runtime/call-kinds.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
 import { type Call, ScriptError } from '../../runtime/plugin.ts'
@@ -61,7 +62,7 @@ export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHa
    */
   async function counted(call: Call, hash: string | null, check: () => Promise<boolean>): Promise<boolean> {
     const { kind, onlyForm = null, address, solution } = hostCall(call)
-    if (kind === 'login' && onlyForm === null) return check()
+    if (CALL_KINDS[kind].signsIn && onlyForm === null) return check()
     const attempt = { source: `hash ${solution.name}`, username: digestOf(hash ?? ''), address }
     // Without a hash there is no account, so the attempt counts only towards the network's limit.
     const hasNoAccount = hash === null

@@ -1,4 +1,5 @@
 import type { HostCall } from '../../base/bundles/host-call.ts'
+import { CALL_KINDS } from '../../runtime/call-kinds.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Failed, GuestCommand } from '../../runtime/outcome.ts'
 import { type Command, type Json, type Plugin, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
@@ -33,11 +34,14 @@ type CheckedCommand = { readonly command: Command; readonly args: unknown }
 export function createGuestBindings({ plugins, limits, onPluginError }: GuestBindingsParts): GuestBindings {
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
 
-  function checkCommands(commands: readonly GuestCommand[], solution: SolutionFacts): CheckedCommand[] {
+  function checkCommands(commands: readonly GuestCommand[], { kind, solution }: HostCall): CheckedCommand[] {
+    const { refuses } = CALL_KINDS[kind]
     if (commands.length > limits.CALL_REQUESTS) throw new TypeError('there are more commands than a call may have')
     return commands.map(({ plugin, method, args }) => {
       const methods = byName.get(plugin)?.commands
       const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
+      // The binding throws this error first, so only a guest that bypassed it gets here.
+      if (refuses.includes(`${plugin}.${method}`)) throw new TypeError(`${plugin}.${method} is refused in this call`)
       if (command === undefined) throw new TypeError(`there is no command ${plugin}.${method}`)
       return { command, args: readArguments(command, args, `${plugin}.${method}`, solution) }
     })
@@ -56,8 +60,8 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
       return { changes: request.changes, value }
     },
     apply(call, commands) {
-      const checked = checkCommands(commands, call.solution)
-      if (call.kind !== 'configuration') applyCommands(call, checked)
+      const checked = checkCommands(commands, call)
+      if (CALL_KINDS[call.kind].hasEffects) applyCommands(call, checked)
     },
   }
 }
@@ -76,7 +80,7 @@ function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): voi
     if (command.decidesLogin) command.apply(call, args)
     loggedIn ||= call.effects.login !== null
   }
-  const countsOnlyForAnswer = call.kind === 'login' && !loggedIn
+  const countsOnlyForAnswer = CALL_KINDS[call.kind].signsIn && !loggedIn
   if (countsOnlyForAnswer) call.effects.logout = null
   for (const { command, args } of commands) {
     if (!command.decidesLogin && (command.withoutLogin || !countsOnlyForAnswer)) command.apply(call, args)

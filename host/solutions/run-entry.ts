@@ -1,6 +1,7 @@
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { createHostCall, type Effects, type HostCall, noEffects } from '../../base/bundles/host-call.ts'
 import { parseStrictJson } from '../../runtime/bundle/strict-json.ts'
+import { CALL_KINDS } from '../../runtime/call-kinds.ts'
 import type { Failed, GuestCommand, Outcome } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { Unit } from '../../runtime/protocol.ts'
@@ -11,8 +12,12 @@ import { createRedact } from './redact.ts'
 import type { NewLogLine, SolutionLog } from './solution-log.ts'
 
 export type EntryCall = {
-  readonly unit: Unit
-  readonly entry: 'onSolutionOpen' | 'getOAuthConfig'
+  /** Default: that of the call's kind. */
+  readonly unit?: Unit
+  /** The name of a top-level function. */
+  readonly entry: string
+  /** Its name in figures. Default: `entry`. */
+  readonly label?: string
   readonly args: readonly Json[]
   /** Values that must not reach the log, by name. */
   readonly secrets: ReadonlyMap<string, string>
@@ -20,6 +25,8 @@ export type EntryCall = {
 }
 
 export type EntryResult = {
+  /** For endpoints: what the function returned, as the guest sent it; null if it failed or returned nothing. */
+  readonly result?: string | null
   /** Null if the call succeeded. */
   readonly failure: Failed | null
   /** Empty unless the call succeeded. */
@@ -47,25 +54,34 @@ export type EntryRunnerParts = {
 }
 
 export function createEntryRunner({ supervisor, bindings, log, called }: EntryRunnerParts): EntryRunner {
-  return async (solution, { unit, entry, args, secrets, call: given }) => {
+  return async (solution, { unit, entry, label = entry, args, secrets, call: given }) => {
     const call = createHostCall({ ...given, solution: solution.facts })
     const redact = createRedact(secrets)
     const write = (line: NewLogLine) => log.write(solution.name, { ...line, correlationId: call.correlationId })
     const writeScripts = (line: NewLogLine) => write({ ...line, message: redact(line.message) })
-    const timeLimit = call.kind === 'login' ? 'AUTHENTICATOR_TIME' : 'CALL_TIME'
+    const { kind } = call
+    const rules = CALL_KINDS[kind]
     const outcome = await supervisor.call(
       solution.loadable,
-      { unit, entry, args, state: bindings.stateOf(call), timeLimit },
+      {
+        unit: unit ?? rules.unit,
+        entry,
+        args,
+        state: bindings.stateOf(call),
+        timeLimit: rules.timeLimit,
+        ...(rules.processes === 'requests' ? { kind } : {}),
+      },
       {
         log: writeScripts,
         request: (plugin, method, requestArgs) => bindings.answer(call, plugin, method, requestArgs),
       },
     )
     const failure = outcome.code === 'returned' ? applied(outcome) : outcome
-    called?.({ solution: solution.name, entry, outcome: failure ?? outcome })
+    called?.({ solution: solution.name, entry: label, outcome: failure ?? outcome })
     if (failure === null) {
-      const values = valuesOf(outcome)
-      return { failure, effects: call.effects, values: values ?? {}, hasValues: values !== null }
+      const result = outcome.code === 'returned' ? outcome.result : null
+      const values = rules.result === 'text' ? valuesOf(outcome) : null
+      return { result, failure, effects: call.effects, values: values ?? {}, hasValues: values !== null }
     }
     writeScripts(failureLine(failure))
     return { failure, effects: noEffects(), values: {}, hasValues: false }
@@ -82,7 +98,7 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
       }
       // The binding itself reports missing texts.
       const asked = returned.commands.filter(({ plugin, method }) => plugin !== 'i18n' || method !== 'missing')
-      if (call.kind === 'configuration' && asked.length > 0) write(withoutEffect(entry, asked))
+      if (!rules.hasEffects && asked.length > 0) write(withoutEffect(entry, asked))
       return null
     }
 

@@ -9,7 +9,27 @@ interface Plugins {
      *   granted, in a private network or unreachable, or the limit that was exceeded (FETCH_TIME or FETCH_SIZE)
      */
     fetch(url: string, init?: HttpInit): Promise<HttpAnswer>
+    /**
+     * Creates a response with a status and headers. It has an effect only if the function of an endpoint returns it:
+     *
+     *     return plugins.http.answer(201, order, { location: `/solution/shop/api/orders/${order.id}` })
+     *
+     * Without `content-type`, or if it is JSON, the body is sent as JSON. Otherwise it must be a string, which is sent
+     * unchanged as UTF-8.
+     * @param status 200 to 299, 303, 307 or 400 to 599
+     * @param body omitted or null: the response has no body
+     * @param headers content-type, content-disposition, content-language, location, etag, last-modified, cache-control,
+     *   retry-after, link and names that start with x-
+     * @throws TypeError outside of endpoints, and for a status, header or content type that isn't allowed: browsers
+     *   must not render or run the response, so HTML, XML, SVG and scripts are refused
+     */
+    answer(status: number, body?: unknown, headers?: Record<string, string> | null): EndpointAnswer
   }
+}
+
+/** A response that the function of an endpoint returns. */
+interface EndpointAnswer {
+  readonly __endpointAnswer: never
 }
 
 /** The options of a request. */

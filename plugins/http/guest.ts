@@ -1,10 +1,12 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
+import { createAnswers } from './answer.guest.ts'
 
 type Answer = { readonly status: number; readonly headers: readonly [string, string][]; readonly text: string }
 type Init = { readonly method: string; readonly headers: [string, string][]; readonly body: string | null }
 
-export default function http(api: GuestApi) {
+export default function http(api: GuestApi<null, true>) {
   const { safe } = api
+  const answer = createAnswers(api)
   const { parse } = JSON
   const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
   const settings = ['method', 'headers', 'body']
@@ -93,6 +95,7 @@ export default function http(api: GuestApi) {
   }
 
   return {
+    answer,
     async fetch(url: unknown, init?: unknown) {
       const address = readUrl(url)
       const { method, headers, body } = readInit(init)

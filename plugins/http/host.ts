@@ -1,3 +1,4 @@
+import { CALL_KINDS } from '../../runtime/call-kinds.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
 import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
@@ -120,6 +121,8 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     under: 'plugins',
     guest: new URL('./guest.ts', import.meta.url),
     commands: {},
+    // In a call that returns JSON, scripts can return a response with a status and headers.
+    state: (call): Json => (CALL_KINDS[call.kind].result === 'json' ? true : null),
     requests: {
       fetch: request(
         z.tuple([Url, z.enum(['GET', 'HEAD']), Headers]),

@@ -10,7 +10,7 @@ type User = {
 }
 type Press = { readonly isConfirmed: boolean; readonly isConfirmedNow: boolean }
 type State = {
-  readonly kind: 'login' | 'open' | 'configuration'
+  readonly signsIn: boolean
   readonly user: User | null
   readonly methods: readonly string[]
   readonly press: Press | null
@@ -21,7 +21,7 @@ export default function security(api: GuestApi<Settings, State>) {
     createChecks(api)
   /** Null if the manifests don't list permissions, so that any name can be granted. */
   let allowed: readonly string[] | null = null
-  let kind: State['kind'] = 'open'
+  let signsIn = false
   let user: { username: string; uid: string; permissions: readonly string[] } | null = null
   let tenant: readonly (string | number)[] | null = null
   let loggedIn = false
@@ -33,7 +33,7 @@ export default function security(api: GuestApi<Settings, State>) {
     allowed = settings.permissions
   })
   api.onCall((state) => {
-    kind = state.kind
+    signsIn = state.signsIn
     user = state.user
     tenant = state.user === null ? null : state.user.tenant
     loggedIn = false
@@ -82,7 +82,7 @@ export default function security(api: GuestApi<Settings, State>) {
       const name = needText(username, 'security.login: username')
       const id = needText(uid, 'security.login: uid')
       const granted = readPermissions(permissions)
-      if (kind !== 'login') return refuse('it works only in an authenticator')
+      if (!signsIn) return refuse('it works only in an authenticator')
       if (loggedIn) return refuse('this call has already signed in a user')
       if (!isName(name) || !isName(id))
         return refuse('username and uid must have 1 to 200 characters and no control characters')
@@ -95,7 +95,7 @@ export default function security(api: GuestApi<Settings, State>) {
       return true
     },
     requireSecondFactor(): boolean {
-      if (kind !== 'login') return refuse('it works only in an authenticator', 'requireSecondFactor')
+      if (!signsIn) return refuse('it works only in an authenticator', 'requireSecondFactor')
       api.command('requireSecondFactor', [])
       return true
     },

@@ -1,3 +1,4 @@
+import { CALL_KINDS } from '../../runtime/call-kinds.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Call, command, type Json, type Plugin, request, type SolutionFacts } from '../../runtime/plugin.ts'
 import { isVisible } from '../../runtime/visible-name.ts'
@@ -93,7 +94,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
           const known = allowed && new Set(allowed)
           const unknown = known && permissions.some((name) => !known.has(name))
           // The binding returns false in these cases, so only a guest that bypassed it gets here.
-          if (call.kind !== 'login' || unknown) return
+          if (!CALL_KINDS[call.kind].signsIn || unknown) return
           ports.logIn(call, { username, uid, permissions })
         },
         { decidesLogin: true },
@@ -105,7 +106,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
       ),
       requireSecondFactor: command(z.tuple([]), (call) => {
         // The binding returns false in other calls, so only a guest that bypassed it gets here.
-        if (call.kind === 'login') ports.requireSecondFactor(call)
+        if (CALL_KINDS[call.kind].signsIn) ports.requireSecondFactor(call)
       }),
       confirm: command(z.tuple([Reason, z.boolean()]), (call, [reason, every]) => {
         // The binding throws in other calls, so only a guest that bypassed it gets here.
@@ -162,7 +163,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
     },
     settings: (solution): Json => ({ permissions: ports.permissions(solution) }),
     state: (call): Json => ({
-      kind: call.kind,
+      signsIn: CALL_KINDS[call.kind].signsIn,
       user: ports.user(call),
       methods: ports.methods(call),
       press: ports.press(call),

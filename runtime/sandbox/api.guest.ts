@@ -42,6 +42,9 @@ export function createApi(parts: ApiParts) {
       beforeReturn: (step: () => Promise<void> | null) => {
         hooks.beforeReturn = step
       },
+      onReturn: (read: (value: unknown) => string | null) => {
+        hooks.readResult = read
+      },
       onScript: (run: (name: string, script: () => unknown) => void) => {
         hooks.runScript = run
       },

@@ -5,6 +5,7 @@ import {
   getOwnPropertyDescriptor,
   hasEnumerable,
   isArray,
+  keys,
   setPrototypeOf,
 } from './builtins.guest.ts'
 import type { CallText } from './types.guest.ts'
@@ -25,8 +26,37 @@ export function readCall(read: CallText): CallText {
     if (typeof arg !== 'object' || arg === null || isArray(arg)) continue
     setPrototypeOf(arg, null)
     addEverydayMethods(arg)
+    if (read.returnsJson === true) prepareParts(arg as Record<string, unknown>)
   }
   return read
+}
+
+/** The parts of a request, such as its query, look like the request itself. Its body may be nested. */
+function prepareParts(request: Record<string, unknown>): void {
+  const names = keys(request)
+  for (let index = 0; index < names.length; index++) {
+    const part = request[names[index] as string]
+    if (typeof part !== 'object' || part === null) continue
+    removePrototypes(part)
+    if (!isArray(part)) addEverydayMethods(part)
+  }
+}
+
+/** Recursive, since the host limits the depth. Arrays keep their prototype: scripts need their methods. */
+function removePrototypes(value: object): void {
+  if (isArray(value)) {
+    for (let index = 0; index < value.length; index++) removeFrom(value[index])
+    return
+  }
+  setPrototypeOf(value, null)
+  const names = keys(value)
+  for (let index = 0; index < names.length; index++) {
+    removeFrom((value as Record<string, unknown>)[names[index] as string])
+  }
+}
+
+function removeFrom(value: unknown): void {
+  if (typeof value === 'object' && value !== null) removePrototypes(value)
 }
 
 /**

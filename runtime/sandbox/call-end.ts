@@ -1,3 +1,4 @@
+import { CALL_KINDS } from '../call-kinds.ts'
 import type { Failure, Position } from '../outcome.ts'
 import type { SandboxCall, SandboxOutcome } from '../protocol.ts'
 import { findPosition } from './positions.ts'
@@ -38,10 +39,12 @@ type GuestFailure = {
  * @param ofClient only in clients: the numbers of the call and of the last call that succeeded
  */
 export function callText(
-  { entry, args, state }: SandboxCall,
+  { entry, args, state, kind = 'login' }: SandboxCall,
   ofClient: { readonly number?: number; readonly counted?: number } = {},
 ): string {
-  return JSON.stringify({ kind: 'call', args, state, entry, ...ofClient })
+  const { result, refuses } = CALL_KINDS[kind]
+  const rules = result === 'json' ? { returnsJson: true, refuses } : {}
+  return JSON.stringify({ kind: 'call', args, state, entry, ...rules, ...ofClient })
 }
 
 /** The end of a call as reported by the guest's wrapper. */

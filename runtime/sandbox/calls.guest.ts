@@ -42,6 +42,7 @@ export function createEnter(parts: CallParts): Enter {
   const finders: Record<string, FindEntry> = record()
 
   function returnedText(returned: unknown): string {
+    if (state.message.returnsJson === true) return returnedJson(returned)
     const result = state.message.entry === 'getOAuthConfig' ? objectText(returned) : returned
     if (typeof result === 'string') {
       const allowed = limits.RESULT_SIZE as number
@@ -50,6 +51,19 @@ export function createEnter(parts: CallParts): Enter {
     }
     const odd = result === undefined || result === null ? '' : `,"odd":${stringify(kindOf(result))}`
     return `{"ok":true,"result":null${odd},"commands":[${commandsText()}]}`
+  }
+
+  /** The result is `{"value":…}` or what a binding created, which scripts therefore can't imitate. */
+  function returnedJson(returned: unknown): string {
+    if (returned === undefined || returned === null) return `{"ok":true,"result":null,"commands":[${commandsText()}]}`
+    let text = hooks.readResult === null ? null : hooks.readResult(returned)
+    if (text === null) {
+      const value = jsonText(returned)
+      const allowed = limits.ANSWER_SIZE as number
+      if (value.length > allowed) return failedText(quotaError('ANSWER_SIZE', allowed, value.length))
+      text = `{"value":${value}}`
+    }
+    return `{"ok":true,"result":${stringify(text)},"commands":[${commandsText()}]}`
   }
 
   function call(read: CallText): string {
@@ -140,6 +154,13 @@ export function createEnter(parts: CallParts): Enter {
 function objectText(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isArray(value)) return value
   return stringify(value) ?? value
+}
+
+/** The script's getters and toJSON run here, inside the timed call. */
+function jsonText(value: unknown): string {
+  const text: unknown = stringify(value)
+  if (typeof text === 'string') return text
+  throw new SafeTypeError(`the function returned ${kindOf(value)}, which is not JSON`)
 }
 
 function kindOf(value: unknown): string {

@@ -1,4 +1,4 @@
-import { SafeError, SafePromise, stringify } from './builtins.guest.ts'
+import { SafeError, SafePromise, SafeTypeError, stringify } from './builtins.guest.ts'
 import type { QuotaError } from './quotas.guest.ts'
 import type { AnswerText, Binding, ContextState, Limits } from './types.guest.ts'
 import { record } from './values.guest.ts'
@@ -34,9 +34,20 @@ export function createCommands(
     if (hostCalls > allowed) throw quotaError('CALL_REQUESTS', allowed, hostCalls)
   }
 
+  function needAllowed(command: string, shown: string): void {
+    const { refuses } = state.message
+    if (refuses === undefined) return
+    for (let index = 0; index < refuses.length; index++) {
+      if (refuses[index] === command) {
+        throw new SafeTypeError(`${shown} doesn’t work in an endpoint: it needs an open page or a session`)
+      }
+    }
+  }
+
   function command({ name, path }: Binding, method: string, args: readonly unknown[]): void {
     if (!state.running)
       throw new SafeError(`${path}.${method} works only in a call such as onSolutionOpen, not while scripts load`)
+    needAllowed(`${name}.${method}`, `${path}.${method}`)
     countHostCall()
     const allowed = limits[commandsLimit] as number
     const text = `{"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`

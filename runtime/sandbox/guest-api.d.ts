@@ -25,6 +25,11 @@ export interface GuestApi<Settings = unknown, State = unknown> {
    */
   beforeReturn(step: () => Promise<void> | null): void
   /**
+   * In calls that return JSON, `read` gets the value that the entry function returned. It returns the JSON text for the
+   * host if the plugin created the value, otherwise null.
+   */
+  onReturn(read: (value: unknown) => string | null): void
+  /**
    * `run` is called for each form script while a client opens. `script` runs the form script and returns its functions by name. Call
    * it with a function that makes the form the `this` of functions called without a receiver.
    */

@@ -45,6 +45,7 @@ export default function bootstrap(
     entries: record(),
     offers: create(null),
     beforeReturn: null,
+    readResult: null,
     runScript: null,
   }
   const { quotaError, quotaOf, forgetQuotas } = createQuotas()

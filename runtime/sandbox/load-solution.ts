@@ -57,13 +57,15 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   }
 
   /** Lets the guest continue a call for the call's remaining time. */
-  function enter(call: number, text: string): void {
+  function enter(call: number, text: string, entry: string | null = null): void {
     const one = open.get(call)
     if (one === undefined) return
     const { loaded, limitName, clock } = one
     const timeout = clock.run()
     try {
-      const answered = loaded.enter.applySync(undefined, [text], { timeout }) as string
+      const finder = entry === null ? null : contexts.finderIn(loaded, entry)
+      const given = finder === null ? [text] : [text, finder.derefInto({ release: true })]
+      const answered = loaded.enter.applySync(undefined, given, { timeout }) as string
       if (answered !== '') end(call, endOf(answered, clock.elapsed(), files))
       else if (!clock.hasAlarm()) {
         clock.alarm(timeout, () => end(call, timedOut(limitName, clock.allowed, clock.elapsed())))
@@ -98,7 +100,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
       const clock = createCallClock(limits[limitName] as number)
       clock.begin()
       open.set(id, { loaded, limitName, clock })
-      enter(id, callText(call))
+      enter(id, callText(call), call.entry)
     },
     answer(id: number, request: number, ok: boolean, value: Json): void {
       enter(id, JSON.stringify({ kind: 'answer', id: request, ok, value }))

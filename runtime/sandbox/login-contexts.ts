@@ -20,6 +20,7 @@ import type { LoadFaults } from './load-faults.ts'
 export type LoadedContext = {
   readonly id: number
   readonly unit: Unit
+  /** The entry function that the context was started for. */
   readonly entry: string
   readonly context: Context
   readonly enter: Reference
@@ -92,7 +93,7 @@ export function createLoginContexts(
     const created = ahead.get(unit)
     ahead.delete(unit)
     if (created === undefined) return createContext(unit, entry, call)
-    if (created.entry !== entry || performance.now() - created.createdAt > AHEAD_FOR) {
+    if (performance.now() - created.createdAt > AHEAD_FOR) {
       giveBack(created)
       return createContext(unit, entry, call)
     }
@@ -169,6 +170,9 @@ export function createLoginContexts(
   return {
     syntaxFaults,
     take: takeContext,
+    /** Finds a function other than the one that the context was started for; null for that one. */
+    finderIn: ({ context, entry: startedFor }: LoadedContext, entry: string): Reference | null =>
+      entry === startedFor ? null : (finderOf(entry).runSync(context, { reference: true }) as Reference),
     create: createContext,
     giveBack,
     makeAhead,

@@ -26,6 +26,9 @@ export type CallText = {
   /** In clients only: the numbers of this call and of the last call that the process accepted as a success. */
   number?: number
   counted?: number
+  /** In calls of endpoints only: the result is JSON, and these bindings throw an error. */
+  returnsJson?: true
+  refuses?: string[]
 }
 export type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 /** A plugin's name, and the path by which scripts reach its binding, such as `plugins.database`. */
@@ -53,5 +56,7 @@ export type Hooks = {
   readonly entries: Record<string, () => unknown>
   readonly offers: Partial<Offers>
   beforeReturn: (() => Promise<void> | null) | null
+  /** Returns the JSON text of a value that a binding created as the result of a call; null for any other value. */
+  readResult: ((value: unknown) => string | null) | null
   runScript: ((name: string, run: () => unknown) => void) | null
 }

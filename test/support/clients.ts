@@ -100,7 +100,11 @@ export function createClientLab(
 
   function wrap(client: SandboxClient): LabClient {
     const run = (entry: string, ...args: Json[]) => {
-      const state = { security: { kind: 'open', user: null, methods: [], press: null }, i18n: 'en', application: null }
+      const state = {
+        security: { signsIn: false, user: null, methods: [], press: null },
+        i18n: 'en',
+        application: null,
+      }
       return client.call({ unit: 'main', entry, args, state, timeLimit: 'CALL_TIME' }, handlers)
     }
     return {

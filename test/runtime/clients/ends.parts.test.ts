@@ -269,7 +269,7 @@ test('clients: a version’s logins and clients have separate processes', async 
   const version = lab.version(`${STATE} function onSolutionOpen() { return click() }`)
   const client = await lab.open(version)
   const call = { unit: 'main', entry: 'onSolutionOpen', args: [], state: {}, timeLimit: 'CALL_TIME' } as const
-  const state = { security: { kind: 'open', user: null }, i18n: 'en', application: null } as never
+  const state = { security: { signsIn: false, user: null }, i18n: 'en', application: null } as never
   const handlers = { log: () => {}, request: () => ({ changes: false, value: Promise.resolve(null) }) }
   expect(await lab.supervisor.call(version, { ...call, state }, handlers)).toMatchObject({ result: '1' })
   expect(await client.result('click')).toBe('1')

@@ -1,0 +1,91 @@
+import { isAllowedAddress } from '../../runtime/address.ts'
+import { z } from '../../runtime/zod.ts'
+import {
+  ACTIVE_TYPE,
+  ANSWER_HEADER,
+  CONTENT_TYPE,
+  HEADER_VALUE,
+  JSON_TYPE,
+  MOST_ANSWER_HEADERS,
+  OTHER_CHARSET,
+  RESERVED_HEADER,
+} from './answer-rules.guest.ts'
+
+/** The response that an endpoint's function returned. */
+export type EndpointAnswer = {
+  readonly status: number
+  /** By names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
+  /** Null if the response has no body. */
+  readonly body: string | null
+}
+
+const Headers = z
+  .record(
+    z
+      .string()
+      .regex(ANSWER_HEADER)
+      .refine((name) => !RESERVED_HEADER.test(name)),
+    z.string().regex(HEADER_VALUE),
+  )
+  .refine((headers) => Object.keys(headers).length <= MOST_ANSWER_HEADERS)
+  .refine(({ location }) => location === undefined || isAllowedAddress(location))
+  .refine(({ 'content-type': type }) => type === undefined || isPassiveType(type))
+
+const Result = z.union([
+  z.strictObject({ value: z.unknown() }),
+  z.strictObject({
+    status: z.int().refine(isStatus),
+    headers: Headers,
+    value: z.unknown().optional(),
+    text: z.string().optional(),
+  }),
+])
+
+/**
+ * Reads what the guest returned, and applies the rules again.
+ * @param result null if the function returned nothing
+ * @throws TypeError if the guest can't have sent it, so its process must not be reused
+ */
+export function readEndpointAnswer(result: string | null, largest: number): EndpointAnswer {
+  if (result === null) return { status: 204, headers: new Map(), body: null }
+  const read = Result.safeParse(parsed(result))
+  if (!read.success) throw new TypeError('the endpoint returned a response that the binding doesn’t create')
+  const { data } = read
+  const headers = new Map('headers' in data ? Object.entries(data.headers) : [])
+  const status = 'status' in data ? data.status : 200
+  const type = headers.get('content-type')
+  const text = 'text' in data ? data.text : undefined
+  if (text !== undefined && (type === undefined || JSON_TYPE.test(type))) {
+    throw new TypeError('the endpoint returned a text without its type')
+  }
+  const body = text ?? ('value' in data && data.value !== undefined ? JSON.stringify(data.value) : null)
+  if (body !== null && Buffer.byteLength(body) > largest) throw new AnswerTooLarge(Buffer.byteLength(body))
+  return { status, headers, body }
+}
+
+/** The response has fewer characters than `ANSWER_SIZE`, but more bytes. */
+export class AnswerTooLarge extends Error {
+  readonly used: number
+
+  constructor(used: number) {
+    super('the response has more bytes than ANSWER_SIZE allows')
+    this.used = used
+  }
+}
+
+function isStatus(status: number): boolean {
+  return (status >= 200 && status <= 299) || status === 303 || status === 307 || (status >= 400 && status <= 599)
+}
+
+function isPassiveType(type: string): boolean {
+  return CONTENT_TYPE.test(type) && !ACTIVE_TYPE.test(type) && !OTHER_CHARSET.test(type)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

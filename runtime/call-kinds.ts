@@ -1,0 +1,56 @@
+import type { SandboxCall, Unit } from './protocol.ts'
+
+/**
+ * `login`: an authenticator handles one login attempt. `open`: the main solution opens for a page or client.
+ * `configuration`: `getOAuthConfig` returns settings; its commands have no effect. `request`: an endpoint responds to an
+ * HTTP request.
+ */
+export type CallKind = 'login' | 'open' | 'configuration' | 'request'
+
+export type CallRules = {
+  /** The unit that runs unless the caller names another one. */
+  readonly unit: Unit
+  readonly timeLimit: SandboxCall['timeLimit']
+  /** The processes that run its calls outside clients. Each group has its own processes and its own quarantine. */
+  readonly processes: 'logins' | 'requests'
+  /** The context that such a call runs in. `fresh`: a new one for each call. */
+  readonly realm: 'fresh'
+  /** What the entry function returns: a text or, as JSON, any value or a response. */
+  readonly result: 'text' | 'json'
+  readonly hasEffects: boolean
+  /** Whether `security.login` works. */
+  readonly signsIn: boolean
+  /** Bindings that throw a TypeError, because the call has no page and no session that they could change. */
+  readonly refuses: readonly string[]
+}
+
+const OF_PAGES = { processes: 'logins', realm: 'fresh', result: 'text', refuses: [] } as const
+
+/** Chosen here: the bindings that need a page or a session, including those that only clients have. */
+const NEED_PAGE = [
+  'security.logout',
+  'security.setTenantValue',
+  'security.confirm',
+  'application.showURL',
+  'application.showForm',
+  'application.closeSolution',
+  'application.executeLater',
+  'application.cancelLater',
+] as const
+
+/** What each kind of call may do. */
+export const CALL_KINDS: Readonly<Record<CallKind, CallRules>> = {
+  login: { ...OF_PAGES, unit: 'authenticator', timeLimit: 'AUTHENTICATOR_TIME', hasEffects: true, signsIn: true },
+  open: { ...OF_PAGES, unit: 'main', timeLimit: 'CALL_TIME', hasEffects: true, signsIn: false },
+  configuration: { ...OF_PAGES, unit: 'configuration', timeLimit: 'CALL_TIME', hasEffects: false, signsIn: false },
+  request: {
+    unit: 'main',
+    timeLimit: 'REQUEST_TIME',
+    processes: 'requests',
+    realm: 'fresh',
+    result: 'json',
+    hasEffects: true,
+    signsIn: false,
+    refuses: NEED_PAGE,
+  },
+}
