@@ -93,6 +93,7 @@ export function createChangePasswordPages(
       action: passwordPath(solution.name),
       leastLength: limits.PASSWORD_LENGTH,
       refusal,
+      cancelHref: ticket === null ? `/solution/${solution.name}/index.html` : null,
     }
     sendPage({ ctx, locale }, status, (frame) => changePasswordPage(frame, model))
   }

@@ -95,6 +95,8 @@ export type ChangePasswordModel = {
   readonly leastLength: number
   /** Why the last attempt was refused, in the user's language. */
   readonly refusal: string | null
+  /** Null if the user must change the password. */
+  readonly cancelHref: string | null
 }
 
 type OfSolution = { readonly solution: { readonly title: string } }
@@ -263,6 +265,8 @@ const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', '
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
 /** The account page and those of the second step have tables and quiet buttons, as the admin pages do. */
 const ofAccount = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${sharedStyles('admin')}`)
+/** Shows what is typed into password fields. */
+const passwordScript = makeScript(new URL('../../base/web/scripts/passwords/main.ts', import.meta.url)).text
 /** Sends the token in the fragment of a link's URL. */
 const linkScript = makeScript(new URL('../../base/web/scripts/links/main.ts', import.meta.url)).text
 const devStyles = indent(readFileSync(new URL('styles/dev.css', import.meta.url), 'utf8'))
@@ -284,7 +288,8 @@ export function firstRefusalPage(nonce: string, { faults, ...more }: FirstRefusa
 }
 
 export function changePasswordPage(frame: PageFrame, model: ChangePasswordModel): string {
-  return page('change-password', frame, platformText(frame.locale, 'platform.password.title'), model)
+  const title = platformText(frame.locale, 'platform.password.title')
+  return ofAccount('change-password', frame, title, { ...model, script: passwordScript })
 }
 
 export function secondStepPage(frame: PageFrame, model: SecondStepModel): string {
@@ -371,7 +376,8 @@ export function linkOpenedPage(frame: PageFrame, model: StepModel & { readonly k
 }
 
 export function linkPasswordPage(frame: PageFrame, model: LinkPasswordModel): string {
-  return page('link-password', frame, platformText(frame.locale, `platform.link.${model.kind}.title`), model)
+  const title = platformText(frame.locale, `platform.link.${model.kind}.title`)
+  return page('link-password', frame, title, { ...model, script: passwordScript })
 }
 
 export function linkAddressPage(frame: PageFrame, model: LinkAddressModel): string {

@@ -106,7 +106,9 @@ test('changing your own password ends all your sessions and remembered logins', 
   const browser = await visit(host, 'crm')
   await browser.signIn('ines')
   expect((await browser.open()).text).toContain('href="/solution/crm/account"')
-  expect((await browser.get('/solution/crm/password')).text).toContain('name="current"')
+  const page = (await browser.get('/solution/crm/password')).text
+  expect(page).toContain('name="current"')
+  expect(page).toContain('href="/solution/crm/index.html">Cancel<')
   const fields = { new: 'one blue boat sails', repeat: 'one blue boat sails' }
   const wrong = await browser.post('/solution/crm/password', { current: 'not it at all', ...fields })
   expect(wrong.status).toBe(422)

@@ -1,0 +1,3 @@
+import { takeOverShownPasswords } from '../show-password.ts'
+
+takeOverShownPasswords()
