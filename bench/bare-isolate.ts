@@ -28,7 +28,7 @@ export function freshContexts(): Contestant {
   }
 }
 
-/** The approach of common platforms: a new isolate per call. */
+/** The approach that other platforms commonly use: a new isolate per call. */
 export function freshIsolates(): Contestant {
   return {
     login(params) {

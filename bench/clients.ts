@@ -14,7 +14,6 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 6)
 const PART = 4000
 /** Interval between clicks in ms, over all open clients, whether or not the previous click got a response. */
 const DUE_EVERY = 20
-/** Number of clients that sign in and open concurrently. */
 const AT_ONCE = 8
 const NAME = 'crowd'
 
@@ -55,7 +54,7 @@ function slow() {
 
 /**
  * Measures open clients of one solution, each with a signed-in user and a real WebSocket, on a host in a separate
- * process. A click is timed from when it was due until the host reports it as handled.
+ * process. A click's time is measured from when it was due until the host reports it as handled.
  */
 export async function measureClients(): Promise<Row[]> {
   const crowded = await startCrowd()

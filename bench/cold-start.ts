@@ -10,7 +10,7 @@ export async function measureColdStart(): Promise<Row[]> {
   const warm: number[] = []
   for (let login = 0; login < 50; login++) await labLogin(lab)
   for (let round = 0; round < ROUNDS; round++) {
-    // Lets the host replace the spare process that the previous round used.
+    // Wait until the host has replaced the spare process that the previous round used.
     await pause(1500)
     cold.push(await each(1, () => labLogin(lab, `${HOOK}\n// cold ${round}`)))
     warm.push(await each(1, () => labLogin(lab)))

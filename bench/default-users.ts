@@ -7,12 +7,12 @@ export const PASSWORD = 'seven green tractors'
 /** Rows per INSERT. */
 const AT_ONCE = 100
 
-/** A username; users of kind `strange` do not exist. All names have the same length. */
+/** Returns a username; users of kind `strange` do not exist. All names have the same length. */
 export function nameOf(kind: 'member' | 'strange', number: number): string {
   return `${kind === 'member' ? 'member  ' : 'stranger'} ${String(number).padStart(6, '0')}`.replaceAll(' ', '-')
 }
 
-/** Fills a folder's users table. All users share one hash, since hashing for each would take an hour. */
+/** Fills a folder's users table. All users share one hash, since creating a hash for each would take an hour. */
 export async function addUsers(home: string, count: number): Promise<void> {
   const db = await openHostDatabase(home)
   const hash = await hashPassword(PASSWORD)

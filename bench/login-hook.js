@@ -1,4 +1,4 @@
-// W1: a login hook of a typical size, about 60 lines; every contestant runs it unchanged.
+// Measurement W1: a login hook of a typical size, about 60 lines. Every contestant runs it unchanged.
 const TENANTS = {
   acme: { locale: ['en', 'US'], roles: { anna: ['Users', 'Administrators'], arjun: ['Users'] } },
   'van-dijk': { locale: ['nl', 'BE'], roles: { bram: ['Users', 'Planners'] } },

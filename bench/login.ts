@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ScriptLab } from '../test/support/solutions.ts'
 
-/** W1: the hook that every contestant runs unchanged. */
+/** The hook of measurement W1, which every contestant runs unchanged. */
 export const HOOK = readFileSync(new URL('login-hook.js', import.meta.url), 'utf8')
 export const CREDENTIALS = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 

@@ -18,7 +18,7 @@ type Contestant = {
 
 /**
  * Compares form logins on two hosts, one with many users in the table and one with few. Each login is for a different
- * user, in no particular order.
+ * user, in random order.
  */
 export async function measureManyUsers(): Promise<Row[]> {
   const hosts: RealHost[] = []

@@ -15,9 +15,13 @@ type Kind = keyof typeof HOSTILE
 
 /** Number of malicious solutions per kind. */
 type Numbers = Readonly<Record<Kind, number>>
-/** The load that the contract specifies. The host pauses a solution whose processes had to be killed three times. */
+/**
+ * The load that docs/performance.md specifies. The host pauses a solution whose processes had to be killed three times.
+ */
 const ONE_OF_EACH: Numbers = { spins: 1, allocates: 1, crashes: 1 }
-/** More solutions than in the contract: whenever one is paused, the next takes over, so every kind is always active. */
+/**
+ * More solutions than specified: whenever one is paused, the next one takes over, so that every kind is always active.
+ */
 const EVER_NEW: Numbers = { spins: 4, allocates: 20, crashes: 30 }
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
 /** Duration of each half of a round, in ms. */
@@ -45,7 +49,7 @@ export async function measureNeighbour(): Promise<Row[]> {
   ]
 }
 
-/** @param atMost target for the latency ratios; null if the contract sets none */
+/** @param atMost target for the latency ratios; null if there is none */
 async function measureBeside(numbers: Numbers, work: string, atMost: number | null): Promise<Row[]> {
   const host = await startRealHost()
   try {
@@ -62,7 +66,7 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
       const hostility = startHostility(host, numbers, ends)
       beside.push(...(await logins(good, HALF)))
       await hostility.stop()
-      // Waits until work left by the malicious calls has finished, before the next round.
+      // Before the next round, wait until any work left by the malicious calls has finished.
       await pause(1000)
     }
     return rowsOf({ work, atMost }, alone, beside, ends)
@@ -170,7 +174,7 @@ function raisePriority(): void {
   try {
     setPriority(-10)
   } catch {
-    // Requires administrator privileges; without them, the client runs at normal priority.
+    // This requires administrator privileges; without them, the client runs at normal priority.
   }
 }
 
@@ -178,6 +182,6 @@ function lowerPriority(): void {
   try {
     setPriority(0)
   } catch {
-    // The priority was not raised.
+    // Ignore errors: the priority was not raised.
   }
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform } from 'node:os'
 
-/** One metric from design section 11, measured in one run. */
+/** One metric of docs/performance.md, measured in one run. */
 export type Row = {
   readonly work: string
   readonly against: string
@@ -23,7 +23,7 @@ export type Report = {
   readonly loadBefore: number
   readonly node: string
   readonly rows: readonly (Measured & { readonly reached: boolean })[]
-  /** Subjects that could not be measured, with the reason. */
+  /** Contestants that could not be measured, with the reason. */
   readonly failed: readonly { readonly subject: string; readonly reason: string }[]
 }
 

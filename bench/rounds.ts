@@ -38,7 +38,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 50)
 }
 
-/** A percentile: the smallest value that is not exceeded by `percent` % of the values. */
+/** A percentile: the smallest value that at least `percent` % of the values do not exceed. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN

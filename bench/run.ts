@@ -1,4 +1,4 @@
-// Measures the metrics in design section 11 (all rows, or only the named ones), each as a ratio within this run: npm
+// Measures the metrics of docs/performance.md (all rows, or only the named ones), each as a ratio within this run: npm
 // run bench -- w1 events --json figures.json
 import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'

@@ -42,7 +42,7 @@ export async function measureSessions(): Promise<Row[]> {
       page: of('signed/index.html', cookies, USER),
       plainPage: of('openly/index.html', `login-openly=${'x'.repeat(32)}`, 'openly'),
     }
-    // Several turns per round, so that short disturbances affect all contestants.
+    // Use several turns per round, so that short disturbances affect all contestants.
     for (let round = -2; round < ROUNDS * 4; round++) {
       for (const { bytes, holds, times } of Object.values(contestants)) {
         const time = await each(COUNT, async () => {

@@ -24,7 +24,7 @@ export async function measureTelemetry(): Promise<Row[]> {
   const on = await startRealHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     METRICS_PORT: '0',
-    // Exports during the run, and more often than by default.
+    // Export more often than by default, so that exports happen during the run.
     OTEL_METRIC_EXPORT_INTERVAL: '5000',
   })
   try {

@@ -6,7 +6,10 @@ import { burst, each, figure, median, paced, ROUNDS } from './rounds.ts'
 
 const LOGINS = 200
 
-/** W1: one login hook with fresh globals, in our sandbox process, compared with bare isolated-vm in this process. */
+/**
+ * Measurement W1: one login hook with fresh globals, in our sandbox process, compared with bare isolated-vm in this
+ * process.
+ */
 export async function measureLogins(): Promise<Row[]> {
   const lab = createScriptLab()
   const bare = freshContexts()

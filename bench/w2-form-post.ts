@@ -18,16 +18,16 @@ const TURN = 1500
 type Served = { readonly pid: number; readonly target: FormTarget; readonly rates: number[]; readonly cpu: number[] }
 
 /**
- * W2: the login hook by form POST over HTTP. In each round, all contestants get the same bytes from the same client,
- * sequentially, and respond with 303, the same headers, a new session cookie and a new login cookie.
- *
+ * Measurement W2: the login hook, called by a form POST over HTTP. In each round, all contestants get the same bytes
+ * from the same client, sequentially, and respond with 303, the same headers, a new session cookie and a new login
+ * cookie.
  * - The host: a separate process with default settings. It checks the hidden token, runs the hook in fresh globals in
- *   its sandbox processes, and stores the session in its database (synced to disk) before it responds.
- * - workerd: one process, the hook in one global scope. It reads form and cookie, runs the hook, and stores the session
- *   in memory; no token is verified and nothing is written. That is less work than the host does, which puts the host
- *   at a disadvantage.
+ * its sandbox processes, and stores the session in its database (synced to disk) before it responds.
+ * - workerd: one process, the hook in one global scope. It reads the form and the cookie, runs the hook, and stores the
+ * session in memory; no token is verified and nothing is written. That is less work than the host does, which puts the
+ * host at a disadvantage.
  * - A plain function: the host's own app, sessions and database (`plain-host.ts`), with the hook as a function of the
- *   host process instead of everything from `run-entry.ts` on.
+ * host process instead of everything from `run-entry.ts` on.
  */
 export async function measureFormPosts(): Promise<Row[]> {
   const host = await startRealHost()

@@ -1,5 +1,5 @@
-// The login of the workerd contestant: runs after `login-hook.js` in the same global scope of the worker.
-// biome-ignore-all lint/correctness: what is used here and not declared comes from there
+// The login for the workerd contestant. It runs after `login-hook.js` in the worker's global scope. biome-ignore-all
+// lint/correctness: what is used here and not declared comes from there
 let effects = null
 
 globalThis.security = {

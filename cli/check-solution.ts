@@ -16,7 +16,7 @@ export type CheckedSolution = {
   readonly packed: Buffer
   /** SHA-256 of the packed bundle, lower-case hex. */
   readonly sha256: string
-  /** Null if it cannot be read. */
+  /** Null if the manifest cannot be read. */
   readonly manifest: Manifest | null
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]

@@ -4,9 +4,8 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
 /**
- * Enables Node's compile cache, which halves the CPU time that later starts take. It is in the account's cache folder
+ * Enables Node's compile cache, which halves the CPU time of later startups. The cache is in the account's cache folder
  * (XDG_CACHE_HOME), because Node's default folder is shared by all accounts, so another account could write to it.
- *
  * If that folder cannot be created, as in a container, nothing is cached.
  */
 export function keepCompiled({ XDG_CACHE_HOME = '' }: NodeJS.ProcessEnv): void {
@@ -14,7 +13,7 @@ export function keepCompiled({ XDG_CACHE_HOME = '' }: NodeJS.ProcessEnv): void {
   // HOME may be empty.
   if (!isAbsolute(caches)) return
   try {
-    // Without `recursive`: Node.js 26 retries forever if a parent folder cannot exist, such as /proc/a.
+    // Don't use `recursive`: Node.js 26 retries forever if a parent folder cannot exist, such as /proc/a.
     if (!existsSync(caches)) mkdirSync(caches, { mode: 0o700 })
   } catch {
     return

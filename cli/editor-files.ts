@@ -5,7 +5,7 @@ import { formJsonSchema } from '../runtime/forms/form-schema.ts'
 import { isOwnFile, type SolutionFolder, writeOwnFile } from './solution-folder.ts'
 import { solutionTypes } from './types.ts'
 
-/** The author may edit this file, so an existing one is never replaced. */
+/** The author may edit this file, so an existing file is never replaced. */
 export const CONFIGURATION = 'jsconfig.json'
 
 /** Loaded by the first line of test files. Separate from solhost.d.ts, because `solution` does not exist in scripts. */
@@ -39,8 +39,8 @@ export function renewEditorFiles({ path, files }: Pick<SolutionFolder, 'path' | 
 }
 
 /**
- * `moduleDetection`: declarations are local to a script, as in forms; what other scripts can use is in solhost.d.ts. No
- * DOM and no Node.js types: a sandbox has neither.
+ * `moduleDetection` makes declarations local to a script, as in forms; solhost.d.ts declares what other scripts can
+ * use. There are no DOM and no Node.js types, because a sandbox has neither.
  */
 const JSCONFIG = {
   compilerOptions: {

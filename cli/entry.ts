@@ -3,6 +3,6 @@ import { keepCompiled } from './compile-cache.ts'
 
 heedEarlySignals()
 keepCompiled(process.env)
-// Imported only now, because it takes longer to load than everything above.
+// Import this only now, because it takes longer to load than everything above.
 const { main } = await import('./main.ts')
 await main(process.argv.slice(2))

@@ -3,7 +3,7 @@ import { printable, type Terminal } from '../base/terminal/terminal.ts'
 import { WHOLE_BUNDLE } from '../runtime/bundle/findings.ts'
 import { PlatformError } from '../runtime/errors.ts'
 
-/** An error or warning with its position, found here or by a host, which may be a newer version. */
+/** An error or warning with its position. It was found here, or by a host, which may have a newer version. */
 export type Finding = {
   readonly file: string
   readonly line?: number | undefined
@@ -51,7 +51,7 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
-/** `file:line:column`, a format that terminals and editors recognize as a link. */
+/** `file:line:column`, a format that terminals and editors recognise as a link. */
 export function placeOf({ file, line, column }: Pick<Finding, 'file' | 'line' | 'column'>): string {
   const name = file === '' || file === WHOLE_BUNDLE ? 'the solution' : printable(file)
   return [name, ...(line === undefined ? [] : [line, ...(column === undefined ? [] : [column])])].join(':')

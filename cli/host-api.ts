@@ -28,7 +28,7 @@ export interface HostApi {
   follow(path: string, onOpen: () => void, onEvent: (data: string) => void): Promise<ApiAnswer | null>
 }
 
-/** Timeout in ms without any data; checking an upload takes a host several seconds. */
+/** Timeout in ms without any data. It is long, because a host takes several seconds to check an upload. */
 const ANSWER_TIME = 60_000
 /** The timeout for probing a host on this machine. */
 const LOOK_TIME = 2000
@@ -79,10 +79,10 @@ export function createHostApi(url: URL, authorization: string): HostApi {
   }
 }
 
-/** Whether a host responds there and accepts requests. */
+/** Whether a host responds at this URL and accepts requests. */
 export async function isSolhost(url: URL): Promise<boolean> {
   try {
-    // No secret is sent, and the certificate seldom matches the local address that is probed.
+    // Don't verify the certificate: it seldom matches the local address that is probed, and no secret is sent.
     const options = { method: 'GET', rejectUnauthorized: false }
     const response = await request(url, '/health/live', options, LOOK_TIME, (sending) => sending.end())
     return ((await read(response, url)).body as { status?: unknown } | null)?.status === 'ok'

@@ -35,7 +35,7 @@ export async function databaseProblem(settings: DatabaseSettings): Promise<Datab
   }
 }
 
-/** These error texts state the problem in the first sentence and the fix in the rest. */
+/** These error messages state the problem in the first sentence and the fix in the rest. */
 function asProblem({ message }: PlatformError): DatabaseProblem {
   const [, what = message, advice = ''] = /^(.+?\.) ([A-Z].*)$/s.exec(message) ?? []
   return { what, advice }

@@ -9,8 +9,8 @@ import { helpOf, helpOfAll, helpOfGroup } from './help.ts'
 import { readArguments } from './read-arguments.ts'
 
 /**
- * In the order in which people need them. Commands of a group have two words, such as `users add`. Each command is
- * imported on demand: importing all of them takes longer than most commands take to run.
+ * The commands, in the order in which users need them. Commands in a group have two words, such as `users add`. Each
+ * command is imported on demand: importing all of them takes longer than most commands take to run.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./commands/init.ts')).initCommand,
@@ -106,7 +106,7 @@ async function commandNamed(name: string): Promise<Command> {
 function explain(error: unknown, terminal: Terminal): Exit {
   const isForPeople = error instanceof CommandError
   const text = error instanceof Error && !isForPeople ? (error.stack ?? error.message) : (error as Error).message
-  // The text may contain file names from a solution or quote a host's response.
+  // Escape control characters: the text may contain file names from a solution, or quote a host's response.
   terminal.err(`${printable(text)}\n`)
   return isForPeople ? error.exit : 'failed'
 }
@@ -119,10 +119,10 @@ function endWithReader(): void {
   })
 }
 
-/** The IPC channel closes whenever and however the launcher exits; then this process exits too. */
+/** Exits when the launcher exits, however it does, because that closes the IPC channel. */
 function endWithLauncher(): void {
   const end = () => {
-    // A running host shuts down in its own way (commands/start.ts).
+    // A running host handles its shutdown itself (commands/start.ts).
     if (process.listenerCount('disconnect') === 1) process.exit(EXIT_CODES.failed.code)
   }
   process.on('disconnect', end)

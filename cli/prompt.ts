@@ -9,7 +9,7 @@ const CTRL_D = '\u0004'
  */
 export async function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process
-  // Set first: early input must not be echoed, and Ctrl-C must arrive as a key.
+  // Set raw mode first: early input must not be echoed, and Ctrl-C must arrive as a key.
   stdin.setRawMode(true)
   stderr.write(question)
   stdin.setEncoding('utf8')

@@ -8,7 +8,7 @@ type Problem = { readonly code?: unknown; readonly detail?: unknown; readonly co
 
 type Refusal = { readonly exit: Exit; readonly text: (detail: string, solution: string) => string }
 
-/** Our own messages for a refusal; the host's message is inserted. */
+/** Our own messages for a rejected request; the host's message is inserted. */
 const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: {
     exit: 'refused',
@@ -58,7 +58,7 @@ const USER_REFUSALS: Readonly<Record<number, Refusal>> = {
   422: { exit: 'failed', text: (detail) => `The host rejected the request: ${detail}` },
 }
 
-/** Returns the error for a refused request about users. */
+/** Returns the error for a rejected request about users. */
 export function refuseUsers(answer: ApiAnswer, url: URL): never {
   return refuse(answer, url, '', USER_REFUSALS)
 }

@@ -75,7 +75,10 @@ export function isLeftOut(path: string): boolean {
   return /^(jsconfig|tsconfig|package|package-lock)\.json$|^[^/]+\.zip$/.test(path)
 }
 
-/** Whether it is a regular file in the folder. Links may point anywhere, and the folder may come from a stranger. */
+/**
+ * Whether it is a regular file in the folder. Don't follow links: they may point anywhere, and the folder may come from
+ * a stranger.
+ */
 export function isOwnFile(path: string, name: string): boolean {
   return linkOnTheWay(path, name) === null && lstatSync(join(path, name), { throwIfNoEntry: false })?.isFile() === true
 }

@@ -29,8 +29,8 @@ interface String {
 `
 
 /**
- * The declarations of plugins fit any solution; these replacements narrow them to the solution's own names. Where a
- * name can be built at run time, any string stays allowed, and known names are completed.
+ * The plugins' declarations fit any solution; these replacements narrow them to the solution's own names. Where a name
+ * can be built at run time, any string stays allowed, and known names are completed.
  */
 const OWN_NAMES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'events-manager': [
@@ -168,7 +168,7 @@ function argumentsOf(declaration: unknown): string {
   return `[${all.map(({ name, type }, index) => `${isIdentifier(name) ? name : `argument${index + 1}`}?: ${typeOf(type)}`).join(', ')}]`
 }
 
-/** A manifest can declare any string as a type; only recognizable type names are used. */
+/** A manifest can declare any string as a type. Use only those that are known type names. */
 function typeOf(written: unknown): string {
   const isType = isText(written) && /^[A-Za-z]+(\[\])*( \| [A-Za-z]+(\[\])*)*$/.test(written)
   return isType ? written : 'any'

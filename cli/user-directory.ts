@@ -19,10 +19,13 @@ export const User = z.object({
   permissions: z.array(z.union([z.string(), z.object({ name: z.string(), solution: z.string() })])),
   /** The number of second factors. Older hosts don't report it. */
   factors: z.int().min(0).default(0),
-  /** When the user proved that they can read mails to `email`, and the language of these mails; as for `factors`. */
+  /**
+   * When the user verified the address in `email`, and the language of mails to it. Older hosts don't report these, as
+   * with `factors`.
+   */
   emailVerifiedAt: z.int().min(0).nullable().default(null),
   locale: z.string().nullable().default(null),
-  /** The directory that has the user's password; as for `factors`. */
+  /** The directory that has the user's password. Older hosts don't report it, as with `factors`. */
   directory: z.string().nullable().default(null),
 })
 export type User = z.infer<typeof User>
@@ -82,8 +85,8 @@ export async function openUserDirectory(
     list,
     async find(username) {
       const key = usernameKey(username)
-      // The user with exactly this name is usually the first with this prefix, but databases can have different sort
-      // orders.
+      // The user with exactly this name is usually the first with this prefix, but sort orders differ between
+      // databases.
       for await (const user of list(username)) if (usernameKey(user.username) === key) return user
       const text = `The host has no user "${printable(username)}".`
       throw new CommandError('failed', `${text} Run "${SOLHOST} users list ${url.origin}" to see the users.`)
@@ -103,8 +106,8 @@ function jsonContent(body: object): ApiContent {
 }
 
 /**
- * Parses `Users,Sales@crm`: the second permission applies to one solution. Names with a comma can only be imported from
- * a file.
+ * Parses `Users,Sales@crm`; the second permission applies to one solution. Names that contain a comma can only be
+ * imported from a file.
  */
 export function readPermissions(text: string): User['permissions'] {
   return readPermissionCell(text.replaceAll(',', ';'))

@@ -85,7 +85,7 @@ function organisationsRoutes(parts: AreaParts): MemberRoute[] {
 
 /** The OpenAPI 3.1 document of the API. */
 export function describeCenterApi(version: string): object {
-  // Routes are only described here and never called, so their dependencies are not needed.
+  // The routes are only described, never called, so they don't need their dependencies.
   const parts = { telemetry: {} } as AreaParts
   return openApi<Right | 'person'>([...personRoutes(parts), ...organisationsRoutes(parts)], {
     title: 'Solhost control center',

@@ -12,8 +12,8 @@ export type SatelliteApiParts = AreaParts & { readonly version: string }
 
 /**
  * The API for Satellites. Requests are authenticated by the remote environment token, and the Satellite always
- * initiates the connection (design section 9). The path contains the API version, because the parts that released
- * Satellites rely on must not change.
+ * initiates the connection. The path contains the API version, because the parts that released Satellites rely on must
+ * not change.
  */
 export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: SATELLITE_API, sensitive: true })
@@ -31,7 +31,7 @@ function satelliteRoutes(parts: AreaParts): SatelliteRoute[] {
 
 /** The OpenAPI 3.1 document of the Satellite API. */
 export function describeSatelliteApi(version: string): object {
-  // Routes are only described here and never called, so only the limits are needed.
+  // The routes are only described, never called, so they need only the limits.
   return openApi(satelliteRoutes({ limits: createLimits() } as AreaParts), {
     title: 'Solhost control center, for Satellites',
     version,

@@ -157,7 +157,7 @@ export interface Tables {
     uid: string
     /** The solution whose page the link opens. */
     solution: string
-    /** A hash of the user's address and the time of their last password change. If either changes, the link is invalid. */
+    /** A hash of the address and of the time of the last password change. If either changes, the link is invalid. */
     state: string
     /** The address that the link verifies; null for other kinds. */
     address: string | null

@@ -1,8 +1,7 @@
 /**
  * The time format of the admin pages and the control center: `22 Nov 2026, 17:43`, in the reader's language. Chosen
  * here: month names, so that day and month can't be confused; the 24-hour clock; the day first in English too, as is
- * usual outside the US; UTC, as in logs, whatever the browser's time zone. The pages'
- * scripts use the same function.
+ * usual outside the US; UTC, as in logs, whatever the browser's time zone. The pages' scripts use the same function.
  * @param precision `second` for lists with many lines per minute
  */
 export function timeFormat(locale: string, precision: 'minute' | 'second' = 'minute'): Intl.DateTimeFormat {

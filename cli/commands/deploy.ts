@@ -99,7 +99,7 @@ function change(before: Version | null, sha256: string, isNew: boolean): string 
 }
 
 /**
- * The solution's URL for users. If solutions have their own host names, the host redirects from this short path to the
+ * The solution's URL for users. If solutions have separate host names, the host redirects from this short path to the
  * solution's host name.
  */
 async function addressOf(api: HostApi, url: URL, name: string): Promise<string> {
@@ -110,7 +110,7 @@ async function addressOf(api: HostApi, url: URL, name: string): Promise<string> 
 
 const BAR_WIDTH = 24
 
-/** Shown only on a terminal, on one line that is cleared at the end. */
+/** Shows progress only on a terminal, on one line that is cleared at the end. */
 function progressBar(name: string, total: number, terminal: Terminal) {
   if (!terminal.isInteractive) return { show: () => {}, clear: () => {} }
   return {

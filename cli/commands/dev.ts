@@ -59,7 +59,7 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
   try {
     const running = await starting
     const saves = createSaves({ shown: folder.path, ...createLiveEnd(home, running, terminal), terminal })
-    // Starts before the first version is uploaded, so that no save during the upload is missed.
+    // Start watching before the first version is uploaded, so that no save during the upload is missed.
     watching = watchFolder(folder.path, {
       changed: (since) => void saves.saved(since),
       gone() {
@@ -74,7 +74,7 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
     tellWhere(home, running, terminal)
     terminal.out(await inspectText(running.host))
   } catch (error) {
-    // If the host did not start, there is nothing to stop.
+    // Ignore errors here: if the host did not start, there is nothing to stop.
     await stop().catch(() => {})
     if (error instanceof CommandError) throw error
     throw new CommandError('failed', whyNot(error))
@@ -123,7 +123,7 @@ function createLiveEnd(
   let unfollow: (() => void) | null = null
   const page = createPageReport((report) => {
     if (shown !== null) live.report(shown.name, report)
-    // The terminal shows the errors in any case.
+    // Ignore failures, because the terminal shows the errors anyway.
     else void live.reportFirst(report).catch(() => {})
   })
 

@@ -141,7 +141,7 @@ function settingsFrom(environment: Environment): Settings | { readonly faults: r
   }
 }
 
-/** Starts a real sandbox process and loads a solution in it. */
+/** Starts a real sandbox process, and loads a solution in it. */
 async function checkSandbox(): Promise<Omit<Finding, 'what'>> {
   const [{ createSupervisor }, { builtInPlugins, checkGuests, usableTrusted }, { createSandboxSolutionMaker }] =
     await Promise.all([
@@ -205,7 +205,7 @@ async function checkHome({ home }: Settings): Promise<Omit<Finding, 'what'>> {
       return { ok: false, found: `${existing} is not a folder`, advice: 'Set PLATFORM_HOME to a folder.' }
     }
     await access(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-    // Permissions are not enough if the disk is mounted read-only or full, so create a folder.
+    // Create a folder to test this: even with the right permissions, the disk can be full or mounted read-only.
     rmSync(mkdtempSync(join(existing, '.solhost-doctor-')), { recursive: true })
   } catch (error) {
     return { ok: false, found: `${home} is not writable (${(error as NodeJS.ErrnoException).code})`, advice }
@@ -228,7 +228,7 @@ function openToOthers(home: string): string | null {
   return files.find((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0) ?? null
 }
 
-/** Chosen here: enough for a few bundles, logs and an upload. */
+/** Minimum free disk space in bytes. Chosen here: enough for a few bundles, logs and an upload. */
 const LEAST_SPACE = 512 * 1024 ** 2
 
 async function checkSpace({ home }: Settings): Promise<Omit<Finding, 'what'>> {

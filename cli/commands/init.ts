@@ -41,7 +41,7 @@ function newSolution(name: string): Map<string, string> {
   return new Map([...files, ...editorFiles(written)])
 }
 
-/** Checks the name like the name in a manifest, with the same error message. */
+/** Checks the name as in a manifest, with the same error message. */
 function checkName(name: string): void {
   const problem = ManifestSchema.shape.name.safeParse(name).error?.issues[0]?.message
   if (problem === undefined) return

@@ -28,7 +28,8 @@ package.json, package-lock.json, *.zip.
     }
     const { name, version } = manifest
     const file = output ?? `${name}-${version}.zip`
-    // The manifest sets the name, and its author may have put a link with that name into the folder.
+    // Never write through a link: the file's name is set by the manifest, and its author may have put a link with that
+    // name into the folder.
     if (output === undefined) refuseLink('.', file)
     write(file, packed)
     const bytes = packed.length

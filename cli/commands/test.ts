@@ -13,7 +13,7 @@ import { refuseFaults } from './check.ts'
 
 /**
  * Timeout for one test, in seconds. Chosen here: a test makes several calls of up to 2 s each, so a test that takes
- * longer hangs.
+ * longer than this is stuck.
  */
 const TEST_TIME = 10
 const LONGEST_TIME = 300
@@ -47,7 +47,7 @@ docs/testing-solutions.md describes what they can use. Tests run in a sandbox, w
     const packed = await packSolution(folder)
     if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
     using _ = endOnSignals()
-    // Loaded on demand: this is half of all code that the command line can load, and only this command needs it.
+    // Load this on demand: it is half of all code that the command line can load, and only this command needs it.
     const [{ createStage }, { runTests }] = await Promise.all([
       import('../../host/solution-tests/stage.ts'),
       import('../../host/solution-tests/run-tests.ts'),
@@ -79,7 +79,8 @@ docs/testing-solutions.md describes what they can use. Tests run in a sandbox, w
 function endOnSignals(): Disposable {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const end = () => process.exit(EXIT_CODES.interrupted.code)
-  // Not `once`: Ctrl-C arrives from the terminal and from the launcher, and the second must not interrupt the cleanup.
+  // Don't use `once`: Ctrl-C arrives from the terminal and from the launcher, and the second signal must not interrupt
+  // the cleanup.
   for (const signal of signals) process.on(signal, end)
   return {
     [Symbol.dispose]() {
@@ -118,7 +119,7 @@ function needAny(results: readonly FileResult[], filter: string | undefined): vo
     throw new CommandError('usage', `No test name or file contains ${JSON.stringify(filter)}. Change --filter.`)
 }
 
-/** Reports errors for which a host would also reject the solution, so there is nothing to test. */
+/** Reports errors that would also make a host reject the solution, so there is nothing to test. */
 function refuseSolution(
   folder: SolutionFolder,
   findings: Findings,

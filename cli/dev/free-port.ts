@@ -4,7 +4,7 @@ import { listenOnce } from '../listen-once.ts'
 /** `dev` listens on loopback only, so that a solution in development is not reachable from the network. */
 export const DEV_HOST = '127.0.0.1'
 
-/** How many ports to try, starting at the requested one. */
+/** The number of ports to try, starting with the requested one. */
 const TRIES = 50
 
 const ANOTHER_PORT = 'Choose another one with --port, ADMIN_PORT or --inspect-port.'

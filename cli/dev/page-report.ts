@@ -6,11 +6,11 @@ import { type Finding, type Findings, placeOf } from '../findings-text.ts'
 import type { LogLine } from '../log-line-text.ts'
 
 /**
- * The report about a solution in development that open pages show. All texts in it are bounded: scripts and files write
- * them.
+ * The report about a solution in development that open pages show. All strings in it have a maximum length, because
+ * they come from scripts and files.
  */
 export interface PageReport {
-  /** The host gets these files. Errors that scripts log from now on are about these files. */
+  /** These files are being sent to the host. Errors that scripts log from now on are about these files. */
   saving(files: ReadonlyMap<string, Buffer>): void
   /** The host rejected the files. */
   refused(found: Findings): void
@@ -20,7 +20,7 @@ export interface PageReport {
   logged(line: LogLine): void
 }
 
-/** The maximum number of errors. Chosen here: the terminal shows the others. */
+/** The maximum number of errors in a report. Chosen here: only the terminal shows the others. */
 const MOST_FINDINGS = 20
 const MOST_LINES = 50
 /** In characters. */
@@ -29,7 +29,7 @@ const MOST_PLACE = 200
 const MOST_SOURCE = 200
 /** Lines shown before and after the line with the error. */
 const AROUND = 2
-/** A script can write many lines quickly; they are sent together after this pause, in ms. */
+/** Batching delay in ms: a script can write many lines quickly, and they are sent together. */
 const PAUSE = 100
 
 /** How to fix a script that failed while a page was open; errors while it loads are in `adviceFor`. */
@@ -49,7 +49,7 @@ export function createPageReport(send: (report: DevReport) => void): PageReport 
   let refusals: readonly DevFinding[] = []
   let warnings: readonly DevFinding[] = []
   let failures: DevFinding[] = []
-  /** How many of them are from earlier versions. */
+  /** The number of errors that are from earlier versions. */
   let earlier = 0
   let lines: DevLine[] = []
   let timer: NodeJS.Timeout | null = null
@@ -89,7 +89,7 @@ export function createPageReport(send: (report: DevReport) => void): PageReport 
       const { code, level, file = '', line: row, column, message, time } = line
       if (code !== undefined && Object.hasOwn(FAILURES, code)) {
         const one = shown({ file, line: row, column, code, message }, ADVICE[code as Failure], files)
-        // A timer, or a user who tries again, repeats the same error.
+        // Don't list an error twice: a timer, or a user who tries again, can cause the same error repeatedly.
         const isKnown = failures.slice(earlier).some((other) => isSame(one, other))
         if (!isKnown && failures.length - earlier < MOST_FINDINGS) failures = [...failures, one]
       }
@@ -122,7 +122,7 @@ function sourceOf(
     .split(/\r\n|\n|\r/)
   if (line === undefined || written?.[line - 1] === undefined) return null
   const length = (written[line - 1] as string).length
-  // If the line is long, the part around the error.
+  // Shortens a long line to the part around the error.
   const from = Math.max(0, Math.min((column ?? 1) - 1 - MOST_SOURCE / 2, length - MOST_SOURCE))
   const first = Math.max(1, line - AROUND)
   const lines = written.slice(first - 1, line + AROUND).map((text, index) => {

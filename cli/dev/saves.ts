@@ -15,7 +15,7 @@ export type SavesParts = {
   /** The folder as the user typed it. */
   readonly shown: string
   readonly update: (packed: Buffer, name: string) => Promise<LiveUpdate>
-  /** Called before the host gets the files. */
+  /** Called before the files are sent to the host. */
   readonly onSaving: (files: SolutionFolder['files']) => void
   /** Called when a version is active, before it is printed. */
   readonly onActive: (update: LiveUpdate) => Promise<void>
@@ -58,7 +58,7 @@ export function createSaves({ shown, update, onSaving, onActive, onRefused, term
       tell(updated, folder, isFirst ? null : saveLine(changes, updated, milliseconds))
     } catch (error) {
       const findings = findingsOf(error)
-      // The folder itself has no errors, so the next save deploys it again, even if nothing changes.
+      // The error isn't in the folder, so the next save deploys it again, even if nothing has changed.
       if (findings === null) throw error
       hashes = now
       onRefused(findings)
@@ -138,7 +138,7 @@ function changesOf(before: ReadonlyMap<string, string>, now: ReadonlyMap<string,
   return [...changed, ...[...before.keys()].filter((name) => !now.has(name)).map((name) => `${name} (removed)`)]
 }
 
-/** How many file names one line shows. */
+/** The maximum number of file names on one line. */
 const MOST_NAMES = 3
 
 function saveLine(changes: readonly string[], { clients }: LiveUpdate, milliseconds: number): string {

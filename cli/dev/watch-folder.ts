@@ -77,8 +77,8 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
   function settle(): void {
     const began = since ?? performance.now()
     since = null
-    // Watches new folders before reporting: later changes in them are noticed, and earlier ones are read with the
-    // folder.
+    // Watch new folders before reporting the change: later changes in them are then noticed, and earlier ones are read
+    // with the folder.
     try {
       look()
     } catch (error) {

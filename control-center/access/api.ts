@@ -51,7 +51,7 @@ const Act = z
   })
   .meta({ id: 'Act' })
 
-/** Renames an audit entry's fields to the names in the API and on the page. */
+/** Renames an audit entry's fields to the names used in the API and on the page. */
 export function shownEntry({ target = '', correlationId = '', ...entry }: WrittenEntry) {
   return { ...entry, subject: target, correlationId }
 }

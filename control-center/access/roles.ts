@@ -6,7 +6,8 @@ export type Role = (typeof ROLES)[number]
 export const RoleName = z.enum(ROLES)
 
 /**
- * Rights in an organisation, and the roles that have them. Non-members can't even learn that the organisation exists.
+ * Permissions in an organisation, and the roles that have them. Non-members can't even learn that the organisation
+ * exists.
  */
 const RIGHTS = {
   /** See environments, packages, pipelines, rollouts, metrics and logs. */

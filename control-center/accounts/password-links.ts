@@ -10,8 +10,8 @@ import type { CenterDatabase } from '../database/tables.ts'
  */
 export interface PasswordLinks {
   /**
-   * @returns the link's token; null if the account already has three open links. The limit prevents others from
-   *   flooding the mailbox with requested mails.
+   * @returns the link's token; null if the account already has three valid links. The limit prevents others from
+   * flooding the mailbox with requested mails.
    */
   create(uid: string): Promise<string | null>
   /**
@@ -97,7 +97,7 @@ export function createPasswordLinks(
         isSet = fault === null
         return fault
       } finally {
-        // Restore the link, so that the user can retry after a rejected password or while the control center is busy.
+        // Restore the link, so that the user can retry if the password was rejected or the control center was busy.
         if (!isSet) await db.insertInto('password_links').values(found.link).execute()
       }
     },

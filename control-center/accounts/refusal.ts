@@ -4,8 +4,8 @@ import type { PageText } from '../pages/page.ts'
 type Fault = { readonly message: string; readonly key?: string; readonly values?: readonly number[] }
 
 /**
- * Why a request was refused, in the reader's language if there is a translation.
- * @throws errors that are not refusals
+ * Why a request was rejected, in the reader's language if there is a translation.
+ * @throws any error that is not a rejection
  */
 export function reasonOf(text: PageText, error: unknown): string {
   if (!isRefusal(error)) throw error

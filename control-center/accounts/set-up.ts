@@ -5,7 +5,7 @@ import { isSameSecret } from '../../base/accounts/same-secret.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * The set-up code, which is required to create the first account. Only the person who starts the control center can see
+ * The set-up code, which is required to create the first account. Only the person who starts the control center sees
  * it.
  */
 export interface SetUp {

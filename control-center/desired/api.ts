@@ -71,7 +71,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
   }
 
   /**
-   * Versions that stay unchanged are not checked: after a rollback, the package of a requested version may have been
+   * Don't check versions that stay unchanged: after a rollback, the package of a requested version may have been
    * deleted.
    */
   async function found(

@@ -7,7 +7,7 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockPackage, lockVersion } from '../packages/version-lock.ts'
 import type { Signing } from '../signing/signing.ts'
 
-/** The desired state of an environment, without the fields that signing adds. */
+/** The desired state of an environment, without the fields that are added during signing. */
 export type DesiredContent = { readonly solutions: DesiredState['solutions']; readonly settings: DesiredSettings }
 
 /** Until something is requested for the environment, `number` is 0 and `issuedAt` is null. */
@@ -20,7 +20,7 @@ export interface DesiredStates {
    * Applies `change` to the newest statement, then signs and stores the result in one transaction. Concurrent changes
    * are applied sequentially. The environment's token gets read access to the solutions in the statement.
    * @param change returns null to leave the statement unchanged
-   * @param isBack the change restores earlier versions, whose packages may have been deleted
+   * @param isBack whether the change restores earlier versions, whose packages may have been deleted
    * @throws ERR_REQUEST_INVALID if the statement would be too long, or would contain too many solutions
    * @throws ERR_VERSION_NOT_FOUND if it contains a version that was deleted in the meantime
    */
@@ -86,7 +86,7 @@ export function createDesiredStates(
     return isWritten ? { number, issuedAt, solutions, settings } : null
   }
 
-  /** Locks in the order of the names, so that two transactions that lock the same versions can't deadlock. */
+  /** Lock in the order of the names, so that two transactions that lock the same versions can't deadlock. */
   async function lockNew(
     transaction: CenterDatabase,
     environment: string,
@@ -159,7 +159,7 @@ function nextNumber(last: number, now: number): number {
 
 type Row = { number: number; issued_at: number; content: string; statement: string }
 
-/** Overwrites only the statement that the new one is based on. */
+/** Overwrite only the statement that the new one is based on. */
 async function writeNext(db: CenterDatabase, environment: string, last: number, row: Row): Promise<boolean> {
   if (last === 0) return insertOnce(db, 'desired_states', { environment, ...row })
   const { numUpdatedRows } = await db

@@ -18,7 +18,7 @@ export type CredentialPageParts = {
 
 /**
  * Credentials for Satellites and the container runtime: remote environment tokens, passwords and access keys for
- * registries (guide 5.4).
+ * registries.
  */
 export function addCredentialPages(pages: PageRouter, parts: CredentialPageParts): void {
   const { environments, environmentTokens, registries, settings, signing, version } = parts

@@ -1,7 +1,7 @@
 import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** A remote environment token (guide 5.4), without the token itself. Times are epoch milliseconds. */
+/** A remote environment token's data, without the token itself. Times are epoch milliseconds. */
 export type EnvironmentToken = Omit<StoredToken, 'expiresAt'> & {
   /** The environment's id. */
   readonly environment: string

@@ -6,8 +6,7 @@ import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * The type of an environment. `onprem` is a Satellite, which was called "Remote (On-Premise)" before release 2026.03
- * (guide 9).
+ * The type of an environment. `onprem` is a Satellite, which was called "Remote (On-Premise)" before release 2026.03.
  */
 export const ENVIRONMENT_TYPES = ['dev', 'uat', 'preprod', 'prod', 'onprem'] as const
 export type EnvironmentType = (typeof ENVIRONMENT_TYPES)[number]
@@ -43,7 +42,7 @@ export interface Environments {
   /** The solutions that the environment's token may read and sign users in to. */
   solutions(id: string): Promise<readonly string[]>
   addSolution(id: string, solution: string): Promise<void>
-  /** @returns false if the environment didn't have this solution */
+  /** @returns false if this solution wasn't in the environment's list */
   removeSolution(id: string, solution: string): Promise<boolean>
 }
 

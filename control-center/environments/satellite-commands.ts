@@ -1,7 +1,7 @@
 import { isLoopback } from '../../base/config/host-names.ts'
 
 /**
- * The UID that the image runs as (Dockerfile). A folder created by Docker belongs to root, so the host couldn't write
+ * The UID that the image runs as (Dockerfile). A folder that Docker creates belongs to root, so the host couldn't write
  * to it.
  */
 const ACCOUNT = 10001

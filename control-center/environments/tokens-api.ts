@@ -32,8 +32,8 @@ type OfEnvironment = { readonly who: Member; readonly params: { readonly environ
 type OfToken = OfEnvironment & { readonly params: { readonly id: string } }
 
 /**
- * Routes for remote environment tokens. They require a separate right, because anyone who has a token can act as the
- * environment's Satellite.
+ * Routes for remote environment tokens. They require a separate permission, because anyone who has a token can act as
+ * the environment's Satellite.
  */
 type Found = { readonly environment: Environment; readonly token: StoredToken }
 

@@ -3,7 +3,7 @@ import type { Design } from './design.ts'
 /**
  * Checks whether the values entered in a page's additional fields allow the sign-in: required fields are filled in, a
  * choice is one of the options, and a tenant field matches one of the user's tenant values. Chosen here: PLATFORM_CLOUD
- * sign-ins run no script, so this check gives the fields their effect. It runs after the password check, and the
+ * sign-ins don't run a script, so this check enforces the fields instead. It runs after the password check, and the
  * response to a failure is the same as for a wrong password.
  */
 export function fitsFields(

@@ -4,7 +4,7 @@ import { contrastOf } from './contrast.ts'
 
 /**
  * In bytes. Chosen here: 160,000, since the logo is embedded in the template as base64, which needs four characters for
- * three bytes, and a whole template is limited to 256 kB (design section 3).
+ * three bytes, and a whole template is limited to 256 kB.
  */
 export const LARGEST_LOGO = 160_000
 /** The minimum contrast in WCAG 2.2, 1.4.3 (AA), for text of any size. */
@@ -133,7 +133,7 @@ export const Design = z
   .meta({ id: 'LoginPageDesign' })
 export type Design = z.infer<typeof Design>
 
-/** The design before anyone changes it, which looks like the platform's own page. */
+/** The default design, which looks like the platform's own page. */
 export const FIRST_DESIGN: Design = {
   logo: null,
   colours: {

@@ -22,7 +22,7 @@ export interface LoginPages {
   /** @throws ERR_VERSION_NOT_FOUND */
   version(place: Place, number: number): Promise<Design>
   /**
-   * @param base the version that the design is based on, which must still be the newest; undefined to skip this check
+   * @param base the version that the design is based on, which must still be the newest; undefined skips this check
    * @throws ERR_CHANGED_MEANWHILE
    */
   publish(place: Place, design: Design, by: string, base?: number): Promise<LoginPageVersion>

@@ -11,7 +11,7 @@ import { isDark, mixed, quietest, readableOn } from './contrast.ts'
 import { type Design, type Palette, TEXT_LOCALES, type TextLocale, type TextName } from './design.ts'
 
 /*
- * Converts a design into a login template that follows the rules in design section 8. Texts become i18n keys, so that
+ * Converts a design into a login template that follows the rules for login templates. Texts become i18n keys, so that
  * the host that shows the page escapes them as plain text, exactly once. The markup itself contains only the design's
  * colours, names and image, each in a form that has no special meaning in HTML or CSS.
  */
@@ -39,7 +39,7 @@ const KEYS: Readonly<Record<TextName, string>> = {
 /** Texts without a default: they are left out if the design has none. */
 const OWN: readonly TextName[] = ['intro', 'help', 'logo']
 
-/** Maximum characters in a template (design section 3, and the contract with Satellites). */
+/** Maximum characters in a template. The protocol with Satellites has the same limit. */
 const LONGEST_TEMPLATE = 256 * 1024
 
 type Texts = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -127,7 +127,7 @@ function textOf({ texts }: Design, locale: TextLocale, name: TextName): string |
   return text === undefined || text.trim() === '' ? undefined : text
 }
 
-/** The table `default` has every key that the template uses and the platform's own texts lack. */
+/** The table `default` contains every key that the template uses and that the platform's own texts lack. */
 function textsOf(design: Design): Texts {
   const tables = TEXT_LOCALES.map((locale) => [locale, new Map<string, string>()] as const)
   for (const [locale, table] of tables) {

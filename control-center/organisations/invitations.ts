@@ -27,7 +27,7 @@ export interface Invitations {
   /**
    * `token` appears only in the link: 256 random bits, of which a hash is stored. An earlier invitation to the same
    * address is invalidated.
-   * @throws ERR_REQUEST_INVALID if too many are open
+   * @throws ERR_REQUEST_INVALID if there are too many open invitations
    */
   create(
     organisation: string,

@@ -8,7 +8,7 @@ const Line = z
 
 /**
  * Build information that is supplied when a pipeline run starts. It is added to the image next to the bundle. The
- * bundle itself, and so its SHA-256, stays unchanged.
+ * bundle itself, and so its SHA-256, stays the same.
  */
 export const BuildStamp = z.strictObject({
   commit: z

@@ -21,8 +21,8 @@ export type BundleFindings = {
 }
 
 /**
- * Reads a stored bundle. It is called only when it is the page's turn. Anyone who can see a page can send many
- * requests, and queued requests must not hold bundles in memory.
+ * Reads a stored bundle. Called only when it is the request's turn: anyone who can see a page can send many requests,
+ * and queued requests must not hold bundles in memory.
  */
 export type StoredBundle = () => Promise<Uint8Array>
 
@@ -45,7 +45,7 @@ export interface BundleChecks {
   manifestOf(stored: StoredBundle): Promise<Manifest | null>
   /**
    * The differences between two stored bundles.
-   * @param byLine false: only which files differ, which is fast
+   * @param byLine false: returns only which files differ, which is fast
    * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY; ERR_BUNDLE_REFUSED if limits were lowered since the upload
    */
   compare(from: StoredBundle, to: StoredBundle, byLine: boolean): Promise<VersionDifference>
@@ -63,8 +63,8 @@ const NOT_READ = { length: 0 }
 const NO_TIME = { one: 0, all: 0 }
 
 /**
- * Uses the limits and plugins of a host with default settings. The supervisor always keeps a spare process. So the
- * supervisor is created when the first bundle arrives, and a control center without bundles has no extra process.
+ * Uses the limits and plugins of a host with default settings. The supervisor always keeps a spare process, so it is
+ * created only when the first bundle arrives. A control center without bundles therefore has no extra process.
  * @param memory in bytes, `RUNTIME_XMS` and `RUNTIME_XMX`
  */
 export function createBundleChecks(
@@ -103,7 +103,7 @@ export function createBundleChecks(
     }
   }
 
-  /** Makes room for all bundles together, because they are unpacked at the same time. */
+  /** Make room for all bundles together, because they are unpacked at the same time. */
   function needRoomFor(...bundles: readonly Uint8Array[]): void {
     const bytes = bundles.map(({ length }) => Math.min(length * UNPACKED, limits.BUNDLE_UNPACKED))
     needRoom(bytes.reduce((sum, one) => sum + one, 0))

@@ -40,8 +40,8 @@ export interface PackageRows {
   add(organisation: string, bundle: Bundle, packed: Uint8Array, by: string): Promise<boolean>
   /**
    * Deletes a version, and the package with its last version.
-   * @param check called once the version is locked, so that nothing can start to need the version in the meantime; if
-   *   it throws, the version is kept
+   * @param check called once the version is locked, so that nothing can start to use the version in the meantime; if
+   * it throws, the version is kept
    * @returns false if there is no such version
    */
   remove(
@@ -66,7 +66,7 @@ export function createPackageRows(db: CenterDatabase, now: () => number = Date.n
 
   return {
     async list(organisation) {
-      // Joins each package with its newest version, or with several versions if they were uploaded in the same
+      // Joins each package with its newest version, or with several versions that were uploaded in the same
       // millisecond.
       const rows = await db
         .selectFrom('packages')

@@ -18,7 +18,7 @@ export type UploadedPackage = {
 }
 
 /**
- * Describes what needs a version; null if nothing does. Code that stores a new need for a version must first call
+ * Describes what uses a version; null if nothing does. Code that stores a new use of a version must first call
  * `lockVersion` in the same transaction.
  * @param db the transaction that deletes the version
  */
@@ -40,7 +40,7 @@ export type Packages = Pick<PackageRows, 'list' | 'find' | 'findVersion' | 'bund
   upload(organisation: string, packed: Uint8Array, expectedName: string | null, by: string): Promise<UploadedPackage>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Package>
-  /** Registers a function that reports which versions are needed, for example by the desired states of environments. */
+  /** Registers a function that reports which versions are in use, for example by the desired states of environments. */
   heldBy(holder: VersionHolder): void
   /** Also deletes the package if this was its last version. @throws ERR_VERSION_NOT_FOUND, ERR_VERSION_IN_USE */
   removeVersion(organisation: string, name: string, sha256: string): Promise<void>

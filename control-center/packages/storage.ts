@@ -2,8 +2,8 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Limits the database space for bundles and artifacts per organisation, so that an organisation can't use up the space
- * of the others.
+ * Limits the database space for bundles and artifacts per organisation, so that one organisation can't use up the space
+ * of others.
  */
 export interface Storage {
   /**

@@ -3,7 +3,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /**
  * Locks the package until the transaction ends. Until then, other transactions can't add or delete its versions, or
- * start to need one.
+ * start to use one.
  * @returns false if there is no such package
  */
 export async function lockPackage(transaction: CenterDatabase, organisation: string, name: string): Promise<boolean> {
@@ -17,8 +17,8 @@ export async function lockPackage(transaction: CenterDatabase, organisation: str
 }
 
 /**
- * Protects a version from deletion until the end of the transaction, which stores the new need for it. A concurrent
- * delete waits, and then finds what was stored (`VersionHolder`).
+ * Protects a version from deletion until the end of the transaction, which stores a new use of it. A concurrent delete
+ * waits, and then finds what was stored (`VersionHolder`).
  * @throws ERR_VERSION_NOT_FOUND if the version no longer exists
  */
 export async function lockVersion(

@@ -24,7 +24,7 @@ export type ShownPage = {
   readonly status?: number
   /** Defaults to null. */
   readonly brand?: Brand | null
-  /** Adds a source to the Content-Security-Policy, because the page contains one of our own frames. */
+  /** Adds a source to the Content-Security-Policy, because the page embeds one of our own pages in an iframe. */
   readonly frames?: boolean
 }
 
@@ -39,7 +39,7 @@ export interface PageRouter {
   /** A page outside any organisation. */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
   /**
-   * A page in an organisation, for members who have the right.
+   * A page in an organisation, for members who have the permission.
    * @param path below `/o/:organisation`, in the router's syntax: `/environments/:environment`
    */
   ofOrganisation(

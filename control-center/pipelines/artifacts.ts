@@ -24,10 +24,7 @@ export type Artifact = {
   readonly contentSha256: string | null
   /** The image with its tag; null for a context. */
   readonly reference: string | null
-  /**
-   * The digest that the registry assigned to the image (`sha256:…`); null for a context, or if the builder reported no
-   * digest.
-   */
+  /** The image's digest in the registry (`sha256:…`); null for a context, or if the builder reported no digest. */
   readonly digest: string | null
   readonly createdAt: number
 }

@@ -10,14 +10,14 @@ import { promisify } from 'node:util'
  */
 export type BuilderFence = readonly string[]
 
-/** Timeout of a probe, in ms. */
+/** Timeout in ms for trying whether a network can be created. */
 const PATIENCE = 10_000
 const NETWORK = '/proc/self/ns/net'
 
 /**
- * Finds a way to create a network. As root or with the capability SYS_ADMIN, this process creates it. Otherwise the
- * builder's own `unshare` does, which buildah and podman offer to accounts with subordinate UIDs. Requires the programs
- * `unshare` and `ip`.
+ * Finds a way to create a network. As root or with the capability SYS_ADMIN, this process creates it. Otherwise, the
+ * builder's own subcommand `unshare` creates it; buildah and podman support this for accounts with subordinate UIDs.
+ * Requires the programs `unshare` and `ip`.
  * @param builder the command and its own options
  * @returns null if there is no way
  */

@@ -16,12 +16,12 @@ import type { UpstreamProxy } from './upstream-proxy.ts'
 
 /**
  * An HTTP proxy on loopback for one builder while it runs. It resolves each name once, checks name, port and all
- * addresses as `BuilderHosts` does, and connects to the checked addresses. So neither a redirect nor DNS rebinding can
- * give the builder access to a private network. Requests without the proxy's password are refused, and the response
- * contains no reason.
+ * addresses as `BuilderHosts` does, and connects to the checked addresses. Therefore, neither a redirect nor DNS
+ * rebinding can give the builder access to a private network. Requests without the proxy's password are refused, and
+ * the response contains no reason.
  */
 export type BuilderProxy = {
-  /** Environment variables for the builder, replacing all other proxy variables. */
+  /** Environment variables for the builder. They replace all other proxy variables. */
   readonly environment: Readonly<Record<string, string>>
   /** Prefix of the builder's command. */
   readonly fence: BuilderFence
@@ -199,7 +199,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
 
 /** Opens the Unix socket where a fenced builder reaches the proxy, in a folder that only this account can enter. */
 async function openDoor(server: Server): Promise<{ readonly file: string; close(): Promise<void> }> {
-  // Not in the run's folder: a Unix socket path is limited to about 100 characters.
+  // Don't create the socket in the run's folder: a Unix socket path is limited to about 100 characters.
   const folder = await mkdtemp(join(tmpdir(), 'solhost-builder-'))
   const file = join(folder, 'proxy')
   const door = createDoor((socket) => void server.emit('connection', socket))

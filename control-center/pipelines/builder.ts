@@ -48,7 +48,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   if ('failure' in started) throw failed(`"${command}" could not be started: ${(await started.failure).message}`)
   const { child } = started
   const ended = Promise.withResolvers<number | NodeJS.Signals>()
-  // For example, the signal could not be delivered.
+  // Ignore errors, for example if the signal could not be delivered.
   child.on('error', () => {})
   child.once('close', (code, by) => ended.resolve(code ?? by ?? -1))
   for (const stream of [child.stdout, child.stderr]) {
@@ -92,7 +92,7 @@ function sayLines(stream: Readable, secrets: readonly string[], say: (line: stri
   let text = ''
   function write(line: string): void {
     const shown = withoutSecrets(readable(line), secrets)
-    // If the line was cut, its last characters may be part of a secret.
+    // Drop the last characters of a cut line, because they may be part of a secret.
     const whole = line.length < most ? shown : shown.slice(0, Math.max(0, shown.length - longestSecret))
     if (whole.trim() !== '') say(whole.slice(0, LONGEST_LINE))
   }
@@ -124,7 +124,7 @@ function readable(line: string): string {
 }
 
 function withoutSecrets(line: string, secrets: readonly string[]): string {
-  // Longest first: a shorter secret may be part of a longer one.
+  // Redact the longest secrets first: a shorter secret may be part of a longer one.
   const longestFirst = secrets.filter((secret) => secret !== '').toSorted((one, other) => other.length - one.length)
   return longestFirst.reduce((text, secret) => text.replaceAll(secret, '***'), line)
 }

@@ -20,8 +20,8 @@ export type Commands = {
 }
 
 /**
- * The procedure for deploying a package's image (guide 4.3), with namespace, region and repository filled in, for the
- * Docker Information dialog.
+ * The procedure for deploying a package's image, with namespace, region and repository filled in, for the Docker
+ * Information dialog.
  */
 export type DockerInformation = {
   readonly registryHost: string

@@ -8,11 +8,14 @@ const HOST = '[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?'
 const TAG = '[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'
 const IMAGE = new RegExp(`^(?:${HOST}/)?${PART}(?:/${PART})*(?::${TAG})?(?:@sha256:[0-9a-f]{64})?$`)
 
-/** Sources that builders accept in place of a registry. They could expose other users' files and images. */
+/**
+ * Sources that builders accept in place of a registry. They are rejected, because they could expose other users' files
+ * and images.
+ */
 const TRANSPORT =
   /^(?:atomic|containers-storage|dir|docker|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):/
 
-/** The prefix of images that runs build on the control center's machine. Each run removes its own images. */
+/** The name prefix of images that runs build on the control center's machine. Each run removes its own images. */
 export const RUN_IMAGES = 'localhost/solhost-run-'
 
 /** `<docker-repo-name>` */

@@ -4,7 +4,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /**
  * Leases show which control center on the database performs a run, and which runs have a slot to work. A lease that
- * isn't renewed expires. Its process has then exited, and any other process may mark its runs as interrupted.
+ * isn't renewed expires. Its process is then considered dead, and any other process may mark its runs as interrupted.
  */
 export interface RunLeases {
   /** Makes runs start sequentially: waits until concurrent transactions that start a run have ended. */
@@ -28,17 +28,17 @@ export interface RunLeases {
    */
   askToCancel(run: string): Promise<boolean>
   /**
-   * Takes a slot to work. Runs get slots in the order in which they were started.
+   * Takes a slot for a run. Runs get slots in the order in which they were started.
    * @returns false if it isn't this run's turn or no slot is free
    */
   takePlace(run: string): Promise<boolean>
 }
 
-/** Duration of a lease in ms. The clocks of the machines must not differ by more. */
+/** Duration of a lease in ms. The machines' clocks must not differ by more than this. */
 export const LEASE = 60_000
 /**
- * Maximum runs that work at the same time on all machines together. Builders need a lot of resources, so other runs are
- * queued.
+ * Maximum runs in progress at the same time, on all machines together. Builders need a lot of resources, so other runs
+ * are queued.
  */
 const PLACES = 1
 

@@ -62,7 +62,7 @@ export async function performRun(at: RunAtWork, { work, log, waitForTurn, onStep
   return end
 }
 
-/** Unexpected errors concern only the operator, so their details appear only in the control center's own log. */
+/** Unexpected errors are for the operator only, so their details appear only in the control center's own log. */
 function whyNot(error: unknown, { id }: Run, log: Pick<Logger, 'error'>): string {
   if (error instanceof PlatformError) return error.message
   log.error({ run: id, stack: error instanceof Error ? error.stack : String(error) }, 'a pipeline run failed')

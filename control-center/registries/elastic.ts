@@ -1,8 +1,7 @@
 const ELASTIC = /^\d{12}\.dkr\.ecr(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$/
 
 /**
- * Whether a registry is on Amazon ECR, which exchanges access keys for login passwords that expire after hours (guide
- * 4.3).
+ * Whether a registry is on Amazon ECR, which exchanges access keys for login passwords that expire after a few hours.
  */
 export function isElastic(host: string): boolean {
   return ELASTIC.test(host)

@@ -10,7 +10,7 @@ import type { RegistryTables } from './tables.ts'
 export type Registry = {
   readonly id: string
   readonly name: string
-  /** `{registry_host}` in the deployment procedure (guide 4.3), including the region. */
+  /** `{registry_host}` in the deployment procedure, including the region. */
   readonly host: string
   /** `<region-name>`; '' for registries other than Amazon ECR. */
   readonly region: string
@@ -163,7 +163,10 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
   }
 }
 
-/** A different purpose for each value, so that someone with only the database can't swap encrypted values. */
+/**
+ * Use a different purpose for each value, so that someone who has access only to the database can't swap encrypted
+ * values.
+ */
 function purposeOf(id: string, part: 'id' | 'secret'): string {
   return `registry ${id} ${part}`
 }

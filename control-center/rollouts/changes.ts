@@ -10,9 +10,8 @@ export type ShownVersion = DesiredVersion & { readonly uploadedAt: number | null
 
 /**
  * What a rollout changes in environments that currently have the same version.
- *
- * `first`: they have no version yet. `same`: they already have this version. `gone`: one of the versions is no longer
- * stored. `busy`: the versions can't be compared now. `many`: there are too many different versions.
+ * `first`: the environments have no version yet. `same`: they already have this version. `gone`: one of the versions is
+ * no longer stored. `busy`: the versions can't be compared now. `many`: there are too many different versions.
  */
 export type RolloutChange = {
   readonly environments: readonly string[]
@@ -33,7 +32,7 @@ export type ChangeParts = {
 export type WantedVersion = DesiredVersion & { readonly organisation: string; readonly package: string }
 export type EnvironmentBefore = { readonly name: string; readonly before: DesiredVersion | null }
 
-/** Maximum number of different versions that are compared for one page, so that the page loads quickly. */
+/** Maximum number of different versions to compare for one page, so that the page loads quickly. */
 const MOST_COMPARED = 5
 
 /** In the order of the given environments. */

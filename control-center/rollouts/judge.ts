@@ -30,8 +30,8 @@ export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
 }
 
 /**
- * In ms. A refusal that was reported earlier than this may be about an older statement. After this time, the node has
- * fetched the current one, since it polls every minute.
+ * In ms. A rejection that is reported before this time has passed may be about an older statement. After this time, the
+ * node has fetched the current one, since it polls every minute.
  */
 const REFUSED_AFTER = 90_000
 

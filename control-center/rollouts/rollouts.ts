@@ -22,7 +22,7 @@ export type StepState = (typeof STEP_STATES)[number]
 
 export const PACES = ['one-by-one', 'all'] as const
 
-/** Why an environment failed: the reason that the Satellite reported, or otherwise the control center's own reason. */
+/** Why an environment failed: the reason reported by the Satellite or, if there is none, the control center's own. */
 export type StepFailure = {
   readonly code: 'refused' | 'silent' | 'changed' | 'statement'
   readonly message: string
@@ -82,7 +82,7 @@ export type Move = keyof typeof MOVES
 export type StepChange = Partial<Pick<RolloutStep, 'state' | 'number' | 'startedAt' | 'endedAt' | 'before' | 'failure'>>
 
 /**
- * Stores rollouts. Every change specifies the state that it starts from, so that only one of two concurrent changes
+ * Stores rollouts. Every change specifies the state that it is based on, so that only one of two concurrent changes
  * takes effect.
  */
 export interface Rollouts {

@@ -112,7 +112,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   async function settle(rollout: Rollout, step: RolloutStep, done: StepState, failed: StepState): Promise<void> {
     const { number, environment } = step
     const isBack = done === 'undone'
-    // The process ended after storing the step and before changing the desired state.
+    // If so, the process ended after storing the step and before changing the desired state.
     if (number === null) return isBack ? giveBack(rollout, step) : ask(rollout, step)
     const nodes = await reports.live(environment)
     const since = step.startedAt ?? 0

@@ -18,8 +18,8 @@ export interface Reports {
 /** In ms. A node counts as running until it has missed three reports. */
 const LIVE_FOR = 3 * REPORT_EVERY
 /**
- * Maximum nodes per environment. Chosen here: far more nodes than one database can serve. It stops anyone with a token
- * from filling our database with made-up nodes.
+ * Maximum nodes per environment. Chosen here: far more nodes than one database can serve. The limit stops anyone with a
+ * token from filling our database with made-up nodes.
  */
 const MOST_NODES = 50
 const KEPT = 24 * 60 * 60_000

@@ -5,7 +5,8 @@ import type { Environment } from '../environments/environments.ts'
 import { environmentOf } from './satellite-access.ts'
 
 /**
- * A route for Satellites. It acts for the environment of the request's token, which is the only authorization needed.
+ * A route for Satellites. It acts for the environment that the request's token belongs to; no other authorisation is
+ * needed.
  */
 export type SatelliteRoute = Route<Environment, null, never, object>
 

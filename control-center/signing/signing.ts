@@ -6,7 +6,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** Signs desired states for Satellites (design section 9). */
+/** Signs desired states for Satellites. */
 export interface Signing {
   /** The Ed25519 public key: 32 bytes in base64url. A Satellite pins it in `CLOUD_PUBLIC_KEY`. */
   readonly publicKey: string

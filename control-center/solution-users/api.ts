@@ -58,7 +58,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
       {
         summary: 'Add a solution that has no package yet',
         right: 'read',
-        // Anyone who may manage one part of a solution (its users or its login page) may add a solution to the list.
+        // Anyone who may manage either users or login pages may add a solution to the list.
         before: ({ who, ctx }) =>
           access.need(ctx, mayDo(who.role, 'solution-users') ? 'solution-users' : 'login-pages'),
         act: 'solution-name',

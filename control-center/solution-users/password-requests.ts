@@ -12,7 +12,6 @@ export type PasswordRequest = {
   readonly origin: string
 }
 
-/** Mails password reset links to users of solutions. */
 export type PasswordRequests = RequestQueue<PasswordRequest>
 
 export function createPasswordRequests(

@@ -6,7 +6,7 @@ import { CENTER_TEXTS } from '../web/render.ts'
 import type { LinkKind, UserLinks } from './user-links.ts'
 import type { SolutionUser } from './user-rows.ts'
 
-/** Who a link is for. `origin` is the origin at which they open the control center. */
+/** The recipient of a link. `origin` is the control center's origin as the recipient's browser sees it. */
 export type Recipient = {
   readonly organisation: Pick<Organisation, 'id' | 'title'>
   readonly solution: string
@@ -28,14 +28,15 @@ export interface SendLinks {
   needShare(organisation: Pick<Organisation, 'id'>, email: string | null): Promise<void>
   /**
    * Creates a link for an operator. It replaces earlier links of the same kind.
-   * @throws ERR_REQUEST_INVALID if the link makes no sense for this user, ERR_MAIL_UNAVAILABLE if too many mails are
-   *   queued
+   * @throws ERR_REQUEST_INVALID if this kind of link doesn't apply to the user, ERR_MAIL_UNAVAILABLE if too many mails
+   * are
+   * queued
    * @throws ERR_THROTTLED if the organisation has sent too many mails
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
   /**
-   * Creates a link that anyone can request on a login page. It is only ever mailed. At most three are open at a time.
-   * No link is sent once the organisation has used up its mail quota.
+   * Creates a link that anyone can request on a login page. It is only ever mailed. At most three links are valid at a
+   * time. No link is sent once the organisation has used up its mail quota.
    */
   fromUser(kind: 'reset' | 'verification', recipient: Recipient): Promise<void>
 }

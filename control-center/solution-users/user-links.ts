@@ -25,10 +25,11 @@ export type MadeLink = { readonly token: string; readonly expiresAt: number }
 export interface UserLinks {
   /**
    * @param wanted.proves the address that the link is mailed to: using the link proves access to that mailbox; null if
-   *   the link is shown
+   * the link is shown
    * @param wanted.lifetime in ms
-   * @returns null if three links of this kind are already open. The limit prevents others from flooding the mailbox
-   *   with requested mails.
+   * @returns null if the user already has three valid links of this kind. The limit prevents others from flooding the
+   * mailbox
+   * with requested mails.
    */
   create(
     uid: string,
@@ -48,7 +49,7 @@ export interface UserLinks {
   choosePassword(token: string, password: string): Promise<boolean>
   /** @returns false in the same case as above */
   confirmAddress(token: string): Promise<boolean>
-  /** Removes expired links. */
+  /** Deletes expired links. */
   sweep(): Promise<void>
 }
 
@@ -93,7 +94,7 @@ export function createUserLinks(
       if (!(await deletedAny(gone))) return false
       if (Object.keys(changed).length === 0) return true
       const user = transaction.updateTable('solution_users').set(changed).where('uid', '=', row.uid)
-      // Don't overwrite a password that was set in the meantime, or confirm an address that was changed.
+      // Don't overwrite a password that was set in the meantime, and don't confirm an address that was changed.
       const isOfState = user
         .where('password_hash', row.password_hash === null ? 'is' : '=', row.password_hash)
         .where('email_key', row.email_key === null ? 'is' : '=', row.email_key)

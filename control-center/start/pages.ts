@@ -25,7 +25,7 @@ const MOST_SHOWN = { environments: 10, rollouts: 5, errors: 5 }
 type ShownEnvironment = Environment & { readonly state: EnvironmentState | null }
 
 /**
- * The page that members see after signing in. It shows what runs, what was changed most recently, and what needs
+ * The page that members see after signing in. It shows what is running, what was changed most recently, and what needs
  * attention.
  */
 export function addStartPage(pages: PageRouter, parts: StartPageParts): void {

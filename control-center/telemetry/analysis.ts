@@ -87,7 +87,7 @@ export function createAnalysis(reading: TelemetryDatabase, logs: LogStore, now: 
   }
 }
 
-/** Draws one line per gauge name. `last` is the current value, summed over all environments. */
+/** Creates one line per gauge name. `last` is the current value, summed over all environments. */
 function gaugeLines(
   gauges: readonly Gauge[],
   nameOf: (attributes: Attributes) => string,

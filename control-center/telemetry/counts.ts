@@ -12,7 +12,7 @@ import type { Slots } from './ranges.ts'
 export type Counted = {
   readonly attributes: Attributes
   readonly values: Map<number, number>
-  /** A histogram's counts, by upper edge. */
+  /** A histogram's counts, by the upper bound of the bucket. */
   readonly buckets: Map<number, Map<number, number>>
   /** The upper bounds of the histogram's buckets. */
   readonly bounds: readonly number[]

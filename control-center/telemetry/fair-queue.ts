@@ -1,9 +1,9 @@
 import type { Owner } from './shares.ts'
 
 /**
- * A queue for work that is done one item at a time. The next item belongs to the organisation that used the least time
- * recently and, within it, to the environment that used the least. So organisations and environments that send a lot
- * wait behind those that send little.
+ * A queue for work that is done one item at a time. The next item belongs to the organisation that has recently used
+ * the least time and, within it, to the environment that has used the least. So organisations and environments that
+ * send a lot wait for those that send little.
  */
 export interface FairQueue<T extends { readonly owner: Owner }> {
   add(item: T): void
@@ -61,7 +61,7 @@ export function createFairQueue<T extends { readonly owner: Owner }>(now: () => 
       if (first === null || item === undefined || !wanted(item)) return null
       first.items.shift()
       lanes.delete(first.owner.id)
-      // If several have used the same time, the one that has waited longest comes first.
+      // If several have used the same amount of time, the one that has waited longest comes first.
       if (first.items.length > 0) lanes.set(first.owner.id, first)
       return item
     },

@@ -28,7 +28,7 @@ export type ForwardParts = {
   readonly log: Logger
 }
 
-/** How long to keep sending queued data on stop, in ms. */
+/** How long to keep sending queued data when the control center stops, in ms. */
 const STOP_PATIENCE = 500
 
 export async function openForward({ settings, home, bound, log }: ForwardParts): Promise<Forward> {

@@ -91,7 +91,7 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
     const scope: Scope = { environments: filter.environments, level, solution: filter.solution }
     const all = [...query, ...scopeQuery(scope)]
     if (search.hasByLine === null) return select(search.has(all), filter, place)
-    // An unordered index first finds all lines that contain a word, and only then the newest of them. For a frequent
+    // An index without order first finds all lines that contain a word, and only then picks the newest. For a frequent
     // word, scanning the newest lines one by one is faster.
     const { before: until = (await lastId()) + 1, after = 0, limit } = place
     const found: Row[] = []
@@ -103,8 +103,8 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
       if (found.length === limit || from === after) return found
       before = from + 1
     }
-    // `+ 0` turns the id into an expression, so that the planner doesn't walk the id index. For a rare word, it would
-    // read all lines.
+    // `+ 0` turns the id into an expression, so that the planner doesn't scan the id index. For a rare word, such a
+    // scan would read all lines.
     const byWords = sql<number>`${search.id} + 0`
     found.push(...(await select(search.has(all), filter, { before, after, limit: limit - found.length }, byWords)))
     return found

@@ -22,7 +22,7 @@ export type StoredPoints = { readonly rejected: number; readonly why: string }
 
 /** Stores the metrics of environments as differences and values, aggregated into time slots. */
 export interface MetricStore {
-  /** Must be called within a transaction. A point that is already stored is a no-op. */
+  /** Must be called within a transaction. Storing a point that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, points: readonly NamedPoint[]): Promise<StoredPoints>
   /** Clears the series cache; needed after a rollback, and after series were deleted. */
   forget(): void
@@ -241,7 +241,7 @@ function createSlots(kept: KeptSteps, now: number) {
         slot.sum += sum
       }
     },
-    /** For each series, call this in the order of time. */
+    /** Call this in chronological order for each series. */
     addGauge(series: number, time: number, value: number) {
       for (const slot of slotsOf(series, time, WHOLE)) {
         slot.count += 1

@@ -1,10 +1,10 @@
-/** Histogram counts by upper edge; `Infinity` is the overflow bucket. */
+/** Histogram counts by upper bound; `Infinity` is the overflow bucket. */
 export type Buckets = ReadonlyMap<number, number>
 
 /**
- * Estimates a quantile by linear interpolation within a bucket. In the overflow bucket, it returns the last edge.
+ * Estimates a quantile by linear interpolation within a bucket. In the overflow bucket, it returns the last bound.
  * @param part 0.5 for the median
- * @param edges all upper edges in ascending order; each is also the lower edge of the next bucket
+ * @param edges the buckets' upper bounds in ascending order; each is also the lower bound of the next bucket
  * @returns null if the histogram is empty
  */
 export function quantileOf(part: number, buckets: Buckets, edges: readonly number[]): number | null {

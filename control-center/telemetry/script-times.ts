@@ -13,7 +13,7 @@ export type EntryTimes = {
   readonly isSlow: boolean
 }
 
-/** A function's calls by slot start and upper bucket edge in seconds. */
+/** A function's calls by slot start and by the bucket's upper bound in seconds. */
 export type EntryCalls = {
   readonly entry: string
   readonly bySlot: ReadonlyMap<number, ReadonlyMap<number, number>>

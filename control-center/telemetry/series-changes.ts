@@ -12,7 +12,7 @@ export type State = {
   readonly counts: readonly number[]
 }
 
-/** What a point adds to the stored values. `state` is null if it isn't needed to process the next point. */
+/** The amount that a point adds to the stored values. `state` is null if it isn't needed to process the next point. */
 export type Change = {
   readonly count: number
   readonly sum: number
@@ -58,8 +58,8 @@ export function changeOf(point: MetricPoint, before: State | undefined, isKnown:
 }
 
 /**
- * An environment's gauge: the sum of its processes' last values. Chosen here: a process that has ended counts until it
- * has missed two and a half intervals, so that the sum doesn't jump when processes report at different times.
+ * An environment's gauge: the sum of its processes' last values. Chosen here: a process that has ended is included
+ * until it has missed two and a half intervals, so that the sum doesn't jump when processes report at different times.
  */
 export function totalOf(states: States, time: number): number {
   return [...states.values()].reduce((total, state) => (isThere(state, time) ? total + state.value : total), 0)

@@ -104,7 +104,7 @@ export function createTelemetryWriter({ db, log, undone, written, now = Date.now
       written()
     } catch (error) {
       undone()
-      // A request that can't be stored must not make the others fail: retry each in a separate transaction.
+      // A request that can't be stored must not make the others fail, so retry each in a separate transaction.
       if (group.length > 1) for (const one of group) await writeGroup([one])
       else group[0]?.reject(notTaken(error))
     }

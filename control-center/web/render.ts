@@ -14,7 +14,10 @@ const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'l
 const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation', 'chart')
 const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${indent(ownStyles)}`, 'center/')
 
-/** The pages in an organisation's navigation. Each has the path below `/o/{name}` and the right to see the page. */
+/**
+ * The pages in an organisation's navigation. Each has the path below `/o/{name}` and the permission required to see the
+ * page.
+ */
 export const CENTER_PARTS = {
   start: { path: '', right: 'read' },
   environments: { path: '/environments', right: 'read' },

@@ -12,11 +12,11 @@ export interface ApplicationPorts {
   forms(solution: SolutionFacts): readonly string[]
   showUrl(call: Call, url: string, target: string | null): void
   showForm(call: Call, form: string): void
-  /** Closes the client. Its page opens that solution, or reloads its own. */
+  /** Closes the client. Its page then opens that solution, or reloads the current one. */
   closeSolution(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   /**
-   * Schedules a client's timer, in ms. When it expires, the host calls the entry function `application.runLater` with
-   * `[id]`.
+   * Schedules a client's timer, in ms. When the timer expires, the host calls the entry function `application.runLater`
+   * with `[id]`.
    */
   later(call: Call, run: { readonly id: number; readonly milliseconds: number }): void
   cancelLater(call: Call, id: number): void

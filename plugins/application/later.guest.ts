@@ -61,7 +61,7 @@ export function createLater(api: GuestApi) {
       added = api.list()
       cancelled = api.list()
     })
-    // The return value is not used.
+    // The host ignores the return value.
     api.entry('runLater', async (id: number): Promise<void> => {
       const one = take(id)
       if (one === null) return

@@ -98,12 +98,12 @@ export default function eventsManager(api: Api) {
       return add(type, { callback: readCallback(callback), context: where, receiver: isForm ? context : undefined })
     },
     removeEventListener(eventType: unknown, callback?: unknown, context?: unknown): boolean {
-      // If the event type is not set, nothing is removed, and section 7.3 of the guide requires false then.
+      // If no event type is passed, nothing is removed, so return false.
       if (eventType === undefined || eventType === null) return false
       const type = readType(eventType)
       const only = callback === undefined || callback === null ? null : readCallback(callback)
       const where = readContext(context)
-      // Listeners of built-in types can only be removed with their deregister function (section 4.2 of the guide).
+      // Listeners of built-in types can only be removed with their deregister function.
       if (type.isBuiltIn) return false
       return remove(
         type,

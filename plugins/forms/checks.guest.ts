@@ -12,7 +12,7 @@ export function createChecks(api: Api) {
   }
 
   /**
-   * @param isSecret whether to omit the value from errors: the log's redaction would not recognize a truncated password
+   * @param isSecret whether to omit the value from errors: the log's redaction would not recognise a truncated password
    */
   function readText(path: string, value: unknown, most: number, isMany: boolean, isSecret = false): string {
     if (value === null || value === undefined) return ''
@@ -57,7 +57,7 @@ export function createChecks(api: Api) {
   }
 
   /**
-   * Checks the size of validated items. They have been serialized and parsed again, so that no script's getter can run.
+   * Checks the size of validated items. They have been serialised and parsed again, so that no script's getter can run.
    * @param item size of the last item, which must fit in one command
    * @param all total size of the list so far, which is limited per call
    */

@@ -42,7 +42,9 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     return form
   }
 
-  /** The button that saves a form, from the settings: reading it must not create the form. */
+  /**
+   * The button that saves a form. It is read from the settings, because reading it from the form would create the form.
+   */
   function savesOf(name: string): string | null {
     return (read(settings.saves, name) as string | undefined) ?? null
   }

@@ -126,7 +126,7 @@ export default function forms(ports: FormsPorts): Plugin {
     const key = keyOf(form, element, property)
     const before = ofCall.get(key) ?? []
     ofCall.set(key, before)
-    // The binding never sends more items than allowed.
+    // Only a compromised guest gets here: the binding never sends more items than allowed.
     if (before.length + items.length <= MOST_ITEMS[property]) before.push(...items)
   }
 
@@ -281,13 +281,13 @@ function elementsByName(form: FormDefinition): ReadonlyMap<string, ElementDefini
   return created
 }
 
-/** The data that the guest part gets about a form on first use. */
+/** The data about a form that the guest part requests on first use. */
 function guestForm(form: FormDefinition): Json {
   const handlers = Object.fromEntries(FORM_HANDLERS.map((event) => [event, form[event] ?? event]))
   return { title: form.title ?? '', handlers, names: [...elementsOf(form.layout)].map(({ name }) => name) }
 }
 
-/** The data that the guest part gets about an element, without the elements that it contains. */
+/** The data about an element that the guest part needs, without the elements that it contains. */
 function guestElement(element: ElementDefinition): Json {
   const shown: Record<string, Json> = {}
   const handlers: Record<string, Json> = {}

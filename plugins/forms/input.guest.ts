@@ -51,7 +51,7 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
   }
 
   /**
-   * A press of the button that saves has saved the input unless its function failed or returned `false`, or an element
+   * Pressing the button that saves has saved the input, unless its function failed or returned `false`, or an element
    * shows an error.
    */
   async function press(form: Form, element: Element, handler: string | undefined, hasFaults: boolean): Promise<void> {

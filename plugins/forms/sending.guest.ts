@@ -11,7 +11,7 @@ export function createSending(api: Api, changes: Changes, { send, sizeOfChanges 
   const { safe } = api
   const PIECE = pieceOf(api)
   let sentForms = api.list<Form>()
-  /** The state known to the host; `sent` is the state that the last call sent. */
+  /** The state that the host has; `sent` is the state that the last call sent. */
   const known = { shown: null as string | null, listening: '' }
   const sent = { shown: null as string | null, listening: '' }
 
@@ -60,7 +60,7 @@ export function createSending(api: Api, changes: Changes, { send, sizeOfChanges 
     const listening = listenedTypes()
     if (listening.text !== known.listening) api.command('listening', [listening.types])
     if (fault !== null) throw fault
-    // Set first, so that `settle` finds all forms even if the call is terminated here.
+    // Set this first, so that `settle` finds all forms even if the call is terminated here.
     sentForms = forms
     changes.forget()
     sent.shown = showing.current

@@ -25,8 +25,9 @@ export type ElementDefinition = {
   readonly tabs: readonly string[]
 }
 /**
- * State that scripts and the host read. The object has no prototype. By property, the values that the host has:
- * `changed` for changes not sent yet, `sent` for those that the last call sent, which the host may not have applied.
+ * State that scripts and the host read. The objects have no prototype. `changed` and `sent` contain, by property, the
+ * previous values, which the host has: `changed` for changes that have not been sent yet, `sent` for those that the
+ * last call sent, which the host may not have applied.
  */
 export type Part = {
   readonly path: string
@@ -55,7 +56,7 @@ export type Event = {
   readonly element: string
   readonly type: string
   readonly value: unknown
-  /** For a press of the button that saves: whether the host rejected a value that is still to be corrected. */
+  /** When the button that saves is pressed: whether the host rejected a value that the user still has to correct. */
   readonly hasFaults?: boolean
 }
 /** The user's input in an element, and the previous value. */
@@ -78,11 +79,11 @@ export type Update = {
 export type Showing = {
   /** The form that is shown. */
   current: string | null
-  /** The form that a script asked to show. */
+  /** The form that a script has requested to show. */
   wanted: string | null
-  /** Whether the user pressed something in this call, so the user must agree to leave unsaved input. */
+  /** Whether this call handles a button press by the user, who must then agree to leave unsaved input. */
   asks: boolean
-  /** Whether the user has agreed. */
+  /** Whether the user has agreed to leave. */
   isAgreed: boolean
 }
 

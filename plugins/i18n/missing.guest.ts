@@ -10,7 +10,7 @@ export function createMissing(api: Pick<GuestApi, 'state' | 'command' | 'list' |
   let count = 0
   let now = api.list<string>()
 
-  /** Only a log line depends on this, so it never fails the call. */
+  /** Ignore errors: only a log line depends on this, so it must not make the call fail. */
   function note(key: string): void {
     const isLoading = api.state() === null
     if (isLoading || reported[key] === true || count >= MOST) return
@@ -26,7 +26,7 @@ export function createMissing(api: Pick<GuestApi, 'state' | 'command' | 'list' |
   }
 
   function nextCall(lastCounted: boolean): void {
-    // If a call fails, nothing that it sent was reported.
+    // If a call fails, the keys that it sent have not been reported.
     if (!lastCounted) {
       for (let index = 0; index < now.length; index++) delete reported[now[index] as string]
       count -= now.length

@@ -9,7 +9,7 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
     throw new safe.TypeError(`${what} must be a string, but is ${value === null ? 'null' : typeof value}`)
   }
 
-  /** Limits the length, since the time for hashing grows with it. */
+  /** Limits the length, since hashing time grows with it. */
   function needCredential(value: unknown, what: string): string {
     const text = needText(value, what)
     if (text.length <= 1000) return text
@@ -22,7 +22,7 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
     throw new safe.TypeError(`${what} may have at most ${longest} characters`)
   }
 
-  /** The same rule as `Reason` in host.ts. */
+  /** Must be the same rule as `Reason` in host.ts. */
   function needReason(value: unknown): string {
     const text = needText(value, 'security.confirm: reason')
     if (isName(text)) return text
@@ -46,7 +46,7 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
     return safe.isWellFormed(text) && safe.match(odd, text) === null
   }
 
-  /** The same rule as `runtime/visible-name.ts`. */
+  /** Must be the same rule as `runtime/visible-name.ts`. */
   function isVisible(text: string): boolean {
     const odd = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}|^\s|\s$/u
     return safe.match(odd, text) === null

@@ -12,7 +12,7 @@ export type SignedInUser = Login & { readonly tenant: Tenant | null }
 export type Press = {
   /** Whether the user confirmed within `CONFIRMED_FOR` that it's them. */
   readonly isConfirmed: boolean
-  /** Whether they did so for this press. */
+  /** Whether the user confirmed this press. */
   readonly isConfirmedNow: boolean
 }
 
@@ -131,7 +131,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
       ),
     },
     requests: {
-      // Only counters of attempts change, so the call can be retried.
+      // These requests only change counters of attempts, so the call can be retried.
       authenticate: request(
         z.tuple([Credential, Credential]),
         (call, args) => ports.users.authenticate(call, ...args),
@@ -176,7 +176,7 @@ async function nothing(done: Promise<void>): Promise<Json> {
   return null
 }
 
-/** No control characters, no lone surrogates, no bidirectional formatting characters. */
+/** Matches strings without control characters, lone surrogates and bidirectional formatting characters. */
 export function isPlain(text: string): boolean {
   return text.isWellFormed() && !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(text)
 }

@@ -40,7 +40,7 @@ ${USERS_NOTES}`,
   },
 })
 
-/** Creates the file for its owner only; never overwrites one. */
+/** Creates the file, readable only by its owner. Never overwrites a file. */
 async function create(path: string) {
   try {
     return await open(path, 'wx', 0o600)

@@ -21,7 +21,7 @@ const database = new DatabaseSync(file, { timeout: 5000, readOnly })
 // With FULL sync, a commit is on disk before it is reported. This blocks only this thread, not the service.
 if (!readOnly)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;')
-// Negative cache sizes are in KiB. 32 MiB keep the inner pages of the indexes in memory.
+// Negative cache sizes are in KiB. With 32 MiB, the indexes' inner pages stay in memory.
 database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;')
 const kept = new Map<string, ReturnType<DatabaseSync['prepare']>>()
 

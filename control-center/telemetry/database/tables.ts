@@ -9,7 +9,7 @@ import type { Database } from '../../../base/database/open.ts'
  * as text.
  */
 export type TelemetryTables = {
-  /** Requests that are already stored, so that a retry isn't stored twice. `hash` is the hash of the body. */
+  /** Requests that have already been stored, so that a retry isn't stored twice. `hash` is the hash of the body. */
   telemetry_batches: { environment: string; hash: string; time: number }
   /**
    * A metric with its attributes. `hash` is the hash of metric, kind, attributes and bounds; `bounds` is JSON, for
@@ -166,7 +166,7 @@ const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
       .addColumn('attributes', text, (column) => column.notNull())
       .addColumn('size', 'integer', (column) => column.notNull())
       .addPrimaryKeyConstraint('log_lines_key', ['id']),
-    // Covers all filters except words, so that lines that don't match are skipped without reading their rows.
+    // This index covers all filters except words, so that rows of lines that don't match needn't be read.
     schema.createIndex('log_lines_order').on('log_lines').columns(['environment', 'id', 'time', 'level', 'solution']),
     schema.createIndex('log_lines_time').on('log_lines').columns(['time']),
     schema

@@ -30,7 +30,7 @@ type Waiting = { readonly resolve: (answer: Answer) => void; readonly reject: (e
 class ThreadDriver implements Driver {
   private readonly data: ThreadData
   private connection: ThreadConnection | null = null
-  /** Only one caller at a time uses the connection. */
+  /** Lets only one caller at a time use the connection. */
   private last: Promise<void> = Promise.resolve()
   private letNext = () => {}
 
@@ -53,7 +53,7 @@ class ThreadDriver implements Driver {
       // Queries of a terminated thread have already failed; the next caller gets a new thread.
       if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
     } catch (error) {
-      // No thread can be started, for example because there are no file descriptors left. The caller has nothing to
+      // No thread could be started, for example because there are no file descriptors left. The caller has nothing to
       // release, so let the next caller in.
       resolve()
       throw error

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { LogSearch } from './log-search.ts'
 
-/** SQLite's FTS5. @see https://www.sqlite.org/fts5.html#full_text_query_syntax */
+/** SQLite's full-text search (FTS5). @see https://www.sqlite.org/fts5.html#full_text_query_syntax */
 export const embeddedSearch: LogSearch = {
   async add(db, lines) {
     const rows = JSON.stringify(lines.map(({ id, words }) => [id, words]))

@@ -41,7 +41,7 @@ function plainOf(text: string): string {
   return plain.slice(0, most).toLowerCase()
 }
 
-/** A condition on a line's words: an AND of groups, each of which is an OR of words. */
+/** A condition on a line's words: it must match all groups (AND), and within each group any of the words (OR). */
 export type WordQuery = readonly (readonly { readonly word: string; readonly isStart: boolean }[])[]
 
 /**

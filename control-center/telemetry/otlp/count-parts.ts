@@ -1,9 +1,9 @@
 import protobuf from 'protobufjs/light.js'
 
 /*
- * A decoded message takes some hundred bytes of memory, even if it is encoded in only two bytes. So a small compressed
- * body could exhaust the memory. These functions walk over the encoded bytes and count the objects that decoding would
- * create, without creating them.
+ * A decoded message takes several hundred bytes of memory, even if it is encoded in only two bytes. So a small
+ * compressed body could exhaust the memory. These functions walk over the encoded bytes and count the objects that
+ * decoding would create, without creating them.
  */
 
 /**

@@ -3,7 +3,7 @@ import { type Attributes, attributesOf, cleanText, instanceOf, listOf, messageOf
 
 /**
  * One point of a metric, as received. `counter` and `histogram` are cumulative since `started` unless `isDelta`. Times
- * are epoch ms. `bounds` are upper edges; `counts` has one more entry than `bounds`.
+ * are epoch ms. `bounds` are upper bounds; `counts` has one more entry than `bounds`.
  */
 export type MetricPoint = {
   readonly metric: string

@@ -12,7 +12,7 @@ type DesiredState = { readonly number: number; readonly settings: Settings }
 /**
  * The forms for an environment's settings, with the URL of its desired state in `data-desired`. Each form changes a
  * part of the current settings: either a solution's sign-in settings (`data-solution`; `data-removes` removes them
- * after asking the question in `data-sure`), or all other settings.
+ * after asking the confirmation question in `data-sure`), or all other settings.
  */
 export function takeOverDesiredSettings(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('[data-desired]')) {
@@ -41,7 +41,9 @@ async function saveDesired(form: HTMLFormElement): Promise<void> {
   else location.assign(then)
 }
 
-/** With the sequence number, the API can refuse the change if someone else has changed the state since it was read. */
+/**
+ * Send the sequence number, so that the API rejects the change if someone else has changed the state since it was read.
+ */
 async function changeDesired(url: string, change: (settings: Settings) => Settings): Promise<Answer> {
   const current = await askApi('GET', url)
   if (!current.ok) return current

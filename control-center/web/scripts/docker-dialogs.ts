@@ -1,7 +1,7 @@
 /**
  * A button with `data-dialog` opens the dialog with that id. In the dialog, `role="tab"` buttons switch between panels
  * (ARIA Authoring Practices, "Tabs"). Status messages are shown in the dialog's `.dialog-said`, because the page behind
- * it is inert.
+ * the dialog is inert.
  */
 export function takeOverDialogs(): void {
   document.addEventListener('click', (event) => {

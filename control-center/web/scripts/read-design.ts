@@ -26,7 +26,7 @@ function textsOf(designer: HTMLElement): Record<string, Record<string, string>> 
   return texts
 }
 
-/** An empty list for a row that was added but not filled in. */
+/** Returns an empty list for a row that was added but not filled in. */
 function fieldOf(row: HTMLElement): object[] {
   const entered = (name: string) => row.querySelector<Control>(`[data-of="${name}"]`)?.value ?? ''
   const labels = labelsOf(

@@ -3,7 +3,7 @@ const FIELDS = ['customer', 'mail', 'ordered', 'amount', 'status', 'notes']
 // Variables of a form's script belong to this form, and keep their values while the client is open.
 let order = null
 
-/** Called by other forms: `forms.order.edit(id)`. @param id null: a new order */
+/** Called by other forms: `forms.order.edit(id)`. @param id null for a new order */
 async function edit(id) {
   await fill(id === null ? newOrder() : await readOrder(id))
   showMessage(forms.order, '')
@@ -32,7 +32,7 @@ async function fillHistory() {
   forms.order.elements.history.rows = order.id === null ? [] : await readHistory(order.id)
 }
 
-/** The form's own check. Then the module's listener checks the same change. */
+/** The form's own check. Afterwards, the module's listener checks the same change. */
 function checkDate(oldValue, newValue, event) {
   return newValue <= today() || 'i18n:order.in_future'
 }

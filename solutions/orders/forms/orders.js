@@ -16,7 +16,7 @@ async function load() {
   })
   const sum = found.reduce((total, { amount }) => total + amount, 0)
   list.label = i18n.getI18NMessage('orders.totals', [found.length, money(sum)])
-  // Rows that are no longer in the list are no longer selected.
+  // Deselect rows that are no longer in the list.
   select(list.selected)
 }
 
@@ -50,7 +50,7 @@ async function approveSelected() {
   list.selected = []
   await load()
   const done = i18n.getI18NMessage('orders.approved', [ids.length - refused.length, ids.length])
-  // Three reasons are enough for one message.
+  // Show at most three reasons in one message.
   showMessage(forms.orders, [done, ...refused.slice(0, 3)].join(' '))
 }
 
@@ -65,7 +65,7 @@ async function removeSelected() {
   showMessage(forms.orders, i18n.getI18NMessage('orders.removed', [removed.length, ids.length]))
 }
 
-/** The platform translates the texts of the forms. This script creates its own texts again. */
+/** The platform translates the forms' texts, but this script has to create its own texts again. */
 async function switchLanguage() {
   i18n.setLocale(i18n.getI18NMessage('language.switch_to'))
   showMessage(forms.orders, '')

@@ -13,7 +13,7 @@ const createTrigger = (when) => `CREATE TRIGGER IF NOT EXISTS history_after_${wh
   INSERT INTO history (order_id, changed_by, status, amount) VALUES (NEW.id, NEW.changed_by, NEW.status, NEW.amount);
 END`
 
-// Ids are used again, so the history of a removed order must not stay.
+// Ids are reused, so delete the history of a removed order.
 const FORGET_HISTORY = `CREATE TRIGGER IF NOT EXISTS history_after_DELETE AFTER DELETE ON orders BEGIN
   DELETE FROM history WHERE order_id = OLD.id;
 END`
@@ -32,7 +32,7 @@ async function setUpDatabase() {
   await query(FILL, [JSON.stringify(sampleOrders())])
 }
 
-/** @param status null: any */
+/** @param status null for any status */
 function findOrders(text, status) {
   return query(
     `SELECT ${COLUMNS} FROM orders WHERE instr(lower(number || ' ' || customer || ' ' || mail), lower(?)) > 0

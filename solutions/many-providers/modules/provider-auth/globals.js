@@ -1,5 +1,5 @@
 /**
- * The tenants, their identity providers and their users. A real authenticator queries a database. This one has its
+ * The tenants, their identity providers and their users. A real authenticator would query a database. This one has its
  * tables in the script, so that the example needs no setup. `npm run example:oauth` starts the providers on this
  * machine. Their secrets are not in the script: the operator sets NORTH_SECRET and SOUTH_SECRET, each for one host.
  */
@@ -23,7 +23,7 @@ const TENANTS = {
 
 /**
  * Called when a user who is not signed in opens the solution. Returns the provider where they sign in.
- * `index.html?tenant=north` is the address of one tenant. Users can write any parameters in the address, so check them.
+ * `index.html?tenant=north` is one tenant's URL. Users can put any parameters into the URL, so check them.
  */
 function getOAuthConfig(queryParams) {
   const [first] = Object.values(queryParams)
@@ -50,7 +50,7 @@ function getOAuthConfig(queryParams) {
  * The email address alone is not enough to identify a user:
  * - Two providers can send the same email address, but only one of them is responsible for its owner. An account at
  *   `south` with an address of `north` must not sign in to `north`. So the provider (`iss`) determines the tenant, never
- *   the address parameter, which anyone can change.
+ *   the URL parameter, which anyone can change.
  * - Some providers let users enter any email address. Accept only verified ones (`email_verified`).
  * - An email address can be reassigned to another person. If that matters, store `iss` and `sub` when the user first signs
  *   in with their email address, and use these two to find the user from then on. They never change for an account.

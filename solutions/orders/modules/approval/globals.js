@@ -11,7 +11,7 @@ function requireApproval(form) {
 function mayBeApproved(event, order, problems) {
   const problem = problemOf(order)
   if (problem) problems.push(i18n.getI18NMessage(problem, [order.number, money(APPROVAL_LIMIT)]))
-  // All listeners must return true. A listener that returns nothing refuses.
+  // All listeners must return true. A listener that returns nothing rejects the approval.
   return !problem
 }
 

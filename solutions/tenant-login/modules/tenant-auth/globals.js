@@ -1,5 +1,5 @@
 /**
- * The users of each tenant. A real authenticator queries a database. This one has its table in the script, so that
+ * The users of each tenant. A real authenticator would query a database. This one has its table in the script, so that
  * the example needs no setup.
  */
 const TENANTS = {
@@ -39,7 +39,7 @@ function onSolutionOpen(arg, queryParams) {
   i18n.setLocale(tenant.locale[0], tenant.locale[1])
 }
 
-/** A remembered browser sends the data of its last sign-in. It is valid for seven days and for the same user. */
+/** A remembered browser's last sign-in is passed here. Accept it for seven days and only for the same user. */
 function isRecent(last, user) {
   return last.uid === user.uid && Date.now() - last.last_login <= SEVEN_DAYS
 }
