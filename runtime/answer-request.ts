@@ -3,7 +3,7 @@ import type { FromSandbox } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
 /**
- * Starts handling a guest's request and reports immediately whether it can change something. If the request fails, the
+ * Starts handling a guest's request, and reports immediately whether it can change anything. If the request fails, the
  * script gets "plugin.method failed", or the message of a `ScriptError`.
  */
 export type RequestHandler = (
@@ -27,7 +27,7 @@ export async function answerRequest(
     if (begun.changes) changes()
     process.send({ ...reply, ok: true, value: await begun.value })
   } catch (error) {
-    // Without a message, the guest part writes one that contains the failed binding's name as scripts use it.
+    // Without a message, the guest part creates one that contains the failed binding's name as scripts use it.
     process.send({ ...reply, ok: false, value: error instanceof ScriptError ? error.message : null })
   }
 }

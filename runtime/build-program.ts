@@ -25,7 +25,7 @@ await build({
   external: ['isolated-vm'],
   output: { dir: created, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
 })
-// The user that starts the host may not be the user that built the program.
+// The user that starts the host and the user that built the program may differ.
 chmodSync(created, 0o755)
 try {
   renameSync(created, folder)

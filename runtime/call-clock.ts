@@ -1,4 +1,4 @@
-/** Measures the time of one call: its start, the time that is left, and an alarm. */
+/** Measures the time of one call: its start, the remaining time, and an alarm. */
 export interface CallClock {
   /** The limit in ms. */
   readonly allowed: number
@@ -28,7 +28,7 @@ export interface CallClock {
  */
 export function createCallClock(allowed: number, now: () => number = () => performance.now()): CallClock {
   let startedAt: number | null = null
-  /** The time that was left when the clock last stopped. */
+  /** The remaining time when the clock last stopped. */
   let left = allowed
   let runsSince: number | null = null
   let timer: NodeJS.Timeout | null = null

@@ -74,12 +74,12 @@ export function createClientCalls(
   function started(call: ClientCall): void {
     if (call.clock.startedAt() !== null) return
     call.clock.begin()
-    // The process notices that a call has waited too long only when it is the call's turn, after another client's step.
+    // The process notices that a call has waited too long only when the call's turn comes, after another client's step.
     const step = Math.max(limits.LOAD_TIME, limits.CALL_TIME, limits.AUTHENTICATOR_TIME)
     endBy(call, QUEUE_TIME + call.clock.allowed + step)
   }
 
-  /** The process ends its calls itself. If it doesn't, the host kills it. */
+  /** The process ends its calls itself. If it fails to, the host kills the process. */
   function endBy(call: ClientCall, milliseconds: number): void {
     // A debugged process times its own calls, excluding pauses in the debugger.
     if (process.debug === null) call.clock.alarm(milliseconds + HUNG_TIME + DEADLINE_GRACE, () => killHung(call))

@@ -43,7 +43,7 @@ export interface ClientProcesses {
   stop(): void
 }
 
-/** Maximum clients per process. They share its memory, and all of them end if a script crashes it. */
+/** Maximum clients per process. They share the process's memory, and all of them end if a script crashes it. */
 const CLIENTS_PER_PROCESS = 300
 /** How often a client is opened again if other clients crash the process while it is opening. */
 const TRIES = 2
@@ -111,7 +111,8 @@ export function createClientProcesses(
       try {
         return await open(version, handlers)
       } catch (error) {
-        // The host failed, for example in an operator's plugin. The author can't fix that but needs to know.
+        // The host failed, for example in an operator's plugin. The solution's author can't fix this, but needs to know
+        // about it.
         const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
         return { ...CRASHED, message }
       }

@@ -1,6 +1,5 @@
 import type { FromSandbox, ToSandbox, Unit } from './protocol.ts'
 
-/** Receives the events of a debugger's session. */
 export type DebugListener = {
   /** Receives a Chrome DevTools protocol message. */
   readonly message: (text: string) => void

@@ -5,13 +5,15 @@ export interface Gate {
    * @returns false on timeout; otherwise the caller must call `leave`
    */
   enter(patience?: number): Promise<boolean>
-  /** Enters immediately, even if the gate is full, so other callers wait longer. The caller must call `leave`. */
+  /**
+   * Enters immediately, even if the gate is full, which makes other callers wait longer. The caller must call `leave`.
+   */
   force(): void
   leave(): void
 }
 
 export function createGate(width: number): Gate {
-  /** Each entry takes the place offered to it, or returns false if it has given up. */
+  /** Each function takes the place that it is offered, or returns false if its caller has given up. */
   const waiting: (() => boolean)[] = []
   let inside = 0
 

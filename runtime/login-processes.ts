@@ -26,7 +26,7 @@ export interface LoginProcesses {
   workerFor(version: Loadable): Promise<Worker | null>
   /** All processes that have not exited. */
   readonly living: () => readonly Worker[]
-  /** Ends the process without calls that has been unused for the longest time. @returns its id; null if none is left */
+  /** Ends the process that has been idle for the longest time. @returns its id; null if none is idle */
   makeRoom(): number | null
   /** Ends processes that were unused for `SANDBOX_IDLE`, and pings the other idle ones. */
   sweep(): void
@@ -85,7 +85,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
       if (quarantine.isSuspect(pending.version.key) && !pending.hasTurn) await takeTurn(pending)
       else await findWorker(pending)
     } catch (error) {
-      // The host failed, for example in an operator's plugin. The author can't fix that but needs to know.
+      // The host failed, for example in an operator's plugin. The author can't fix this, but needs to know about it.
       const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
       pending.settle({ ...CRASHED, message })
     }
@@ -105,7 +105,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     }
   }
 
-  /** The call is already running, so it does not wait for its turn. Other calls wait for it. */
+  /** The call is already running, so it doesn't wait for its turn; other calls wait for it. */
   async function isLong(pending: PendingCall): Promise<void> {
     if (pending.hasTurn) return
     suspectTurns.force()
@@ -219,7 +219,7 @@ function isHot(worker: Worker, count: number): boolean {
   return worker.callsInARow() >= HOT_IN_A_ROW && count < MOST_IN_TURN
 }
 
-/** If both are equally busy, prefers the one that has had more time to create the context for its next call. */
+/** If both are equally busy, prefer the one that has had more time to create the context for its next call. */
 function isLess(one: Worker, other: Worker): boolean {
   const difference = one.callCount() - other.callCount()
   return difference < 0 || (difference === 0 && one.lastEnded() < other.lastEnded())

@@ -59,9 +59,9 @@ export type MemoryBoundOptions = {
 export const NEW_PROCESS = 24 * 1024 ** 2
 /**
  * The part of a control group’s limit that is left free, and its minimum in bytes. Chosen here: above RUNTIME_XMX,
- * nothing is killed immediately, but at the group’s limit, the kernel kills processes. It also counts memory that no
- * process reports: page tables, sockets, files in memory. A command that is run in the container needs some memory,
- * too. With this reserve, no process was killed in `npm run long -- memory`.
+ * nothing is killed immediately, but at the group’s limit, the kernel kills processes. The kernel also counts memory
+ * that no process reports: page tables, sockets, files in memory. Commands that are run in the container need some
+ * memory too. With this reserve, no process was killed in `npm run long -- memory`.
  */
 const RESERVED = 1 / 16
 const LEAST_RESERVED = 32 * 1024 ** 2

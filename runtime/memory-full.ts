@@ -3,7 +3,7 @@ import { PlatformError } from './errors.ts'
 /** Why new work is refused, for the solution's author. */
 export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
 
-/** `Retry-After` in seconds: by then, running calls have ended. */
+/** `Retry-After` in seconds. By then, running calls have ended. */
 const RETRY_AFTER = 5
 
 const WHY = 'This host has used all its memory, and there are no idle processes left to stop.'

@@ -24,10 +24,10 @@ export type PendingCall = {
   readonly handlers: CallHandlers
   readonly settle: (outcome: Outcome) => void
   readonly outcome: Promise<Outcome>
-  /** Whether it made a request that can change something; if so, it is never retried. */
+  /** Whether the call made a request that can change something; if so, it is never retried. */
   changedSomething: boolean
   replayed: boolean
-  /** Whether it was admitted as one of the limited number of suspects' calls. */
+  /** Whether the call is one of the limited number of running calls from suspect solutions. */
   hasTurn: boolean
 }
 
@@ -39,7 +39,7 @@ export type Run = ServedCall & {
   readonly pending: PendingCall
   /**
    * Whether the process reports the start ("announced"). In an idle process, the first call starts immediately, so the
-   * report is skipped. If that process is lost, for example because it was already dead, the call is retried and
+   * report is skipped. If that process is lost, for example because it had already exited, the call is retried and
    * announced.
    */
   readonly announced: boolean

@@ -40,8 +40,8 @@ export type Command = {
   /** @throws ZodError if the arguments are not what the binding sends. */
   readonly check: (args: unknown, solution: SolutionFacts) => unknown
   /**
-   * Called once per command, in script order, after all commands of the call were checked. A method, so that each
-   * command can declare the type of `args`, which is what its `check` returned.
+   * Called once per command, in script order, after all commands of the call were checked. This is a method, so that
+   * each command can declare the type of `args`, which is the return type of its `check`.
    */
   apply(call: Call, args: unknown): void
 }
@@ -54,7 +54,7 @@ export type Request = {
   /**
    * @returns plain data. If it throws, the script gets an Error with the text "name.method failed" or, for a
    * `ScriptError`, with its own message.
-   * @param args what `check` returned; see `Command.apply`
+   * @param args the return value of `check`; see `Command.apply`
    */
   answer(call: Call, args: unknown): Promise<Json> | Json
 }
@@ -62,11 +62,11 @@ export type Request = {
 /** Adds one global, such as `security`, to a solution's code. */
 export interface Plugin {
   /**
-   * The global's name inside the sandbox. Must be unique among all plugins, even if their bindings are in different
-   * places.
+   * The global's name inside the sandbox. Must be unique among all plugins, even if their bindings are at different
+   * paths.
    */
   readonly name: string
-  /** `plugins`: the binding is a property of the frozen global `plugins` instead of a global. */
+  /** If `plugins`, the binding is a property of the frozen global `plugins` instead of a global. */
   readonly under?: 'plugins'
   /** Available only in clients, so that it adds no cost to other calls. */
   readonly clientsOnly?: true

@@ -15,8 +15,8 @@ export interface ProcessPool {
   /** Starts spares if there is enough memory: always one, and more while total memory is below `RUNTIME_XMS`. */
   fill(): void
   /**
-   * Like `fill`, after a short delay: starting a process takes CPU time, which the first call in the process just taken
-   * should get.
+   * Like `fill`, but after a short delay: starting a process takes CPU time, which should first go to the call in the
+   * process that was just taken.
    */
   fillSoon(): void
   readonly spares: () => readonly SandboxProcess[]
@@ -79,7 +79,7 @@ const REFILL_AFTER = 30
 const ROOM_WAIT = 1000
 /** Maximum number of waiting calls: each holds a request. */
 const MOST_WAITING = 200
-/** Maximum number of spares; more would not speed anything up. */
+/** Maximum number of spare processes; more would not speed anything up. */
 const MOST_SPARES = 4
 
 export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
@@ -129,7 +129,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     return pid !== null
   }
 
-  /** @param leave how many spares to keep: by default one, so that the next solution does not wait */
+  /** @param leave the number of spares to keep: by default one, so that the next solution does not wait */
   function endFurtherSpare(leave = 1): boolean {
     if (spares.length <= leave) return false
     const spare = spares.pop() as SandboxProcess

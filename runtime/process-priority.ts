@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 /**
- * A process with this niceness gets about a tenth of the CPU time of any other process: little enough not to slow
- * others down, but enough to finish.
+ * A process with this niceness gets about a tenth of the CPU time that other processes get: little enough not to slow
+ * them down, but enough to finish.
  */
 const BEHIND = 10
 /** Retry delay in ms: the kernel may refuse a change that follows a previous change too soon. */
@@ -28,7 +28,7 @@ export function setBack(pid: number): void {
   try {
     setPriority(pid, BEHIND)
   } catch {
-    // The process exited in the meantime, or the system does not allow the change.
+    // Ignore errors: the process may have exited in the meantime, or the system may not allow the change.
   }
 }
 

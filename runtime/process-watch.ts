@@ -5,7 +5,7 @@ import type { SandboxProcess } from './sandbox-process.ts'
 
 /** Watches a sandbox process from outside while calls run in it, and pings an idle one. */
 export interface ProcessWatch {
-  /** Starts to check every 50 ms. */
+  /** Starts checking every 50 ms. */
   readonly start: () => void
   readonly stop: () => void
   /**
@@ -29,8 +29,8 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
 
   /**
    * If this thread was busy, timers run before messages from the process are read, such as the message that a call has
-   * started. An immediate runs after these messages, so that the right call is held responsible and no response is
-   * missed.
+   * started. Use an immediate, which runs after these messages are read, so that the right call is held responsible and
+   * no response is missed.
    */
   function lookOnceRead(): void {
     setImmediate(() => {

@@ -19,7 +19,7 @@ const WINDOW = 60_000
 /** The first pause, in ms. Each further pause is twice as long, up to the maximum. */
 const FIRST_PAUSE = 5_000
 const LONGEST_PAUSE = 5 * 60_000
-/** After this time without a kill, in ms, the version's history is cleared. */
+/** The time in ms without a kill after which the version's history is cleared. */
 const FORGIVEN_AFTER = 10 * 60_000
 
 type Record = { kills: number[]; pauses: number; until: number }

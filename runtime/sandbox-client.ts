@@ -2,13 +2,16 @@ import type { Outcome } from './outcome.ts'
 import type { CallHandlers } from './pending-call.ts'
 import type { SandboxCall } from './protocol.ts'
 
-/** A client's call that was lost before it began, or not because of its own script. Its commands are dropped. */
+/**
+ * A client's call that was lost, either before it began or for a reason other than its own script. Its commands are
+ * dropped.
+ */
 export type ClientGone = {
   readonly code: 'client_gone'
   readonly message: string
   /** Whether the call had begun. */
   readonly started: boolean
-  /** Whether it made a request that can change something; if so, it must not be retried. */
+  /** Whether the call made a request that can change something; if so, it must not be retried. */
   readonly changedSomething: boolean
   readonly milliseconds: number
 }

@@ -69,8 +69,8 @@ export type SandboxProcess = {
   /** At most one receiver; without one, frames are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
   /**
-   * Called once, when the process is killed or has exited for any reason: it sends no more messages. A killed process
-   * may take seconds to exit if it has a low priority. `byOthers`: by a SIGKILL that the host did not send.
+   * Called once, when the process is killed or has exited for any reason. From then on, it sends no messages. A killed
+   * process may take seconds to exit if it has a low priority. `byOthers`: by a SIGKILL that the host did not send.
    */
   onEnd: ((byOthers: boolean) => void) | null
   /** Called once, after `onEnd`, when the process has exited and its memory is free. */
@@ -130,7 +130,7 @@ function prepareFrame(trusted: Trusted): Buffer {
   return created
 }
 
-/** Behaves like a process that exited before it was ready. */
+/** Returns an object that behaves like a process that exited before it was ready. */
 function notStarted(failure: Promise<Error>): SandboxProcess {
   const ready = failure.then(({ message }) => {
     throw new Error(`the sandbox process could not be started: ${message}`)

@@ -27,7 +27,7 @@ export function takeLine({ counts }: ServedCall, line: GuestLogLine, handlers: L
   try {
     if (counts.logLine()) handlers.log(line)
   } catch {
-    // The line is lost; the call continues.
+    // Ignore the error: the line is lost, but the call continues.
   }
 }
 
@@ -54,7 +54,7 @@ export function timedOut({ limit, clock }: ServedCall): Failed {
   return { code: 'script_timeout', message, limit: { name: limit, allowed, used }, milliseconds: used }
 }
 
-/** If several calls are running, it is unknown which one is responsible; this assumes the call that began last. */
+/** If several calls are running, it is unknown which one is responsible. Assume that it is the call that began last. */
 export function latestStarted<C extends ServedCall>(calls: Iterable<C>): C | null {
   let latest: C | null = null
   for (const call of calls) {

@@ -120,7 +120,7 @@ function forRequests(version: Loadable): Loadable {
   return { ...version, key: requestKey(version.key) }
 }
 
-/** How often idle processes are ended or pinged, in ms. */
+/** The interval in ms at which idle processes are ended or pinged. */
 const SWEEP = 5_000
 const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }
 
@@ -148,7 +148,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   })
   const clients = createClientProcesses(limits, pool, () => killed('client'))
   const checks = createCheckProcesses(limits, pool, keepsCheckReady)
-  // In an immediate, so that if this thread was busy, pending responses to pings are read first.
+  // Use an immediate, so that pending responses to pings are read first if this thread was busy.
   const sweep = setInterval(() => setImmediate(sweepIdle), SWEEP)
   sweep.unref()
 

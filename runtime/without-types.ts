@@ -27,6 +27,6 @@ function cache(file: string, plain: string): void {
     writeFileSync(unfinished, plain)
     renameSync(unfinished, file)
   } catch {
-    // Not cached; the next start strips the types again.
+    // Ignore errors: without the cache, the next start strips the types again.
   }
 }

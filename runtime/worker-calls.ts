@@ -75,7 +75,7 @@ export function createWorkerCalls(
   function giveUpWaiting(pending: PendingCall): void {
     givenUp.add(pending)
     pending.settle(waitedTooLong())
-    // No call with a deadline is running, but this call still doesn't start, so the process hangs.
+    // No call with a deadline is running, but this call still hasn't started, so the process hangs.
     if (running() === null) end.kill('error')
     else process.send({ kind: 'cancel', id: pending.id })
   }
@@ -90,7 +90,7 @@ export function createWorkerCalls(
       else if (message.kind === 'log') takeLine(run, message, run.pending.handlers)
       else if (message.kind === 'request') answer(run, message)
       else if (message.kind === 'ended') ended(run, message.outcome)
-      // Sent only by a debugged process, which times its calls itself.
+      // Only a debugged process sends this message, because it times its calls itself.
       else if (message.kind === 'hung') end.killFor(run.pending, timedOut(run))
     },
     run(pending: PendingCall, isSuspect: boolean): void {
@@ -104,7 +104,7 @@ export function createWorkerCalls(
     },
     /**
      * Handles the end of the process.
-     * @param byOthers whether something else killed it, such as the kernel when memory runs out
+     * @param byOthers whether the process was killed by something else, such as the kernel when memory runs out
      * @returns the calls that were lost with it and have no result yet
      */
     lose(byOthers: boolean): PendingCall[] {

@@ -30,7 +30,7 @@ export type WorkerWatchOptions = {
 export type WorkerWatch = Pick<ProcessWatch, 'start' | 'stop' | 'answered' | 'isSilent' | 'ask'> & {
   /** Whether the process uses more memory than is allowed for an idle one. */
   readonly isTooLarge: () => boolean
-  /** Call it when no call is running any more. */
+  /** Call this when no call is running any more. */
   readonly rest: () => void
 }
 
@@ -43,7 +43,7 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
   let isSetBack = false
   let lastMeasured = 0
 
-  /** Stops here, not after each call, since another call may follow before the next check. */
+  /** Stop here, not after each call, since another call may follow before the next check. */
   function look(): void {
     if (isIdle()) {
       watch.stop()
@@ -62,7 +62,7 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
     else if (unsettledSince() !== null) killHung()
   }
 
-  /** If a call was sent in the meantime, it has a deadline. */
+  /** Whether code that runs in advance of a call has taken longer than this. A call that was sent has a deadline. */
   function isUnsettledFor(milliseconds: number): boolean {
     const since = unsettledSince()
     return since !== null && running() === null && performance.now() - since > milliseconds

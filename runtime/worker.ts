@@ -17,7 +17,7 @@ export type WorkerEvents = {
   readonly gone: (worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>) => void
   /** The process has exited, and its memory is free. */
   readonly exited: (worker: Worker) => void
-  /** The call needs much CPU time. Called once per such call. */
+  /** Called once for each call that uses a lot of CPU time. */
   readonly isLong: (pending: PendingCall) => void
 }
 
@@ -59,9 +59,9 @@ export interface Worker {
   readonly debug: SandboxProcess['debug']
 }
 
-/** If a call follows another call within this time, in ms, it has to wait for its context. */
+/** A call that follows another call within this time, in ms, has to wait for its context. */
 const SETTLE_TIME = 2
-/** After this many calls a process is replaced by a fresh one, in case it leaks. */
+/** After this many calls, a process is replaced by a fresh one, in case it leaks memory. */
 const CALLS_SERVED = 20_000
 
 /** A character is at most this much longer as JSON inside JSON, in bytes: \u0001 is then \\u0001. */
@@ -129,7 +129,7 @@ export function createWorker(
     if (isIdle()) becomeIdle()
   }
 
-  /** Top-level code that runs in advance of a call has no call that could fail. */
+  /** Top-level code that runs in advance of a call hangs. There is no call that could fail because of it. */
   function killHung(): void {
     hungAfter = lastEnded
     end.kill('error')

@@ -29,7 +29,6 @@ function templateOf(main: Part | undefined, found: Findings) {
 function scriptsOf(part: Part, found: Findings) {
   const scripts = filesOf(part, 'script')
   refuseTwins(scripts, found)
-  // "globals" already sorts before "scopes/…".
   return withText(scripts, found).map(({ file, source }) => ({ module: part.module, file, source }))
 }
 

@@ -1,7 +1,7 @@
 import type { Fault, FaultCode, Warning, WarningCode } from './faults.ts'
 
 /**
- * Chosen here: people fix the first hundred errors before they read further, and a malicious bundle can't cause a long
+ * Chosen here: people fix the first hundred errors before they read on, and a malicious bundle can't cause a long
  * response.
  */
 const MAX_LISTED = 100
@@ -34,7 +34,7 @@ export class Findings {
     return this.faultList.count > 0
   }
 
-  /** Whether further errors are only counted, so that it is pointless to look for more. */
+  /** Whether further errors are only counted. If so, there is no point in looking for more. */
   get isFull(): boolean {
     return this.faultList.count > MAX_LISTED
   }

@@ -13,13 +13,13 @@ export interface JsonPlaces {
   text(text: string): JsonPlace
 }
 
-/** Used if there is no text. */
+/** Used if there is no JSON text. */
 export const NO_PLACES: JsonPlaces = { value: () => ({}), key: () => ({}), text: () => ({}) }
 
-/** Offsets of a value and of its key; for a list item both are its own offset. */
+/** Offsets of a value and of its key; for a list item, both are the item's offset. */
 type Spot = { readonly value: number; readonly key: number; readonly inside: Map<string, Spot> }
 
-/** The children of a value that is neither an object nor a list. Always empty. */
+/** The children of a value that is neither an object nor a list: always empty. */
 const EMPTY: Spot['inside'] = new Map()
 
 const TOKEN = /[\s,:]*(?:([{}[\]])|("(?:[^"\\]|\\.)*")|([^\s{}[\],:"]+))/y
@@ -60,7 +60,7 @@ function findSpots(source: string): { readonly root: Spot | undefined; readonly 
   const top = { value: 0, key: 0, inside: new Map<string, Spot>() }
   const texts = new Map<string, number>()
   const open: { readonly spot: Spot; readonly isList: boolean }[] = [{ spot: top, isList: true }]
-  /** The key whose value comes next. */
+  /** The key whose value follows. */
   let key: { readonly name: string; readonly at: number } | null = null
 
   function add(at: number, into: Spot['inside'] = EMPTY): Spot {

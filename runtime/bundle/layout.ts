@@ -1,4 +1,4 @@
-/** The purpose of a file, by its path inside the folder of a solution or module. @see design section 4 */
+/** The purpose of a file, by its path inside the folder of a solution or module. */
 export type Place =
   | { readonly kind: 'manifest' }
   | { readonly kind: 'loginTemplate' }
@@ -7,7 +7,7 @@ export type Place =
   | { readonly kind: 'form'; readonly base: string }
   | { readonly kind: 'i18n'; readonly locale: string | null }
   | { readonly kind: 'media'; readonly path: string }
-  /** `expected`: such files are normal in a project and cause no warning. */
+  /** `expected`: such files are common in projects, so they don't cause a warning. */
   | { readonly kind: 'unused'; readonly expected: boolean }
 
 export const MANIFEST = 'solution.json'

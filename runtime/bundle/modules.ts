@@ -9,7 +9,7 @@ import { decodeUtf8, parseStrictJson } from './strict-json.ts'
 export type ReadManifest = {
   /** Null if the manifest is missing or has an error. */
   readonly manifest: Manifest | null
-  /** The parts that it refers to, as far as they can be read. */
+  /** The parts that the manifest refers to, as far as they can be read. */
   readonly names: ReturnType<typeof namedParts>
   /** Positions in the manifest's text. */
   readonly places: JsonPlaces
@@ -81,8 +81,8 @@ export async function readModules(
       found.fault(file, 'module_missing', `the module "${name}" is not in modules/`, place)
       continue
     }
-    // Manifests are parsed in the host, so its other work runs between them, and the walk stops when the list of errors
-    // is full.
+    // Manifests are parsed in the host, so let its other work run between them, and stop when the list of errors is
+    // full.
     await setImmediate()
     if (found.isFull) return { reached, complete: false }
     const module = { name, ...readManifest(part, found) }

@@ -27,7 +27,7 @@ export function nearestKey(
 }
 
 /**
- * Returns the number of typos that turn `a` into `b`: insertions, deletions, replacements, and swapped neighbors
+ * Returns the number of typos that turn `a` into `b`: insertions, deletions, replacements, and swapped neighbours
  * (optimal string alignment, a restricted Damerau-Levenshtein distance).
  */
 function editDistance(a: string, b: string): number {

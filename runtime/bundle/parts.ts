@@ -84,7 +84,7 @@ export function filesOf<Kind extends Place['kind']>(
   return part?.files.filter(isOfKind) ?? []
 }
 
-/** `modules/crm/` as authors write it: `modules/crm`, without the trailing slash. */
+/** The folder's name as authors write it, without the trailing slash: `modules/crm`. */
 export function folderName(part: Part): string {
   return folderOf(part.module).slice(0, -1)
 }

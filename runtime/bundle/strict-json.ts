@@ -29,8 +29,7 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 /**
  * Parses the JSON that a bundle may contain: no byte order mark, no duplicate keys, no prototype keys, at most
  * `maxDepth` levels. Objects are returned without a prototype, so that an absent key is absent.
- * @returns error: the first error; line and column count from 1, the column in UTF-16 units as in editors
- * @see design section 4, "Parsed as strict JSON"
+ * @returns error: the first error; line and column count from 1, the column in UTF-16 units, as in editors
  */
 export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): { value: unknown } | { error: JsonError } {
   const reader = new Reader(text, maxDepth)
@@ -51,7 +50,7 @@ class Refusal extends Error {
   }
 }
 
-/** Recursive, since the depth is limited. */
+/** Recursion is safe here, because the depth is limited. */
 class Reader {
   private readonly text: string
   private readonly maxDepth: number

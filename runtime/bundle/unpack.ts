@@ -6,7 +6,7 @@ type Inflated = { readonly buffer: Buffer; readonly engine: InflateRaw }
 /**
  * Unpacks one entry. Inflating stops at the size that the directory declares, so the sum of those sizes bounds the
  * memory for all entries. It runs on zlib's own threads.
- * @returns problem: the mismatch, to be appended to the file's name
+ * @returns problem: the mismatch, worded to follow the file's name
  */
 export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array } | { problem: string }> {
   const unpacked = entry.stored ? copyStored(entry) : await inflate(entry)
@@ -17,7 +17,7 @@ export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array }
   return unpacked
 }
 
-/** A copy, so that a cached file does not keep the whole zip in memory. */
+/** Copy the bytes, so that a cached file does not keep the whole ZIP file in memory. */
 function copyStored(entry: SoundEntry): { content: Uint8Array } | { problem: string } {
   if (entry.packed.length !== entry.size) return { problem: 'is stored with two different sizes' }
   return { content: new Uint8Array(entry.packed) }
@@ -34,11 +34,11 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
   } as ZlibOptions
   inflateRaw(entry.packed, options, (error, result) => {
     if (error !== null) return resolve({ problem: problemOf(error, entry) })
-    // With "info" the result is not just the content; Node's types do not reflect that.
+    // With the option "info", the result is more than the content, which Node's types do not reflect.
     const { buffer, engine } = result as unknown as Inflated
     if (engine.bytesWritten !== entry.packed.length)
       return resolve({ problem: 'is followed by bytes that are not part of it' })
-    // A view on a larger buffer would keep the whole buffer in memory.
+    // Copy the content: a view on a larger buffer would keep the whole buffer in memory.
     resolve({ content: new Uint8Array(buffer) })
   })
   return promise

@@ -6,7 +6,7 @@ import { checkLocalEntries } from './local-headers.ts'
 import { decodeUtf8 } from './strict-json.ts'
 import type { ListedEntry, Listing } from './zip-listing.ts'
 
-/** Chosen here: folders and files added by macOS are skipped, but there must not be too many of them. */
+/** Chosen here: folders and files added by macOS are skipped, but there must not be too many such entries per file. */
 const ENTRIES_PER_FILE = 4
 
 const MAX_PATH = 240
@@ -93,7 +93,7 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
   return null
 }
 
-/** The offset at which yauzl reads its next directory record; yauzl's type declarations wrongly say boolean. */
+/** The offset at which yauzl reads its next directory record. Its type declarations wrongly declare it as boolean. */
 function cursor(file: ZipFile): number {
   return Number(file.readEntryCursor)
 }
@@ -164,7 +164,7 @@ function problemOfMethod(entry: Entry): string | null {
   return null
 }
 
-/** Names that differ only in case or normalization form would be one file on some disks and two on others. */
+/** Names that differ only in case or Unicode normalisation form would be one file on some disks and two on others. */
 function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): void {
   const folders = new Set<string>()
   const byKey = new Map<string, ListedEntry>()
@@ -175,7 +175,7 @@ function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): voi
       folders.add(key.slice(0, slash))
   }
   for (const listed of entries) {
-    // Normalizing takes quadratic time in the length of the name, and names this long have already been rejected.
+    // Skip long names, which have already been rejected: normalising takes quadratic time in the length of the name.
     if (listed.name.length > MAX_PATH) continue
     const key = nameKey(listed.name)
     const shown = showName(listed.name)

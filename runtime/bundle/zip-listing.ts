@@ -11,6 +11,6 @@ export type ListedEntry = {
 export type Listing = {
   readonly file: ZipFile
   readonly entries: readonly ListedEntry[]
-  /** Offset of the central directory in the zip. */
+  /** Offset of the central directory in the ZIP file. */
   readonly directoryStart: number
 }

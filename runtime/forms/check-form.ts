@@ -42,7 +42,7 @@ function withOwnHandlers(form: FormDefinition, functions: ReadonlySet<string> | 
   return { ...form, ...Object.fromEntries(own.map((event) => [event, event])) }
 }
 
-/** Reports one error per position: if a value violates three rules, the author made only one mistake. */
+/** Reports one error per position: if a value violates three rules, the author has probably made only one mistake. */
 function reportIssues(
   issues: readonly z.core.$ZodIssue[],
   form: unknown,
@@ -52,7 +52,7 @@ function reportIssues(
 ): void {
   const reported = new Set<string>()
   for (const issue of issues) {
-    // Above the list's limit, keys are only counted: writing thousands of messages would take too long.
+    // Above the list's limit, only count the keys: creating thousands of messages would take too long.
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
         const message = found.isFull ? '' : unknownKeyMessage(key, issue.path, form)
@@ -80,7 +80,7 @@ function unknownKeyMessage(key: string, path: readonly PropertyKey[], form: unkn
 
 function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {
   const what = placeName(issue.path, form)
-  // If the type is unknown, zod reports the whole element.
+  // If an element's type is unknown, zod reports the whole element.
   const input = issue.code === 'invalid_union' && issue.path.at(-1) === 'type' ? valueAt(issue.path, form) : issue.input
   if (input === undefined) return `${what} is missing; it ${issue.message}`
   const nearest = issue.code === 'invalid_union' && typeof input === 'string' ? nearestKey(input, ELEMENT_TYPES) : null
@@ -88,7 +88,7 @@ function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {
   return `${what} ${issue.message}${quoteValue(input)}${meant}`
 }
 
-/** The path, and the name of the element or tab that contains it, since people search for names. */
+/** The path, and the name of the element or tab that contains it, because people search for names. */
 export function placeName(path: readonly PropertyKey[], form: unknown): string {
   if (path.length === 0) return 'the form'
   for (let length = path.length; length >= 2; length--) {

@@ -44,7 +44,7 @@ export const Permission = PermissionName.optional().meta({
   description: 'Only users with this permission get the form or element; for all others, it does not exist.',
 })
 
-/** The properties of every element. `what` is shown in editors. */
+/** The properties of every element. Editors show `what`. */
 export function element<Type extends string, Shape extends z.ZodRawShape>(type: Type, what: string, shape: Shape) {
   return z
     .strictObject(

@@ -12,8 +12,7 @@ type Open = { readonly layout: unknown; readonly nesting: number }
 
 /**
  * Returns what exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
- *
- * Call it before the schema checks anything: a schema reports every error in every item, which can be hundreds of
+ * Call this before the schema checks anything: a schema reports every error in every item, which can be hundreds of
  * thousands in a file of 1 MB. `form` may be any JSON; the schema rejects anything that doesn't have the structure of a
  * form.
  */
@@ -36,7 +35,7 @@ export function boundsProblem(form: unknown): string | null {
         for (const element of elements) {
           const items = ['options', 'columns', 'value'].map((key) => listOf(read(element, key)).length)
           for (const count of items) counts.items += count
-          // A longer list of columns is rejected anyway.
+          // Ignore further columns: the schema rejects a longer list anyway.
           for (const column of listOf(read(element, 'columns')).slice(0, MAX_TABLE_COLUMNS))
             counts.items += listOf(read(column, 'badges')).length
           if (counts.items > MAX_ITEMS)

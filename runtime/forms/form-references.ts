@@ -131,7 +131,7 @@ export function checkReferences(
     return found.isFullOfWarnings ? {} : places.text(text)
   }
 
-  /** Warns once per key: the same key may be used in a hundred places. */
+  /** Warns once per key, because the same key may be used in a hundred places. */
   function isKnown(what: string): boolean {
     if (warned.has(what)) return true
     warned.add(what)

@@ -60,8 +60,8 @@ function removeFrom(value: unknown): void {
 }
 
 /**
- * Adds own, non-enumerable methods, so that nothing is inherited. If the data has a property with such a name, it is
- * kept.
+ * Adds own, non-enumerable methods, so that nothing is inherited. If the data has a property with the same name, the
+ * property is kept.
  */
 function addEverydayMethods(data: object): void {
   for (let index = 0; index < everydayNames.length; index++) {
@@ -76,7 +76,7 @@ function textOfObject(): string {
   return '[object Object]'
 }
 
-/** False for the added methods, because only the data that was sent counts. */
+/** Returns false for the added methods, because only the data that was sent counts. */
 function hasData(this: object, name: string): boolean {
   return apply(hasEnumerable, this, [name])
 }

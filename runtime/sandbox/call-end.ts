@@ -5,7 +5,7 @@ import { findPosition } from './positions.ts'
 
 /**
  * How a call ended. `json` is the `SandboxOutcome` of a call that succeeded, as written by the guest. The host checks
- * it; parsing it here as well would double the cost.
+ * the result; parsing it here as well would double the cost.
  */
 export type CallEnd = { readonly ok: true; readonly json: string } | FailedEnd
 
@@ -144,7 +144,9 @@ export function loadTimedOut(limits: Limits, file: string, error: unknown, files
   return { code: 'script_timeout', message, ...(position ?? { file }) }
 }
 
-/** isolated-vm appends the position of a syntax error to its message: `Unexpected token [globals.js:2:14]`. */
+/**
+ * Matches the position that isolated-vm appends to the message of a syntax error: `Unexpected token [globals.js:2:14]`.
+ */
 export function describeFault(
   error: unknown,
   code: LoadFault['code'],

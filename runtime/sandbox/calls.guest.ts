@@ -148,8 +148,8 @@ export function createEnter(parts: CallParts): Enter {
 }
 
 /**
- * Returns an object as JSON, and anything else unchanged. The script's getters and toJSON run here, inside the timed
- * call.
+ * Returns an object as JSON, and anything else unchanged. The script's getters and toJSON methods run here, inside the
+ * timed call.
  */
 function objectText(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isArray(value)) return value

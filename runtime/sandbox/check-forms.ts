@@ -7,7 +7,7 @@ import type { FormDefinition } from '../forms/form-definition.ts'
 import type { UploadFiles } from '../protocol.ts'
 import { type TopLevelFunctions, topLevelFunctions } from './top-level-names.ts'
 
-/** Enough for six levels of tabs, each of which takes eight levels of JSON. */
+/** Maximum nesting depth of the JSON: enough for six levels of tabs, each of which takes eight levels of JSON. */
 const MAX_DEPTH = 64
 
 export type CheckedForms = {
@@ -60,7 +60,7 @@ export function checkFormFiles(
 }
 
 /**
- * Returns only names that are valid for handlers; other functions are for the script's own use.
+ * Returns only names that are valid for handlers: all other functions are for the script's own use.
  * @returns null if the file has an error
  */
 function functionsOf(

@@ -59,7 +59,7 @@ export async function getReady(): Promise<void> {
   await import('./check-forms.ts')
 }
 
-/** The schema library is loaded only if there are forms: most uploads, and every check of plugins, don't need it. */
+/** Load the schema library only if there are forms: most uploads, and all checks of plugins, don't need it. */
 async function checkForms(
   files: UploadFiles,
   scripts: readonly string[],
@@ -95,7 +95,7 @@ function readTexts(table: { file: string; source: string }, faults: Fault[]): Re
   const places = jsonPlaces(table.source)
   for (const [index, [key]] of wrong.entries()) {
     const message = `the value of "${key.slice(0, 200)}" must be a string`
-    // Only the first 100 errors get a position, since each one requires a scan of the file.
+    // Find the positions of only the first 100 errors, because each requires a scan of the file.
     faults.push({ code: 'i18n_invalid', file: table.file, ...(index < 100 ? places.value([key]) : {}), message })
   }
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))

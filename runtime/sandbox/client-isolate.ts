@@ -52,7 +52,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   const loader = createClientLoader({ ...options, faults, calls, sweeper, now, isDebugged })
   const steps = createClientSteps({ isolate, limits, files, calls, sweeper, isDebugged })
 
-  /** Runs a call's `step` when it is its turn. @param waiting called instead if the wait took too long */
+  /** Runs a call's `step` when its turn comes. @param waiting called instead if the wait took too long */
   function inTurn(client: Client, step: () => Promise<void>, waiting: () => void): void {
     const since = now()
     lane.run(async () => {
@@ -142,7 +142,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       const { call } = client
       if (call === null) return
       call.answers++
-      // While a step of the call runs, so does the clock; `wait` checks for responses afterwards.
+      // Don't stop the clock while a step of the call runs; `wait` checks for responses afterwards.
       if (call.clock.hasAlarm()) call.clock.stop()
       inTurn(
         client,
@@ -160,7 +160,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       client.closed = true
       clients.delete(client)
       client.call?.clock.cancelAlarm()
-      // Queued after the step that may be running. Later steps see that the client is closed.
+      // Queue this after any running step. Later steps see that the client is closed.
       lane.run(async () => release(client))
     },
     dispose: calls.dispose,

@@ -6,7 +6,7 @@ import { type Context, finderSource, type Isolate, type Reference, type Script, 
 import type { IsolateCalls } from './isolate-calls.ts'
 import type { Sweeper } from './sweeper.ts'
 
-/** One of the platform's own entries, which the guest resolves itself. */
+/** Matches the platform's own entry functions, which the guest resolves itself. */
 const OWN_ENTRY = /^[A-Za-z_$][\w$]{0,62}\.[a-zA-Z]{1,30}$/
 const ENTRY = /^[A-Za-z_$][\w$]{0,99}$/
 
@@ -47,7 +47,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     await step(client, call, args)
   }
 
-  /** Scripts can't notice this, since none of their code runs. */
+  /** Finds an entry function. Scripts can't notice this, since none of their code runs. */
   async function findBy(call: OpenCall, context: Context, entry: string) {
     const script = finders.get(entry) ?? (await isolate.compileScript(finderSource(entry), { filename: TRUSTED }))
     finders.set(entry, script)
@@ -92,8 +92,8 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     else clock.alarm(clock.run(), endIfOver)
 
     function endIfOver(): void {
-      // The clock of a debugged call may have been paused in the meantime. Otherwise, any time left is only timer
-      // inaccuracy.
+      // The clock of a debugged call may have been paused in the meantime. Otherwise, any remaining time is only due to
+      // timer inaccuracy.
       if (isDebugged && clock.run() > 1) wait(client, call)
       else calls.end(client, call, overdue(call))
     }

@@ -52,9 +52,9 @@ export function createClients(
   const scripts = (solution.units.main ?? []).flatMap((index) => solution.scripts[index] ?? [])
   const isolates = new Set<ClientIsolate>()
   const clients = new Map<number, { readonly client: Client; readonly isolate: ClientIsolate }>()
-  /** Clients by the number of their context. */
+  /** Clients by their context's number. */
   const byNumber = new Map<number, Client>()
-  /** Client ids by the id of their current call. */
+  /** Client ids by the id of the client's current call. */
   const byCall = new Map<number, number>()
   /** Clients that are still opening. */
   const opening = new Set<number>()
@@ -137,7 +137,7 @@ export function createClients(
 
   /** The isolate with the shortest queue; if several have the same length, the one with the most clients. */
   function isolateWithRoom(): ClientIsolate {
-    // A debugger attaches to one isolate.
+    // With a debugger, use a single isolate, because the debugger attaches to only one.
     const most = inspector === undefined ? CLIENTS_PER_ISOLATE : Number.POSITIVE_INFINITY
     const open = [...isolates].filter((one) => one.size() < most)
     const [best] = open.sort((a, b) => a.load() - b.load() || b.size() - a.size())
@@ -155,7 +155,7 @@ export function createClients(
     },
     enter(id, call, what) {
       const one = clients.get(id)
-      // The client has ended; `gone` has notified the host.
+      // Ignore errors: the client has ended, and `gone` has notified the host.
       if (one === undefined) return
       byCall.set(call, id)
       one.isolate.enter(one.client, call, what)
@@ -171,7 +171,7 @@ export function createClients(
       one.isolate.close(one.client)
       forget(id)
     },
-    // Only in the process of an upload check, which ends with the check.
+    // Used only in a process for an upload check, which ends after the check.
     probe: (call, entries, loading) => createIsolate().probe(createClient(0), call, entries, loading),
   }
 }

@@ -22,8 +22,8 @@ export type GuestListener<C> = {
 export type FromGuest = (context: unknown, kind: unknown, text: unknown, key: unknown) => string | null | false
 
 /**
- * The function never throws: a host error would expose its stack to the isolate. It returns false if the message could
- * not be handled, for example because the stack is exhausted.
+ * The function never throws, because an error from the host would expose its stack to the isolate. It returns false if
+ * the message could not be handled, for example because the stack is exhausted.
  */
 export function createFromGuest<C>({ files, contextOf, log, request, done, ...rest }: GuestListener<C>): FromGuest {
   const tables = textsByTable(rest.tables)

@@ -35,8 +35,8 @@ export default function bootstrap(
     host: () => null,
     findEntry: () => undefined,
     running: false,
-    // Initially the sample. Otherwise V8 would recreate these objects' shapes in each context, which takes longer than
-    // parsing.
+    // The sample is the initial value. Otherwise, V8 would recreate these objects' shapes in each context, which takes
+    // longer than parsing.
     message: readCall(parse(sample) as CallText),
   }
   const hooks: Hooks = {

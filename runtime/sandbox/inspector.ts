@@ -12,7 +12,7 @@ export interface Inspector {
   dispatch(session: number, message: string): void
   /** Ends a session. A script that it paused continues, unless another session has also paused it. */
   detach(session: number): void
-  /** Call it when the isolate has ended, which also ends all sessions. */
+  /** Call this when the isolate has ended. It ends all sessions. */
   lost(): void
 }
 
@@ -31,7 +31,7 @@ const RESUMED = '{"method":"Debugger.resumed"'
  */
 export function createInspector(makeIsolate: () => Isolate, events: InspectorEvents): Inspector {
   const sessions = new Map<number, InspectorSession>()
-  /** Sessions that have been notified of the pause. */
+  /** The sessions that have been notified of a pause. */
   const holding = new Set<number>()
   let current: Isolate | null = null
   let knocker: Knocker | null = null

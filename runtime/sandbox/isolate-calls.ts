@@ -13,13 +13,13 @@ export type IsolateCallsEvents = {
 }
 
 /**
- * How long a call may wait for other clients' steps, before it begins and afterwards in total, in ms; see
- * client-calls.ts.
+ * Maximum time in ms that a call may wait for other clients' steps before it begins, and also in total after it has
+ * begun; see client-calls.ts.
  */
 export const QUEUE_TIME = 10_000
 /**
- * A step that exceeds its time by this much, in ms, is in a loop that V8 cannot interrupt. Not less, since on a busy
- * machine a thread may wait that long for its core.
+ * A step that exceeds its time by this much, in ms, is in a loop that V8 cannot interrupt. The time can't be shorter,
+ * since on a busy machine a thread may wait that long for a core.
  */
 const HUNG_AFTER = 1500
 /** How often a running step is checked, in ms. */
@@ -76,14 +76,15 @@ export function createIsolateCalls(
       const late = now() - since > allowed + HUNG_AFTER
       if (late && !isHung) events.hung(call.id)
       isHung ||= late
-      // The step may continue until it is overdue. Then, or if the process grows too large, the host kills the process.
+      // The step may continue until it is overdue. The host kills the process then, or earlier if the process grows too
+      // large.
       if (isolate.isDisposed && !lost) {
         loseMemory(call)
         giveUp(null)
       }
     }, LOOK)
     const over = work.finally(() => clearInterval(look))
-    // Once this has given up, nothing else handles the rejection.
+    // Handle the rejection here: once this function has given up, nothing else does.
     over.catch(() => {})
     const done = await Promise.race([over, given])
     return lost ? null : done

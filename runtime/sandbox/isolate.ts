@@ -7,7 +7,7 @@ import { type CallEnd, callText, describeFault, type LoadFault } from './call-en
 // The only file that imports isolated-vm. Only strings cross the boundary: each context gets one callback and returns
 // one function.
 
-/** For the client files, which use the objects created here. */
+/** Types for the client files, which use objects created here. */
 export type Isolate = ivm.Isolate
 export type Context = ivm.Context
 export type Script = ivm.Script
@@ -45,8 +45,8 @@ export function compile(isolate: ivm.Isolate, file: string, source: string, scop
   try {
     return isolate.compileScriptSync(...toCompile(file, source, scope))
   } catch (error) {
-    // An error at the end of the file would be reported in the code that we append: compiling the file alone gives the
-    // right position.
+    // Compile the file alone to get the right position: an error at the end of the file would be reported in the code
+    // that we append.
     isolate.compileScriptSync(source, { filename: file }).release()
     throw error
   }

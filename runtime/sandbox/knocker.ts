@@ -2,9 +2,9 @@ import type { Isolate } from './isolate.ts'
 
 /** Makes sure that an isolate receives the messages from debuggers. */
 export interface Knocker {
-  /** Call it after each message. */
+  /** Call this after each message. */
   knock(): void
-  /** The isolate has ended. */
+  /** Call this when the isolate has ended. */
   stop(): void
 }
 
@@ -14,7 +14,8 @@ const EVERY = 50
 /**
  * A thread that a debugger pauses can miss the signal for a message (isolated-vm 7.0.1: `runMessageLoopOnPause` waits
  * without checking whether a message is already there), and then reads it only together with the next message. So this
- * sends a separate message and repeats it until there is a response; messages are handled in order.
+ * sends a separate message and repeats it until there is a response; by then, the earlier messages have been read too,
+ * because messages are handled in order.
  */
 export function createKnocker(isolate: Isolate): Knocker {
   const session = isolate.createInspectorSession()

@@ -102,13 +102,13 @@ export function createLoginContexts(
     return created
   }
 
-  /** If the scripts can't be loaded, the next call that needs them reports the error. */
+  /** Creates a context in advance. If the scripts can't be loaded, the next call that needs them reports the error. */
   function makeAhead(unit: Unit, entry: string): void {
     if (!mayMakeAhead || isolate.isDisposed || ahead.has(unit)) return
     try {
       ahead.set(unit, createContext(unit, entry, NOBODY))
     } catch {
-      // The next call gets the same error and reports it.
+      // Ignore the error: the next call gets the same error and reports it.
       mayMakeAhead = false
     }
   }

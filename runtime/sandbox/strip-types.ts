@@ -20,7 +20,8 @@ function reason(error: unknown): string {
 }
 
 /**
- * Node writes `:line`, the line itself and a row of carets before the stack trace; the error has no fields for them.
+ * Reads the position from the stack. Before the stack trace, Node writes `:line`, the line itself and a row of carets;
+ * the error has no fields for them.
  */
 function place(error: unknown, file: string): { file: string; line?: number; column?: number } {
   const stack = error instanceof Error ? (error.stack ?? '') : ''

@@ -41,9 +41,8 @@ export function lexicalNames(source: string): string[] {
 export type TopLevelFunctions = { readonly names: readonly string[]; readonly bound: readonly string[] }
 
 /**
- * The functions that a form's script declares at its top level: declarations, and variables initialized with a function
+ * The functions that a form's script declares at its top level: declarations, and variables initialised with a function
  * or arrow function. Chosen here: later assignments to a variable are ignored.
- *
  * `bound` are declarations that use `this` in a sloppy script: in a call such as `save()` the language gives them the
  * global object. Arrow functions have the form already, and in a strict script `this` is undefined there, as its author
  * requested.

@@ -9,7 +9,9 @@ export type Host = (
 ) => string | null | false
 /** A function that finds an entry function by name, in the scope of the scripts. */
 export type FindEntry = () => unknown
-/** `findEntry` is passed with the first call of any entry function other than the one the context was started for. */
+/**
+ * `findEntry` is passed with the first call of each entry function, except the one for which the context was started.
+ */
 export type Enter = (text: string, findEntry?: FindEntry) => string
 export type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
 export type ScriptText = { kind: 'script'; name: string }

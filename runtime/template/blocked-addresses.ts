@@ -64,8 +64,6 @@ const MAY_RUN: ReadonlySet<string> = new Set(['href', 'xlink:href', 'src', 'acti
 /**
  * Returns why the page's Content-Security-Policy blocks an attribute's URL, and what to do instead; null if it does not
  * block the URL.
- *
- * @see design section 8, "CSP"
  */
 export function blockedAddress(element: Tree.Element, name: string, value: string): string | null {
   const lower = name.toLowerCase()

@@ -7,12 +7,10 @@ import { writeParts } from './write-parts.ts'
 
 /**
  * Compiles a solution's `login.html` into parts that the host only has to fill in.
- *
  * Warnings refer to the file as the author wrote it. The parts are generated from the tree that a browser would parse.
  * @param file the file name in the warnings
  * @returns a null template, with the warning `template_replaced`, if the default page must replace it: the source
  * cannot be parsed within its limits, or the form `login_form`, the input `username` or `password` is missing
- * @see product guide 2.4; design section 8, "Template"
  */
 export function compileTemplate(
   source: string,

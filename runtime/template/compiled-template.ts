@@ -1,7 +1,7 @@
-/** Chosen here: a real login page has a few hundred parts; each may cost a lookup in every request. */
+/** Chosen here: a real login page has a few hundred parts, and each may cost a lookup in every request. */
 export const MAX_PARTS = 10_000
 
-/** Chosen here: 256 kB of source grow to at most this (`&` is written `&amp;`, formatting elements are repeated). */
+/** Chosen here: the maximum output for 256 kB of source (`&` becomes `&amp;`, and formatting elements are repeated). */
 export const MAX_TEXT = 8_000_000
 
 /**

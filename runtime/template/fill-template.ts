@@ -40,8 +40,6 @@ export type TemplateValues = {
 /**
  * Returns the page for one request, in linear time in the size of the page and its values. Values beyond two million
  * characters in total are left empty.
- *
- * @see product guide 2.4
  */
 export function fillTemplate(template: CompiledTemplate, values: TemplateValues): string {
   const look = createLook(values)
@@ -149,7 +147,7 @@ function chosenOption(select: KeptSelect, fields: ReadonlyMap<string, string>, l
   return index < 0 ? null : index
 }
 
-/** The value of an option without a value attribute. @see HTML, "The option element" */
+/** The value of an option that has no value attribute. @see HTML, "The option element" */
 function collapseSpaces(text: string): string {
   return text.replace(/[\t\n\f\r ]+/g, ' ').replace(/^ | $/g, '')
 }

@@ -2,7 +2,7 @@ import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { attributeValue, inputType } from './attribute-places.ts'
 import { childrenOf, isElement, isEmptyTableForm, isHtml, isTablePart } from './serialise.ts'
 
-/** The elements that the guide requires, and other facts about the form that the host needs. */
+/** The elements that a login page must have, and other facts about the form that the host needs. */
 export type LoginForm = {
   readonly form: Tree.Element | null
   /** The first input of the form by name; the key is missing if there is none. */
@@ -16,10 +16,7 @@ export type LoginForm = {
 
 const NEEDED = new Set(['username', 'password', 'remember', 'id_token'])
 
-/**
- * Finds the form and its elements in one walk. The content of `<template>` is not part of the page. @see product guide
- * 2.4
- */
+/** Finds the form and its elements in one walk. The content of `<template>` is not part of the page. */
 export function findLoginForm(document: Tree.Document): LoginForm {
   const elements = listElements(document)
   const form =
@@ -109,7 +106,7 @@ export function missingEssentials({ form, inputs }: LoginForm): string[] {
 
 export type MissingElement = { readonly element: Tree.Element | null; readonly message: string }
 
-/** Returns missing elements that the guide requires but that the page works without. */
+/** Returns missing elements that a login page should have, but that it works without. */
 export function missingElements({ form, inputs, errorLabel }: LoginForm): MissingElement[] {
   const missing: MissingElement[] = []
   const need = (holds: boolean, element: Tree.Element | null, message: string) => {

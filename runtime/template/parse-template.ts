@@ -10,10 +10,7 @@ const MAX_ELEMENTS = 60_000
 const MAX_ATTRIBUTES = 60_000
 const MAX_ATTRIBUTE_TEXT = 1_000_000
 
-/**
- * Chosen here: the maximum number of times that the parser's output is written and parsed again until it no longer
- * changes.
- */
+/** Chosen here: the maximum number of times that the tree is serialised and parsed again until it no longer changes. */
 const MAX_ROUNDS = 4
 
 const DOCTYPE = '<!DOCTYPE html>'
@@ -23,13 +20,16 @@ export type ParsedTemplate = {
   readonly authored: Tree.Document
   readonly shift: number
   /**
-   * The tree that a browser parses from our output. Writing and parsing it again gives the same tree, so every position
-   * is reliable.
+   * The tree that a browser parses from our output. Serialising and parsing it again gives the same tree, so every
+   * position is reliable.
    */
   readonly stable: Tree.Document
 }
 
-/** @returns the reason as a string, if the template is too large or parses differently each time it is written */
+/**
+ * @returns `refused` with the reason, if the template is too large, or changes each time it is serialised and parsed
+ * again
+ */
 export function parseTemplate(source: string): ParsedTemplate | { readonly refused: string } {
   try {
     return parseTwice(source)

@@ -3,7 +3,7 @@ import { findPlaceholders } from './placeholders.ts'
 /** The text of one string literal, or of one section of a template literal between its `${}`; without quotes. */
 export type StringText = { readonly start: number; readonly end: number; readonly kind: 'string' | 'template' }
 
-/** What a `/` after the last token would mean; `unsure` if only a full parser could decide. */
+/** The meaning of a `/` after the last token; `unsure` if only a full parser could decide. */
 type Before = 'operand' | 'operator' | 'unsure'
 
 const BEFORE_REGEX: ReadonlySet<string> = new Set(
@@ -18,9 +18,8 @@ const CONTEXTUAL: ReadonlySet<string> = new Set(['of', 'yield', 'await'])
 const MAX_UNSURE = 100
 
 /**
- * Finds a script's string literals. It recognizes comments, strings, template literals and regular expressions. It
+ * Finds a script's string literals. It recognises comments, strings, template literals and regular expressions. It
  * stops at the first position where it cannot tell how a browser would continue.
- *
  * Placeholders in code are skipped, since they will be empty.
  */
 export function findStrings(script: string, isModule: boolean): StringText[] {
@@ -45,7 +44,7 @@ class ScriptReader {
   private readonly placeholderEnds: ReadonlyMap<number, number>
   /** For each open template literal: the number of open braces inside its `${`. */
   private readonly braces: number[] = []
-  /** For each open parenthesis: what a `/` after its end would mean. */
+  /** For each open parenthesis: the meaning of a `/` after its end. */
   private readonly parentheses: Before[] = []
   private afterParentheses: Before = 'operand'
   private unsureSlashes = 0
@@ -140,8 +139,8 @@ class ScriptReader {
   }
 
   /**
-   * After `)` and similar tokens, continues only if reading a division and reading a regular expression leave the
-   * reader in the same state.
+   * After `)` and similar tokens, the reader continues only if it ends up in the same state, whether it reads a
+   * division or a regular expression.
    */
   private unsureSlash(regex: string | null): boolean {
     if (++this.unsureSlashes > MAX_UNSURE) return false

@@ -2,7 +2,7 @@ import type { Lookup } from './compiled-template.ts'
 import { type FoundPlaceholder, findPlaceholders } from './placeholders.ts'
 import { findJsonStrings, findStrings, type StringText } from './script-strings.ts'
 
-/** How a browser treats a script element: it runs it, or it stores it as JSON or as data of an unknown kind. */
+/** How a browser treats a script element's text: as code, as JSON, or as data of an unknown kind. */
 export type ScriptKind = 'classic' | 'module' | 'json' | 'data'
 
 /** A script's text with the lookups inside string literals. All other lookups are removed and listed in `emptied`. */
@@ -53,7 +53,7 @@ class ScriptOutput {
     this.kind = kind
   }
 
-  /** Removes a placeholder from code. A space replaces it if its neighbors would become one token. */
+  /** Removes a placeholder from code. A space replaces it if its neighbours would become one token. */
   empty(placeholder: FoundPlaceholder): void {
     this.pieces.push(this.text.slice(this.done, placeholder.start))
     const joins =
@@ -86,14 +86,14 @@ class ScriptOutput {
 }
 
 /**
- * Matches an escape sequence, complete or cut off by a placeholder, or a character that has a meaning outside the
+ * Matches an escape sequence (complete, or cut off by a placeholder), or a character that has a meaning outside the
  * string.
  */
 const TOKEN = /\\(?:u\{[0-9a-f]*\}?|u[0-9a-f]{0,4}|x[0-9a-f]{0,2}|[0-7]{1,3}|[\s\S]|$)|[<>$]/gi
 
 /**
  * Escapes `<` and `>`, so that no value can complete `</script>` or `<!--` with the text around it, and a `$` at the
- * end, which an empty value would join with `{`. A lone backslash before a value is dropped, since it would escape the
+ * end, which an empty value would join with `{`. Drops a lone backslash before a value, since it would escape the
  * value. `splitsEscape`: the text ends within an escape sequence such as `\u00`, which a value would continue.
  */
 function protect(literal: string, kind: StringText['kind']): { text: string; splitsEscape: boolean } {

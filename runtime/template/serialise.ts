@@ -29,7 +29,10 @@ export function skipsNewline(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && SKIPS_NEWLINE.has(element.tagName)
 }
 
-/** Whether the parser moves text and most elements out of this element, to a position before the table. */
+/**
+ * Whether the parser foster-parents text and most elements in this element: it moves them to a position before the
+ * table.
+ */
 export function isTablePart(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && TABLE_PARTS.has(element.tagName)
 }
@@ -60,9 +63,8 @@ type OpenElement = { readonly element: Tree.Element | null; readonly nodes: read
 
 /**
  * Walks a document without recursion, so that depth costs no stack.
- *
- * Two things are written in a different order from the tree: `plaintext` has no end, so nothing follows it; and a form
- * directly inside a table is empty in the tree but owns the fields that follow it, so its end tag comes after the
+ * Two elements are written in a different order from the tree: `plaintext` has no end, so nothing follows it; and a
+ * form directly inside a table is empty in the tree but owns the fields that follow it, so its end tag comes after the
  * table.
  */
 export function walkDocument(document: Tree.Document, writer: DocumentWriter): void {
@@ -110,7 +112,8 @@ export function isEmptyTableForm(element: Tree.Element): boolean {
 }
 
 /**
- * Returns the element name to write. A placeholder in a name stays empty, and the rest must not become another element.
+ * Returns the element name to write. A placeholder in a name is left empty, and the rest must not become another
+ * element.
  */
 export function writtenName(element: Tree.Element): string {
   if (!hasPlaceholder(element.tagName)) return element.tagName

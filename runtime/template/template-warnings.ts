@@ -1,9 +1,9 @@
 import type { Warning, WarningCode } from '../bundle/faults.ts'
 
-/** Chosen here: the number that an upload lists; the last one counts the rest. */
+/** Chosen here: the number of warnings that an upload lists; the last one counts the rest. */
 const MAX_WARNINGS = 100
 
-/** How much of the author's own text a warning quotes, in characters. */
+/** Maximum characters of the author's own text in a warning. */
 const MAX_QUOTED = 80
 
 /** Collects warnings about one file by offset, and reports them with line and column. */
@@ -47,7 +47,7 @@ export class TemplateWarnings {
   }
 }
 
-/** The author's text for use in a warning: printable, on one line, shortened. */
+/** Converts the author's text for a warning: printable characters, on one line, shortened. */
 export function quoteText(text: string): string {
   const printable = text.slice(0, MAX_QUOTED + 1).replace(/[^\x20-\x7e]/g, '?')
   return `"${printable.length > MAX_QUOTED ? `${printable.slice(0, MAX_QUOTED)}…` : printable}"`

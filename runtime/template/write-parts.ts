@@ -45,9 +45,9 @@ class PartsWriter implements DocumentWriter {
   private readonly login: LoginForm
   private readonly warn: PlaceWarnings
   private select: OpenSelect | null = null
-  /** The SVG script or style element that is open. Its content is code, whatever it looks like. */
+  /** The open SVG script or style element. Its content is code, whatever it looks like. */
   private foreignCode: Tree.Element | null = null
-  /** The textarea whose content was already added as a part. */
+  /** The textarea whose content has already been added as a part. */
   private keptText: Tree.Element | null = null
 
   constructor(login: LoginForm, source: string, warnings: TemplateWarnings) {
@@ -126,7 +126,7 @@ class PartsWriter implements DocumentWriter {
     this.parts.literal(`<${name}`)
   }
 
-  /** Adds the parts that directly follow the start tag. */
+  /** Adds the parts that must directly follow the start tag. */
   private inside(element: Tree.Element, kept: KeptField | null): void {
     if (element === this.login.form) {
       this.parts.add({ at: 'token' })
