@@ -173,6 +173,7 @@ const parts: HostParts = {
   grants: createGrants(db, key),
   secrets,
   oauth,
+  answerEndpoint: async () => {},
   oauthSettings: oauth.settings,
   ...secondSteps,
   ...createDirectoryParts({ db, key, limits, audit, log, endAccess: nobody, now: Date.now }),

@@ -27,6 +27,7 @@ import type { Clients } from './clients/clients.ts'
 import type { CloudLogin } from './cloud/login/cloud-login.ts'
 import type { ManagedSettings } from './cloud/managed/managed-settings.ts'
 import type { Settings } from './config/settings.ts'
+import type { AnswerEndpoint } from './endpoints/endpoints.ts'
 import { refuseWhenFull } from './http/refuse-when-full.ts'
 import type { AccountSources } from './login/account-sources.ts'
 import type { ChangePasswordPages } from './login/change-password.ts'
@@ -84,6 +85,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly clientSignIns: ClientSignIns
     readonly signOutTargets: SignOutTargets
     readonly oauth: OAuth
+    readonly answerEndpoint: AnswerEndpoint
     readonly managedSettings: ManagedSettings
     readonly supervisor: Supervisor
     readonly telemetry: Telemetry

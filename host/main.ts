@@ -27,6 +27,7 @@ import { type Debugger, startDebugger } from './debugger/debugger.ts'
 import type { DebugNode } from './debugger/find-debug-node.ts'
 import { createDebugTargets } from './debugger/targets.ts'
 import { createDirectoryParts } from './directories/directory-parts.ts'
+import { createEndpoints } from './endpoints/endpoints.ts'
 import { platformPlaceOf } from './grants/grant-warnings.ts'
 import { createGrants } from './grants/grants.ts'
 import { healthInWords } from './health/health-in-words.ts'
@@ -356,6 +357,7 @@ function createParts(
     credentials,
     pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
+    answerEndpoint: createEndpoints({ ...foundation, ...signIn, sites, limits, now: testing.now }),
     oauthSettings: oauth.settings,
     testOAuthSettings: oauth.testSettings,
     providerRequests: oauth.requests,

@@ -13,6 +13,7 @@ import { PlatformError } from '../runtime/errors.ts'
 import { type ClientPageParts, showClientPage } from './clients/client-page.ts'
 import { type ClientRouteParts, connectClient } from './clients/client-route.ts'
 import { sendClientScript, sendDevScript } from './clients/client-script-route.ts'
+import type { AnswerEndpoint } from './endpoints/endpoints.ts'
 import { sendToAddress } from './http/send-to-address.ts'
 import { readArrival } from './login/arrival.ts'
 import type { LoginPageSender } from './login/login-page.ts'
@@ -47,6 +48,7 @@ export type SolutionRouteParts = SignInParts &
     readonly maintenance: Maintenance
     readonly oauth: OAuthParts
     readonly afterLogout: AfterLogoutState
+    readonly answerEndpoint: AnswerEndpoint
   }
 
 /** Everything under `/solution/{name}/`. */
@@ -152,6 +154,8 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   addOAuthRoutes(router, needSolution, localeOf, parts.oauth)
   addSecondStepRoutes(router, { needSolution, localeOf, findSession }, parts)
   addSelfServiceRoutes(router, { needSolution, localeOf }, parts)
+
+  router.all('/api/*path', (ctx) => parts.answerEndpoint(ctx, () => needSolution(ctx)))
 
   router.get('/media/*path', async (ctx) => {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)

@@ -1,4 +1,5 @@
-import type { SandboxCall, Unit } from './protocol.ts'
+/** Which scripts a context contains (design section 4, "Scope"). */
+export type Unit = 'authenticator' | 'main' | 'configuration'
 
 /**
  * `login`: an authenticator handles one login attempt. `open`: the main solution opens for a page or client.
@@ -10,7 +11,7 @@ export type CallKind = 'login' | 'open' | 'configuration' | 'request'
 export type CallRules = {
   /** The unit that runs unless the caller names another one. */
   readonly unit: Unit
-  readonly timeLimit: SandboxCall['timeLimit']
+  readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME'
   /** The processes that run its calls outside clients. Each group has its own processes and its own quarantine. */
   readonly processes: 'logins' | 'requests'
   /** The context that such a call runs in. `fresh`: a new one for each call. */

@@ -15,6 +15,8 @@ export type UploadCheck = {
 export type Probe = {
   readonly unit: Unit
   readonly entries: readonly string[]
+  /** See `ToSandbox`. */
+  readonly isForRequests?: boolean
   /** Whether to load the unit, given what earlier probes found. Default: always. */
   readonly isNeeded?: (found: ReadonlyMap<Unit, readonly string[]>) => boolean
 }
@@ -47,7 +49,7 @@ export async function checkUpload(
     if (isNeeded?.(found) === false) continue
     // A client's context is created from scratch, so this takes longer. The process itself limits the time of the
     // scripts and reports if they exceed it.
-    const probeTime = probe.unit === 'main' ? time : limits.LOAD_TIME + DEADLINE_GRACE
+    const probeTime = probe.unit === 'main' && probe.isForRequests !== true ? time : limits.LOAD_TIME + DEADLINE_GRACE
     let file = ''
     const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime, (name) => {
       file = name
@@ -56,7 +58,7 @@ export async function checkUpload(
     if (typeof probed === 'string') faults.push({ ...lostFault(probed, what, limits.LOAD_TIME), file })
     else {
       faults.push(...probed.faults)
-      found.set(probe.unit, probed.found)
+      found.set(probe.unit, [...(found.get(probe.unit) ?? []), ...probed.found])
     }
   }
   return { checked, faults, found }

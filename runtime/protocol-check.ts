@@ -1,3 +1,4 @@
+import { MOST_ENDPOINTS } from './bundle/endpoint-schema.ts'
 import { FAULT_CODES, WARNING_CODES } from './bundle/faults.ts'
 import { FAILURES } from './outcome.ts'
 import type { FromSandbox } from './protocol.ts'
@@ -81,7 +82,7 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   hung: object({ kind: isText, id: isId }),
   loading: object({ kind: isText, file: isFile }),
   ended: object({ kind: isText, id: isId, outcome: (value) => isReturned(value) || isFailed(value) }),
-  probed: object({ kind: isText, id: isId, faults: listUpTo(10, isFault), found: listUpTo(10, isName) }),
+  probed: object({ kind: isText, id: isId, faults: listUpTo(10, isFault), found: listUpTo(MOST_ENDPOINTS, isName) }),
   log: object(
     { kind: isText, id: isId, level: (value) => LEVELS.has(value as string), message: isMessage },
     { position: isPosition },

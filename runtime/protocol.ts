@@ -1,10 +1,9 @@
 import type { Fault, Warning } from './bundle/faults.ts'
-import type { CallKind } from './call-kinds.ts'
+import type { CallKind, CallRules, Unit } from './call-kinds.ts'
 import type { Failure, GuestCommand, LogLevel, Position } from './outcome.ts'
 import type { Json, Tables } from './plugin.ts'
 
-/** Which scripts a context contains (design section 4, "Scope"). */
-export type Unit = 'authenticator' | 'main' | 'configuration'
+export type { Unit } from './call-kinds.ts'
 
 /** `scope`: the part of the script that `globals` or `scopes` exposes, if scripts use these. */
 export type SandboxScript = { readonly file: string; readonly source: string; readonly scope?: ScriptScope }
@@ -115,7 +114,14 @@ export type ToSandbox =
   | { readonly kind: 'close'; readonly client: number }
   /** `announce`: whether the process reports the start with `started`, which takes time. */
   | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall; readonly announce: boolean }
-  | { readonly kind: 'probe'; readonly id: number; readonly unit: Unit; readonly entries: readonly string[] }
+  | {
+      readonly kind: 'probe'
+      readonly id: number
+      readonly unit: Unit
+      readonly entries: readonly string[]
+      /** Whether `main` is loaded as for an endpoint, without forms. */
+      readonly isForRequests?: boolean
+    }
   | {
       readonly kind: 'answer'
       readonly id: number
@@ -142,7 +148,7 @@ export type SandboxCall = {
   readonly args: readonly Json[]
   readonly state: Readonly<Record<string, Json>>
   /** The time limit for the call, including waiting; loading the scripts has a separate limit. */
-  readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME'
+  readonly timeLimit: CallRules['timeLimit']
   /** Decides the processes, the result and the bindings of a call outside clients. Default: those of a sign-in. */
   readonly kind?: CallKind
 }

@@ -1,5 +1,6 @@
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
+import { MANIFEST } from '../../runtime/bundle/layout.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
 import type { Probe, Supervisor } from '../../runtime/supervisor.ts'
@@ -7,6 +8,7 @@ import type { CompiledTemplate } from '../../runtime/template/compiled-template.
 import { CompiledTemplateSchema } from '../../runtime/template/template-schema.ts'
 import { activeSolution } from './active-solution.ts'
 import { readCheckedForms } from './checked-forms.ts'
+import { endpointsOf } from './endpoint-table.ts'
 import { type PreparedSolution, permissionsOf, prepareSolution } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
@@ -46,7 +48,7 @@ export function createBundleCheck({
     if (checked === null || faults.length + missing.length > 0) {
       return { prepared: null, faults: [...faults, ...missing], warnings }
     }
-    const parts = { template: readTemplate(checked.template), forms: read.forms, entries: Object.fromEntries(found) }
+    const parts = { template: readTemplate(checked.template), forms: read.forms, entries: entriesOf(found) }
     const prepared = prepareSolution(bundle, checked, parts)
     return { prepared, faults: [], warnings }
   }
@@ -66,7 +68,9 @@ const MAIN_ENTRIES = [...ENTRIES, 'onSolutionClose'] as const
 function probesOf(bundle: Bundle): readonly Probe[] {
   const hasAuthenticator = bundle.modules.some(({ manifest }) => manifest.type === 'authenticator')
   const units: readonly Unit[] = hasAuthenticator ? ['authenticator', 'main'] : ['main']
-  const probes: readonly Probe[] = units.map((unit) => ({ unit, entries: unit === 'main' ? MAIN_ENTRIES : ENTRIES }))
+  const probes: Probe[] = units.map((unit) => ({ unit, entries: unit === 'main' ? MAIN_ENTRIES : ENTRIES }))
+  const functions = [...new Set(endpointsOf(bundle).map((endpoint) => endpoint.declaration.function))]
+  if (functions.length > 0) probes.push({ unit: 'main', entries: functions, isForRequests: true })
   if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
   // For `getOAuthConfig`, main's scripts run without their modules. They may fail to load that way, so they are probed
   // only if the authenticator does not declare the function.
@@ -74,10 +78,10 @@ function probesOf(bundle: Bundle): readonly Probe[] {
   return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]
 }
 
-/** Returns an error for each missing entry function that the mode requires. */
+/** Returns an error for each missing entry function that the mode or an endpoint requires. */
 function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string[]>): Fault[] {
   const { authenticator: mode } = bundle.manifest
-  const faults: Fault[] = []
+  const faults: Fault[] = missingFunctions(bundle, found.get('main') ?? [])
   const module = bundle.modules.find(({ manifest }) => manifest.type === 'authenticator')
   if (module && !found.get('authenticator')?.includes('onSolutionOpen')) {
     const message = `the authenticator "${module.name}" must declare the function onSolutionOpen(arg, queryParams)`
@@ -93,6 +97,23 @@ function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string
     faults.push({ code: 'entry_missing', file: 'globals.js', message })
   }
   return faults
+}
+
+function missingFunctions(bundle: Bundle, found: readonly string[]): Fault[] {
+  return endpointsOf(bundle)
+    .filter(({ declaration }) => !found.includes(declaration.function))
+    .map(({ address, module, declaration }) => {
+      const message = `"endpoints.${address}" names the function ${declaration.function}, which no script declares at its top level`
+      return { code: 'function_missing', file: module === null ? MANIFEST : `modules/${module}/${MANIFEST}`, message }
+    })
+}
+
+/** Without the functions of endpoints, whose names a manifest chooses. */
+function entriesOf(found: ReadonlyMap<Unit, readonly string[]>): PreparedSolution['entries'] {
+  const known: readonly string[] = MAIN_ENTRIES
+  return Object.fromEntries(
+    [...found].map(([unit, names]) => [unit, [...new Set(names)].filter((one) => known.includes(one))]),
+  )
 }
 
 /** The sandbox process that compiled the template also ran untrusted files, so its result is validated again. */

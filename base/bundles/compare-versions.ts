@@ -61,6 +61,7 @@ const CALLED_OUT = [
   'signIn',
   'databases',
   'http',
+  'endpoints',
 ] as const satisfies readonly (keyof Manifest)[]
 
 /** In ms. */

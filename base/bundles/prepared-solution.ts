@@ -124,7 +124,7 @@ export function unitsOf(
   }
 }
 
-function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) {
+export function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) {
   const manifests = new Map(solution.modules.map(({ name, manifest }) => [name, manifest]))
   const isAuthenticator = (name: string) =>
     manifests.get(name)?.type === 'authenticator' || name === solution.manifest.loginSolution

@@ -364,6 +364,10 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.createIndex('users_of_directory').on('users').columns(['directory', 'directory_id']),
   ],
   '015-admin-confirmations': (schema) => [schema.alterTable('admin_sessions').addColumn('confirmed_at', 'bigint')],
+  '020-endpoint-tokens': (schema, { text }) => [
+    schema.alterTable('api_tokens').addColumn('permissions', text),
+    schema.alterTable('api_tokens').addColumn('tenant', text),
+  ],
 }
 
 /** Version names in order; the last one is the current schema version. */

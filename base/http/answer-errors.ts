@@ -72,7 +72,11 @@ function stackOf(error: unknown): string {
 }
 
 function wantsPage(ctx: Context): boolean {
-  return isNavigation(ctx) && !/^\/(admin\/)?api\/|\/session$/.test(ctx.path) && /text\/html/.test(ctx.get('Accept'))
+  return (
+    isNavigation(ctx) &&
+    !/^\/(admin\/|solution\/[^/]+\/)?api\/|\/session$/.test(ctx.path) &&
+    /text\/html/.test(ctx.get('Accept'))
+  )
 }
 
 function sendErrorPage(ctx: Context, error: PlatformError, page: NonNullable<ErrorOptions['page']>): void {
@@ -83,6 +87,14 @@ function sendErrorPage(ctx: Context, error: PlatformError, page: NonNullable<Err
   ctx.status = status
   ctx.type = 'text/html; charset=utf-8'
   ctx.body = page(ctx, { locale, nonce }, { status, kind, reference: stateOf(ctx).correlationId })
+}
+
+/** Sends only a code, for the outcome of a script whose message must not be shown. */
+export function sendCode(ctx: Context, status: number, code: string): void {
+  const { correlationId } = stateOf(ctx)
+  ctx.status = status
+  ctx.type = 'application/problem+json'
+  ctx.body = JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, code, correlationId })
 }
 
 export function sendProblem(ctx: Context, error: PlatformError): void {

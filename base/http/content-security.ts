@@ -83,6 +83,11 @@ export function allowGuide(ctx: Context): void {
   ctx.set('Cache-Control', 'public, no-cache')
 }
 
+/** For the responses of endpoints: a browser that opens one renders nothing and runs nothing. */
+export function allowEndpoint(ctx: Context): void {
+  ctx.set('Content-Security-Policy', `sandbox; ${NOT_HTML}`)
+}
+
 export function allowMedia(ctx: Context, active: boolean): void {
   ctx.set('Content-Security-Policy', active ? ACTIVE_MEDIA : NOT_HTML)
   ctx.set('Cache-Control', 'public, no-cache')

@@ -296,6 +296,12 @@ export const ERRORS = {
     advice:
       'Retry after the time in `Retry-After`. If it keeps happening, someone may be guessing passwords: check the audit log.',
   },
+  ERR_SECRET_MISSING: {
+    status: 503,
+    fixedBy: 'operator',
+    advice:
+      'Set the secret that the solution’s log names, with an empty list of hosts: PUT `/admin/api/solutions/{name}/secrets/{secret}`.',
+  },
   ERR_MAIL_UNAVAILABLE: {
     status: 503,
     fixedBy: 'operator',

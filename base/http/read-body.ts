@@ -46,7 +46,13 @@ export async function readOptionalJson(ctx: Context, limits: Limits): Promise<un
 
 /** @throws ERR_CONTENT_TYPE when the type is none of `types`, ERR_BODY_TOO_LARGE above `limit` bytes */
 export async function readBytes(ctx: Context, types: readonly string[], limit: number): Promise<Buffer> {
-  needReadable(ctx, types, limit)
+  needType(ctx, types)
+  return readRaw(ctx, limit)
+}
+
+/** Same as `readBytes`, if the caller checks the type. */
+export async function readRaw(ctx: Context, limit: number): Promise<Buffer> {
+  needPlain(ctx, limit)
   try {
     return await getRawBody(ctx.req, { limit, length: ctx.get('Content-Length') || null })
   } catch (error) {
@@ -85,6 +91,10 @@ async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit:
  */
 function needReadable(ctx: Context, types: readonly string[], limit: number): void {
   needType(ctx, types)
+  needPlain(ctx, limit)
+}
+
+function needPlain(ctx: Context, limit: number): void {
   const encoding = ctx.get('Content-Encoding')
   if (encoding !== '' && encoding !== 'identity') {
     const given = encoding.slice(0, 100)

@@ -1,21 +1,31 @@
 import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
+import type { Tenant } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** `write` includes `read`. */
+/**
+ * `write` includes `read`. `call` lets a token call a solution's endpoints; it neither includes the others nor is
+ * included in them, and names one solution, because the token's permissions apply there.
+ */
 const SCOPE =
-  /^(admin|health:read|(solutions:(\*|(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)|users|sessions|audit|maintenance):(read|write))$/
+  /^(admin|health:read|(solutions:(\*|(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)|users|sessions|audit|maintenance):(read|write)|solutions:(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?:call)$/
 
 export const Scope = z.string().max(100).regex(SCOPE, {
   error:
-    'must be solutions:{name or *}, users, sessions, audit or maintenance, followed by :read or :write; or health:read; or admin',
+    'must be solutions:{name or *}, users, sessions, audit or maintenance, followed by :read or :write; or solutions:{name}:call; or health:read; or admin',
 })
 
 /** An API token's stored record, which doesn't include the token itself. */
-export type ApiToken = Pick<StoredToken, 'id' | 'name' | 'expiresAt'> & { readonly scopes: readonly string[] }
+export type ApiToken = Pick<StoredToken, 'id' | 'name' | 'expiresAt'> & {
+  readonly scopes: readonly string[]
+  /** Of its calls to endpoints. */
+  readonly permissions: readonly string[]
+  readonly tenant: Tenant | null
+}
 
-export type NewApiToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>
+export type NewApiToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'> &
+  Partial<Pick<ApiToken, 'permissions' | 'tenant'>>
 
 /** API tokens, which tools use instead of the admin account. */
 export interface ApiTokens {
@@ -45,22 +55,33 @@ export function createApiTokens(db: HostDatabase, now: () => number = Date.now):
     {
       name: 'api_tokens',
       prefix: 'sol_',
-      tokenOf: ({ id, name, expiresAt }, { scopes }) => {
-        return { id, name, scopes: JSON.parse(String(scopes)) as string[], expiresAt }
-      },
+      tokenOf: ({ id, name, expiresAt }, { scopes, permissions = null, tenant = null }) => ({
+        id,
+        name,
+        scopes: JSON.parse(String(scopes)) as string[],
+        expiresAt,
+        permissions: permissions === null ? [] : (JSON.parse(String(permissions)) as string[]),
+        tenant: tenant === null ? null : (JSON.parse(String(tenant)) as Tenant),
+      }),
     },
     now,
   )
 
   return {
-    async create({ name, scopes, expiresAt }) {
+    async create({ name, scopes, expiresAt, permissions = [], tenant = null }) {
       if ((await tokens.count()) >= MOST_TOKENS) {
         throw new PlatformError(
           'ERR_REQUEST_INVALID',
           `There are already ${MOST_TOKENS} tokens, which is the maximum. Delete some first.`,
         )
       }
-      return tokens.create({ name, scopes: JSON.stringify(scopes), expires_at: expiresAt })
+      return tokens.create({
+        name,
+        scopes: JSON.stringify(scopes),
+        expires_at: expiresAt,
+        permissions: permissions.length === 0 ? null : JSON.stringify(permissions),
+        tenant: tenant === null ? null : JSON.stringify(tenant),
+      })
     },
     list: () => tokens.list(),
     remove: (id) => tokens.remove({ id }),

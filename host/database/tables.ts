@@ -51,6 +51,9 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     scopes: string
     created_at: number
     expires_at: number | null
+    /** The permissions and tenant of its calls to endpoints, as JSON; null: none. */
+    permissions: string | null
+    tenant: string | null
   }
   audit: {
     id: Generated<number>

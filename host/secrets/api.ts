@@ -15,7 +15,7 @@ export type SecretApiParts = { readonly store: SolutionStore; readonly secrets: 
 const SecretForm = z
   .strictObject({
     value: z.string().min(1).max(16_384).refine(isText, { error: 'must not contain a NUL character' }),
-    hosts: GrantedHosts.min(1),
+    hosts: GrantedHosts,
   })
   .meta({ id: 'SecretForm' })
 

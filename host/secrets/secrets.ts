@@ -19,7 +19,7 @@ export type ListedSecret = { readonly name: string; readonly hosts: readonly str
 export interface Secrets {
   list(solution: string): Promise<readonly ListedSecret[]>
   /**
-   * @param hosts hosts that the value may be sent to, in the form of `readGrantedHost`
+   * @param hosts hosts that the value may be sent to, in the form of `readGrantedHost`; none for `forHostItself`
    * @throws ERR_REQUEST_INVALID if the solution has too many secrets
    */
   put(solution: string, name: string, value: string, hosts: readonly string[]): Promise<void>
@@ -31,6 +31,11 @@ export interface Secrets {
    * @returns null if there is no such secret, or it may not be sent to that host
    */
   forHost(solution: string, name: string, host: string): Promise<string | null>
+  /**
+   * The value of a secret that the host uses itself and sends nowhere, to check signatures.
+   * @returns null if there is no such secret, or it may be sent to a host
+   */
+  forHostItself(solution: string, name: string): Promise<string | null>
 }
 
 /** Maximum secrets per solution. */
@@ -50,6 +55,12 @@ export function createSecrets(db: HostDatabase, key: PlatformKey, now: () => num
     return rows.map(({ name, hosts }) => ({ name, hosts: JSON.parse(hosts) as string[] }))
   }
 
+  async function rowOf(solution: string, name: string) {
+    const rows = db.selectFrom('secrets').select(['value', 'hosts']).where('solution', '=', solution)
+    const row = await rows.where('name', '=', name).executeTakeFirst()
+    return row === undefined ? null : { value: row.value, hosts: JSON.parse(row.hosts) as string[] }
+  }
+
   return {
     list,
     async put(solution, name, value, hosts) {
@@ -67,15 +78,14 @@ export function createSecrets(db: HostDatabase, key: PlatformKey, now: () => num
       return deletedAny(db.deleteFrom('secrets').where('solution', '=', solution).where('name', '=', name))
     },
     async forHost(solution, name, host) {
-      const row = await db
-        .selectFrom('secrets')
-        .select(['value', 'hosts'])
-        .where('solution', '=', solution)
-        .where('name', '=', name)
-        .executeTakeFirst()
+      const row = await rowOf(solution, name)
       const place = URL.parse(`https://${host}/`)
-      if (row === undefined || place === null || !namesPlaceOf(place, JSON.parse(row.hosts) as string[])) return null
+      if (row === null || place === null || !namesPlaceOf(place, row.hosts)) return null
       return key.decrypt(purposeOf(solution, name), row.value)
+    },
+    async forHostItself(solution, name) {
+      const row = await rowOf(solution, name)
+      return row === null || row.hosts.length > 0 ? null : key.decrypt(purposeOf(solution, name), row.value)
     },
   }
 }

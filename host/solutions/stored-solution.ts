@@ -1,4 +1,5 @@
 import { EMPTY_FORM, type PreparedSolution } from '../../base/bundles/prepared-solution.ts'
+import type { Manifest } from '../../runtime/bundle/manifest.ts'
 
 /**
  * The storage format of prepared solutions. Increment it when stored data of older hosts no longer matches, and convert
@@ -9,8 +10,9 @@ import { EMPTY_FORM, type PreparedSolution } from '../../base/bundles/prepared-s
  * 3: `entries` of main include `onSolutionClose`.
  * 4: form scripts also list functions whose `this` is the form in a plain call, and scripts their names in `scopes`.
  * 5: manifests have `signIn`.
+ * 6: manifests have `endpoints`.
  */
-const FORMAT = 5
+const FORMAT = 6
 
 export type StoredSolution = {
   readonly prepared: PreparedSolution
@@ -35,14 +37,19 @@ export function readStored(text: string): StoredSolution {
 function upgrade(stored: Partial<PreparedSolution>, format: number): Partial<PreparedSolution> {
   if (format >= FORMAT) return stored
   const { manifest, modules = [], formScripts = [], forms = [] } = stored
-  const withSignIn = {
+  const complete = (older: Manifest): Manifest => ({
+    ...older,
+    signIn: format >= 5 ? older.signIn : null,
+    endpoints: {},
+  })
+  const withManifests = {
     ...stored,
-    ...(manifest === undefined ? {} : { manifest: { ...manifest, signIn: null } }),
-    modules: modules.map((module) => ({ ...module, manifest: { ...module.manifest, signIn: null } })),
+    ...(manifest === undefined ? {} : { manifest: complete(manifest) }),
+    modules: modules.map((module) => ({ ...module, manifest: complete(module.manifest) })),
   }
-  if (format === 4) return withSignIn
+  if (format >= 4) return withManifests
   return {
-    ...withSignIn,
+    ...withManifests,
     formScripts: formScripts.map((script) => ({ ...script, functions: script.functions ?? [], bound: [] })),
     forms: forms.map(({ module, form, definition }) => ({ module, form, definition: definition ?? EMPTY_FORM })),
   }

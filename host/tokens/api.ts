@@ -1,6 +1,7 @@
 import { DONE } from '../../base/api/route.ts'
 import { tokenTarget } from '../../base/api/targets.ts'
-import { Name } from '../../plugins/security/host.ts'
+import { Name, TenantValues } from '../../plugins/security/host.ts'
+import { PermissionName } from '../../runtime/bundle/schema-parts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type ApiTokens, Scope } from '../access/api-tokens.ts'
@@ -22,11 +23,24 @@ const NewApiToken = z
       .max(100)
       .overwrite((scopes) => [...new Set(scopes)]),
     expiresAt: EpochMs.nullish(),
+    permissions: z
+      .array(PermissionName)
+      .max(1000)
+      .overwrite((permissions) => [...new Set(permissions)])
+      .optional(),
+    tenant: TenantValues.nullish(),
   })
   .meta({ id: 'NewApiToken' })
 
 const ApiToken = z
-  .object({ id: z.string(), name: z.string(), scopes: z.array(z.string()), expiresAt: EpochMs.nullable() })
+  .object({
+    id: z.string(),
+    name: z.string(),
+    scopes: z.array(z.string()),
+    expiresAt: EpochMs.nullable(),
+    permissions: z.array(z.string()),
+    tenant: z.array(z.union([z.string(), z.number()])).nullable(),
+  })
   .meta({ id: 'ApiToken' })
 
 const CreatedApiToken = ApiToken.extend({ token: z.string() }).meta({ id: 'CreatedApiToken' })
@@ -52,14 +66,20 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
         body: NewApiToken,
         answers: { 201: CreatedApiToken },
       },
-      async ({ body: { name, scopes, expiresAt = null }, names, ctx }) => {
+      async ({ body: { name, scopes, expiresAt = null, permissions = [], tenant = null }, names, ctx }) => {
         if (expiresAt !== null && expiresAt <= Date.now()) {
           throw new PlatformError('ERR_REQUEST_INVALID', 'expiresAt must be in the future, in milliseconds since 1970.')
         }
         if (scopes.includes('admin') && (expiresAt === null || expiresAt > Date.now() + LONGEST_ADMIN)) {
           throw new PlatformError('ERR_REQUEST_INVALID', 'A token with the scope admin must expire within 90 days.')
         }
-        const token = await tokens.create({ name, scopes, expiresAt })
+        if ((permissions.length > 0 || tenant !== null) && !scopes.some((scope) => scope.endsWith(':call'))) {
+          throw new PlatformError(
+            'ERR_REQUEST_INVALID',
+            'permissions and tenant apply to calls of endpoints: add the scope solutions:{name}:call, or omit them.',
+          )
+        }
+        const token = await tokens.create({ name, scopes, expiresAt, permissions, tenant })
         names.target = tokenTarget(token)
         ctx.set('Location', `/admin/api/tokens/${token.id}`)
         return token

@@ -79,6 +79,19 @@ export const Name = z
   .max(200)
   .refine(isPlain, { error: 'must not contain control characters or characters that change the text direction' })
 
+export const TenantValues = z
+  .array(
+    z.union([
+      z
+        .string()
+        .max(200)
+        .refine((text) => text.isWellFormed()),
+      z.number(),
+    ]),
+  )
+  .min(1)
+  .max(100)
+
 const Reason = z.string().min(1).max(LONGEST_REASON).refine(isPlain)
 
 export default function security(ports: SecurityPorts, limits: Limits): Plugin {
@@ -112,23 +125,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
         // The binding throws in other calls, so only a guest that bypassed it gets here.
         if (ports.press(call) !== null && ports.user(call) !== null) ports.confirm(call, { reason, every })
       }),
-      setTenantValue: command(
-        z.tuple([
-          z
-            .array(
-              z.union([
-                z
-                  .string()
-                  .max(200)
-                  .refine((text) => text.isWellFormed()),
-                z.number(),
-              ]),
-            )
-            .min(1)
-            .max(100),
-        ]),
-        (call, [tenant]) => ports.setTenant(call, tenant),
-      ),
+      setTenantValue: command(z.tuple([TenantValues]), (call, [tenant]) => ports.setTenant(call, tenant)),
     },
     requests: {
       // These requests only change counters of attempts, so the call can be retried.

@@ -36,6 +36,8 @@ export const FAULT_CODES = {
   module_invalid: 'a module has the wrong type or a property of solutions only, or its name differs from its folder',
   authenticator_count: 'the mode requires exactly one module of type authenticator',
   passkeys_unavailable: 'the manifest requires passkeys, which this host does not offer for the solution',
+  endpoint_twice: 'two endpoints of a manifest match the same requests',
+  function_missing: 'an endpoint names a function that the scripts do not declare at their top level',
   form_missing: 'the manifest names a form that is not available to clients',
   form_invalid: 'a property of a form has an invalid value, or a form is too large',
   form_unknown_key: 'a form has a property that does not exist',

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { z } from '../zod.ts'
+import { EndpointAddress, EndpointSchema, INPUT_KEYS, MOST_ENDPOINTS } from './endpoint-schema.ts'
 import {
   areUnique,
   Identifier,
@@ -401,6 +402,17 @@ export const ManifestSchema = z
       )
         .optional()
         .meta({ title: 'HTTP hosts', description: 'Hosts that the solution requests from the operator.' }),
+      endpoints: z
+        .record(EndpointAddress, EndpointSchema, { error: 'must be an object of endpoints' })
+        .refine((endpoints) => Object.keys(endpoints).length <= MOST_ENDPOINTS, {
+          error: `must have at most ${MOST_ENDPOINTS} endpoints`,
+        })
+        .optional()
+        .meta({
+          title: 'Endpoints',
+          description:
+            'HTTP requests that functions respond to, such as "GET /orders/{id}", below /solution/{name}/api.',
+        }),
       listed: z
         .boolean({ error: 'must be true or false' })
         .optional()
@@ -416,8 +428,14 @@ export type WrittenManifest = z.infer<typeof ManifestSchema>
 export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === 'databases') return Object.keys(Database.shape)
   if (path[0] === 'signIn') return Object.keys(SignIn.shape)
+  if (path[0] === 'endpoints') return knownEndpointKeys(path)
   if (path[0] === 'eventTypes') return Object.keys((path.length > 2 ? EventArgument : EventTypeDeclaration).shape)
   return Object.keys(ManifestSchema.shape)
+}
+
+function knownEndpointKeys(path: readonly PropertyKey[]): readonly string[] {
+  if (path.length === 2) return Object.keys(EndpointSchema.shape)
+  return path[2] === 'signature' ? ['scheme', 'secret'] : INPUT_KEYS
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { z } from '../zod.ts'
+import { type Authentication, type InputSchema, type WrittenEndpoint, waysOf } from './endpoint-schema.ts'
 import type { Fault, Warning } from './faults.ts'
 import { Findings, showName } from './findings.ts'
 import { type JsonPlaces, NO_PLACES } from './json-places.ts'
@@ -31,6 +32,16 @@ export type ManifestSignIn = {
   readonly requiredFor: readonly string[] | null
 }
 
+export type EndpointDeclaration = {
+  readonly function: string
+  readonly authentication: readonly Authentication[]
+  readonly permission: string | null
+  readonly signature: WrittenEndpoint['signature'] | null
+  readonly cors: '*' | readonly string[] | null
+  readonly query: InputSchema | null
+  readonly body: InputSchema | null
+}
+
 /** A complete manifest: omitted values have their defaults, and older keys are converted to current ones. */
 export type Manifest = {
   readonly name: string
@@ -49,6 +60,8 @@ export type Manifest = {
   readonly signIn: ManifestSignIn | null
   readonly oauth: OAuthSettings | null
   readonly databases: Readonly<Record<string, DatabaseRequest>>
+  /** By method and path, such as `GET /orders/{id}`. Without a prototype. */
+  readonly endpoints: Readonly<Record<string, EndpointDeclaration>>
   /** `host` or `host:port`, in lower case. */
   readonly http: readonly string[]
   readonly listed: boolean
@@ -121,6 +134,15 @@ function normalise(written: WrittenManifest): Manifest {
       : null,
     oauth: written.oauth ? Object.assign(Object.create(null), written.oauth) : null,
     databases: mapRecord(written.databases ?? {}, ({ server, database }) => ({ server, database: database ?? null })),
+    endpoints: mapRecord(written.endpoints ?? {}, (endpoint) => ({
+      function: endpoint.function,
+      authentication: waysOf(endpoint),
+      permission: endpoint.permission ?? null,
+      signature: endpoint.signature ?? null,
+      cors: endpoint.cors ?? null,
+      query: endpoint.query ?? null,
+      body: endpoint.body ?? null,
+    })),
     http: (written.http ?? []).map((host) => host.toLowerCase()),
     listed: written.listed ?? true,
   }

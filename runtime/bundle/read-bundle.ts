@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Limits } from '../limits.ts'
 import type { Bundle } from './bundle.ts'
 import { type BundleFiles, bundleFiles } from './bundle-files.ts'
+import { checkEndpoints } from './endpoint-checks.ts'
 import type { Fault, Warning } from './faults.ts'
 import { Findings, showName, WHOLE_BUNDLE } from './findings.ts'
 import type { JsonPlaces } from './json-places.ts'
@@ -135,6 +136,7 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   if (manifest === null) return
   checkAuthenticators(manifest, modules, places, found)
   checkSignIn(manifest, modules, places, found)
+  checkEndpoints(main, modules, found)
   warnOfOAuth(manifest, places, found)
 }
 

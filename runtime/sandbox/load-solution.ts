@@ -116,7 +116,9 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
       try {
         const created = contexts.create(unit, 'onSolutionOpen', NOBODY, loading)
         const found = entries.filter((entry) =>
-          created.context.evalSync(`typeof ${entry} === 'function'`, { timeout: 100 }),
+          created.context.evalSync(`typeof ${entry} === 'function' && !${entry}.toString().includes('[native code]')`, {
+            timeout: 100,
+          }),
         )
         contexts.giveBack(created)
         return { found, fault: null }

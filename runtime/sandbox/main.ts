@@ -261,8 +261,9 @@ function ended(id: number, end: CallEnd): void {
 }
 
 async function probe(message: Extract<ToSandbox, { kind: 'probe' }>): Promise<void> {
-  const { unit, entries } = message
-  const probed = unit === 'main' ? await probeClient(message) : solution?.probe(unit, entries, loading)
+  const { unit, entries, isForRequests = false } = message
+  const probed =
+    unit === 'main' && !isForRequests ? await probeClient(message) : solution?.probe(unit, entries, loading)
   const { found, fault } = probed ?? { found: [], fault: null }
   send({ kind: 'probed', id: message.id, found, faults: fault ? [fault] : [] })
 }

@@ -62,7 +62,8 @@ test('tokens: POST creates one with 201, the list omits the token itself, and DE
   const made = await send('POST', '/tokens', { name: 'ci', scopes: ['solutions:crm:write'], expiresAt })
   const { token, ...shown } = made.json() as { id: string; token: string }
   expect([made.status, made.headers.location]).toEqual([201, `/admin/api/tokens/${shown.id}`])
-  expect(shown).toEqual({ id: shown.id, name: 'ci', scopes: ['solutions:crm:write'], expiresAt })
+  const ofCalls = { permissions: [], tenant: null }
+  expect(shown).toEqual({ id: shown.id, name: 'ci', scopes: ['solutions:crm:write'], expiresAt, ...ofCalls })
   const { items } = (await send('GET', '/tokens')).json() as { items: { id: string }[] }
   expect(items.find(({ id }) => id === shown.id)).toEqual(shown)
   expect((await send('DELETE', `/tokens/${shown.id}`)).status).toBe(204)
@@ -269,7 +270,7 @@ test.each([
   ['a lowercase name', 'idp', SECRET],
   ['a name with a line break', 'IDP%0d%0aX', SECRET],
   ['a name that is too long', 'A'.repeat(65), SECRET],
-  ['no host', 'IDP', { value: 'hidden-value', hosts: [] }],
+  ['no list of hosts', 'IDP', { value: 'hidden-value' }],
   ['a URL as host', 'IDP', { value: 'hidden-value', hosts: ['https://a.org'] }],
   ['an empty value', 'IDP', { value: '', hosts: ['a.org'] }],
   ['a value that is not a string', 'IDP', { value: 987654, hosts: ['a.org'] }],

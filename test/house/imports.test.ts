@@ -66,6 +66,7 @@ const ORDER: Record<string, readonly string[]> = {
     'users',
     'maintenance',
     'testing',
+    'endpoints',
     'login',
     'second-step',
     'self-service',

@@ -498,7 +498,7 @@ test.each<[string, string, string]>([
   ['a known failure', ended({ ...FAILED, code: 'script_quota' }), ended({ ...FAILED, code: 'toString' })],
   ['a boolean ok', ended(RETURNED), ended({ ...RETURNED, ok: 1 })],
   ['a matching outcome', ended(FAILED), ended({ ...FAILED, ok: true })],
-  ['ten entry functions', probed(10), probed(11)],
+  ['200 functions, as many as there are endpoints', probed(200), probed(201)],
   ['a single message', '{"kind":"ready"}', '[{"kind":"ready"}]'],
   ['a kind that exists', '{"kind":"pong"}', '{"kind":"toString"}'],
   ['a kind as an own property', '{"kind":"pong"}', '{"__proto__":{"kind":"pong"}}'],

@@ -24,7 +24,7 @@ test('API token: it has 256 random bits, can be found, and is not stored in any 
   const tokens = createApiTokens(db)
   const { token, ...made } = await tokens.create(CI)
   expect(token).toMatch(/^sol_[A-Za-z0-9_-]{43}$/)
-  expect(made).toEqual({ id: expect.any(String), ...CI })
+  expect(made).toEqual({ id: expect.any(String), ...CI, permissions: [], tenant: null })
   expect(await tokens.find(token)).toEqual(made)
   expect(await tokens.list()).toEqual([made])
   expect(JSON.stringify(await db.selectFrom('api_tokens').selectAll().execute())).not.toContain(token.slice(4))

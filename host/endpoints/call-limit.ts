@@ -1,0 +1,31 @@
+import { createGate, type Gate } from '../../runtime/gate.ts'
+import type { Limits } from '../../runtime/limits.ts'
+
+/** How long a call waits for its turn, in ms. */
+const PATIENCE = 1000
+/** Maximum waiting calls per running one. Each holds its body in memory. */
+const WAITING_EACH = 16
+
+type Turns = { readonly gate: Gate; count: number }
+
+/**
+ * Limits the concurrent calls of each solution's endpoints on this host.
+ * @returns a function that runs the work in its turn; null if it had to wait too long
+ */
+export function createCallLimit({ REQUESTS_AT_ONCE: width }: Pick<Limits, 'REQUESTS_AT_ONCE'>, patience = PATIENCE) {
+  const turns = new Map<string, Turns>()
+
+  return async <T>(solution: string, work: () => Promise<T>): Promise<T | null> => {
+    const own = turns.get(solution) ?? { gate: createGate(width), count: 0 }
+    if (own.count >= width * (WAITING_EACH + 1)) return null
+    turns.set(solution, own)
+    own.count++
+    try {
+      if (!(await own.gate.enter(patience))) return null
+      return await work().finally(() => own.gate.leave())
+    } finally {
+      own.count--
+      if (own.count === 0) turns.delete(solution)
+    }
+  }
+}

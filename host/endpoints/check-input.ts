@@ -1,0 +1,56 @@
+import type { Endpoint } from '../../base/bundles/endpoint-table.ts'
+import type { InputSchema } from '../../runtime/bundle/endpoint-schema.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+
+/** A value that a schema refuses; `path` such as `body.items.0.sku`. */
+export type InputFault = { readonly path: string; readonly message: string }
+
+/** Checks an endpoint's query and body with the schemas of its manifest. */
+export type InputCheck = (query: unknown, body: unknown) => void
+
+/** Maximum number of refused values in a response, and characters of each path and message. */
+const MOST_FAULTS = 20
+const LONGEST_TEXT = 300
+
+/** @returns a function that throws ERR_REQUEST_INVALID, whose details list the refused values */
+export function createInputCheck({ declaration }: Endpoint): InputCheck {
+  const query = declaration.query === null ? null : zodOf(declaration.query)
+  const body = declaration.body === null ? null : zodOf(declaration.body)
+
+  return (givenQuery, givenBody) => {
+    const faults = [...faultsOf('query', query, givenQuery), ...faultsOf('body', body, givenBody)]
+    if (faults.length === 0) return
+    throw new PlatformError('ERR_REQUEST_INVALID', 'The request does not match the schema of the endpoint.', {
+      faults: faults.slice(0, MOST_FAULTS),
+    })
+  }
+}
+
+/** Exported for the test, which tries each key: zod may ignore keys that it doesn't know. */
+export function zodOf(schema: InputSchema): z.ZodType {
+  return z.fromJSONSchema(strict(schema) as Parameters<typeof z.fromJSONSchema>[0])
+}
+
+/** Properties that the schema doesn't name are refused. */
+function strict(schema: InputSchema): Record<string, unknown> {
+  const { properties, items, ...others } = schema
+  const closed = schema.type === 'object' ? { additionalProperties: false } : {}
+  return {
+    ...others,
+    ...(properties === undefined
+      ? {}
+      : { properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, strict(one)])) }),
+    ...(items === undefined ? {} : { items: strict(items) }),
+    ...closed,
+  }
+}
+
+function faultsOf(part: 'query' | 'body', schema: z.ZodType | null, value: unknown): InputFault[] {
+  const checked = schema?.safeParse(value)
+  if (checked === undefined || checked.success) return []
+  return checked.error.issues.slice(0, MOST_FAULTS).map(({ path, message }) => ({
+    path: [part, ...path].join('.').slice(0, LONGEST_TEXT),
+    message: message.slice(0, LONGEST_TEXT),
+  }))
+}

@@ -1,0 +1,195 @@
+import type { Context } from 'koa'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import {
+  decodeSegments,
+  type Endpoint,
+  endpointsOf,
+  type MatchedEndpoint,
+  matchEndpoints,
+} from '../../base/bundles/endpoint-table.ts'
+import { availableLocales } from '../../base/bundles/messages.ts'
+import { allowEndpoint } from '../../base/http/content-security.ts'
+import { isRefusal } from '../../base/http/errors.ts'
+import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
+import { chooseLocale } from '../../base/http/languages.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { AnswerTooLarge, type EndpointAnswer, readEndpointAnswer } from '../../plugins/http/answer.ts'
+import type { EndpointMethod } from '../../runtime/bundle/endpoint-schema.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Failed } from '../../runtime/outcome.ts'
+import type { Json } from '../../runtime/plugin.ts'
+import type { Supervisor } from '../../runtime/supervisor.ts'
+import { failureLine } from '../solutions/guest-bindings.ts'
+import type { EntryRunner } from '../solutions/run-entry.ts'
+import { createCallLimit } from './call-limit.ts'
+import { type Caller, type CallerParts, createCallers } from './callers.ts'
+import { createInputCheck, type InputCheck } from './check-input.ts'
+import { allowedMethods, allowOrigin, answerOptions, methodOf } from './cors.ts'
+import { createNetworkLimit } from './network-limit.ts'
+import { headersOf, parseBody, queryOf, type RawBody, readRawBody } from './read-request.ts'
+import { sendAnswer, sendFailure } from './send-answer.ts'
+
+export type EndpointParts = CallerParts & {
+  readonly limits: Limits
+  readonly runEntry: EntryRunner
+  readonly supervisor: Pick<Supervisor, 'retire'>
+}
+
+/**
+ * Responds to a request below a solution's `api/`, in this order: path and method, limits, caller, permission, query and
+ * body, script. What comes from outside is bounded and checked before a sandbox process is asked.
+ */
+export type AnswerEndpoint = (ctx: Context, needSolution: () => Promise<ActiveSolution>) => Promise<void>
+
+type Table = { readonly endpoints: readonly Endpoint[]; readonly checks: Map<Endpoint, InputCheck> }
+
+export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
+  const { limits, runEntry, supervisor, sites, solutionLog } = parts
+  const findCaller = createCallers(parts)
+  const network = createNetworkLimit(limits, parts.now)
+  const inTurn = createCallLimit(limits)
+  const tables = new WeakMap<ActiveSolution, Table>()
+
+  function tableOf(solution: ActiveSolution): Table {
+    const table = tables.get(solution) ?? { endpoints: endpointsOf(solution), checks: new Map() }
+    tables.set(solution, table)
+    return table
+  }
+
+  function inputCheck(solution: ActiveSolution, endpoint: Endpoint): InputCheck {
+    const { checks } = tableOf(solution)
+    const check = checks.get(endpoint) ?? createInputCheck(endpoint)
+    checks.set(endpoint, check)
+    return check
+  }
+
+  /** @returns null after the response to OPTIONS. @throws ERR_NOT_FOUND, ERR_METHOD_NOT_ALLOWED */
+  function match(
+    ctx: Context,
+    solution: ActiveSolution,
+  ): { matched: MatchedEndpoint; segments: readonly string[] } | null {
+    const segments = decodeSegments(pathOf(ctx))
+    const found = segments === null ? null : matchEndpoints(tableOf(solution).endpoints, segments)
+    if (segments === null || found === null || found.size === 0) {
+      throw new PlatformError('ERR_NOT_FOUND', 'The solution has no endpoint at this URL.')
+    }
+    if (ctx.method === 'OPTIONS') {
+      answerOptions(ctx, found)
+      return null
+    }
+    const matched = found.get(methodOf(ctx.method) as EndpointMethod)
+    if (matched !== undefined) return { matched, segments }
+    const allow = allowedMethods(found)
+    throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `This method is not allowed here. Use ${allow}.`, { allow })
+  }
+
+  async function respond(ctx: Context, solution: ActiveSolution, isCounted: () => void): Promise<void> {
+    requireDataRequest(ctx)
+    const found = match(ctx, solution)
+    if (found === null) return
+    const { endpoint, params } = found.matched
+    allowOrigin(ctx, found.matched)
+    if (endpoint.declaration.authentication.includes('none')) {
+      isCounted()
+      network.count(stateOf(ctx).client.address)
+    }
+    let raw: Promise<RawBody> | null = null
+    const readBody = () => {
+      raw ??= readRawBody(ctx, limits, network)
+      return raw
+    }
+    const caller = await findCaller(ctx, solution, endpoint, readBody)
+    needPermission(endpoint, caller)
+    const query = queryOf(ctx)
+    const body = parseBody(await readBody(), limits)
+    inputCheck(solution, endpoint)(query, body)
+    const request = {
+      id: stateOf(ctx).correlationId,
+      method: methodOf(ctx.method),
+      path: `/${found.segments.join('/')}`,
+      params,
+      query,
+      headers: headersOf(ctx.req),
+      body,
+    }
+    const answer = await inTurn(solution.name, () => run(ctx, solution, endpoint, caller, request))
+    if (answer === null) return sendFailure(ctx, busy())
+    if ('code' in answer) return sendFailure(ctx, answer)
+    sendAnswer(ctx, answer, caller.way === 'none')
+  }
+
+  async function run(
+    ctx: Context,
+    solution: ActiveSolution,
+    { address, declaration }: Endpoint,
+    { user, account, methods }: Caller,
+    request: Json,
+  ): Promise<EndpointAnswer | Failed> {
+    const { client, correlationId } = stateOf(ctx)
+    const { failure, result = null } = await runEntry(solution, {
+      entry: declaration.function,
+      label: address,
+      args: [request],
+      secrets: new Map(),
+      call: {
+        kind: 'request',
+        correlationId,
+        user,
+        account,
+        ...(methods === undefined ? {} : { methods }),
+        address: client.address,
+        locale: chooseLocale(ctx.get('Accept-Language'), availableLocales(solution.texts)),
+        serverUrl: sites.originOf(solution.name, client),
+      },
+    })
+    if (failure !== null) return failure
+    try {
+      return readEndpointAnswer(result, limits.ANSWER_SIZE)
+    } catch (error) {
+      const failed = failureOf(error)
+      // The binding should have refused the response, so the guest may have bypassed it: its process must not be reused.
+      if (failed.code === 'script_error') supervisor.retire(solution.loadable.key)
+      solutionLog.write(solution.name, { ...failureLine(failed), correlationId })
+      return failed
+    }
+  }
+
+  function failureOf(error: unknown): Failed {
+    if (error instanceof AnswerTooLarge) {
+      const limit = { name: 'ANSWER_SIZE', allowed: limits.ANSWER_SIZE, used: error.used }
+      return { code: 'script_quota', message: error.message, limit, milliseconds: 0 }
+    }
+    if (error instanceof TypeError) return { code: 'script_error', message: error.message, milliseconds: 0 }
+    throw error
+  }
+
+  return async (ctx, needSolution) => {
+    allowEndpoint(ctx)
+    let isCounted = false
+    try {
+      await respond(ctx, await needSolution(), () => {
+        isCounted = true
+      })
+    } catch (error) {
+      // Refused requests count, so that nobody can try tokens or addresses without end.
+      if (isRefusal(error) && error.code !== 'ERR_THROTTLED' && !isCounted) network.count(stateOf(ctx).client.address)
+      throw error
+    }
+  }
+}
+
+/** The path below `api/`, not decoded. */
+function pathOf(ctx: Context): string {
+  return ctx.path.slice(ctx.path.indexOf('/api/') + 5)
+}
+
+/** @throws ERR_FORBIDDEN */
+function needPermission({ declaration: { permission } }: Endpoint, { user }: Caller): void {
+  if (permission === null || user?.permissions.includes(permission)) return
+  throw new PlatformError('ERR_FORBIDDEN', `This endpoint needs the permission "${permission}".`)
+}
+
+function busy(): Failed {
+  return { code: 'sandbox_busy', message: 'too many calls of the solution are running', milliseconds: 0 }
+}

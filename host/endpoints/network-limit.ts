@@ -1,0 +1,67 @@
+import { networkOf } from '../../base/http/network.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+
+/** Limits how many requests to endpoints one network sends to this host. */
+export interface NetworkLimit {
+  /** @throws ERR_THROTTLED if the address's network has sent more than `REQUESTS_NETWORK` requests in this minute */
+  count(address: string): void
+  /**
+   * Runs `read` unless the network already sends too many bodies at the same time.
+   * @throws ERR_THROTTLED
+   */
+  reading<T>(address: string, read: () => Promise<T>): Promise<T>
+}
+
+/** In ms. */
+const WINDOW = 60_000
+/** Maximum networks that are counted separately; all others are counted together. */
+const MOST_NETWORKS = 100_000
+/** Maximum bodies that one network sends at the same time. They are read before the caller is known. */
+const MOST_BODIES = 64
+
+/** @param now the clock, in ms */
+export function createNetworkLimit(
+  { REQUESTS_NETWORK: most }: Pick<Limits, 'REQUESTS_NETWORK'>,
+  now: () => number = Date.now,
+): NetworkLimit {
+  const counts = new Map<string, number>()
+  const bodies = new Map<string, number>()
+  let endsAt = 0
+
+  function throttled(seconds: number): PlatformError {
+    const retryAfter = Math.max(1, Math.ceil(seconds))
+    return new PlatformError(
+      'ERR_THROTTLED',
+      `Too many requests from this network. Try again in ${retryAfter} seconds (REQUESTS_NETWORK).`,
+      { retryAfter },
+    )
+  }
+
+  return {
+    count(address) {
+      if (now() >= endsAt) {
+        counts.clear()
+        endsAt = now() + WINDOW
+      }
+      const network = networkOf(address)
+      const key = counts.has(network) || counts.size < MOST_NETWORKS ? network : ''
+      const count = (counts.get(key) ?? 0) + 1
+      counts.set(key, count)
+      if (count > most) throw throttled((endsAt - now()) / 1000)
+    },
+    async reading(address, read) {
+      const network = networkOf(address)
+      const open = bodies.get(network) ?? 0
+      if (open >= MOST_BODIES) throw throttled(1)
+      bodies.set(network, open + 1)
+      try {
+        return await read()
+      } finally {
+        const left = (bodies.get(network) ?? 1) - 1
+        if (left === 0) bodies.delete(network)
+        else bodies.set(network, left)
+      }
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'koa'
+import { readQuery, readRaw } from '../../base/http/read-body.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { decodeUtf8, parseStrictJson } from '../../runtime/bundle/strict-json.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Json } from '../../runtime/plugin.ts'
+import type { NetworkLimit } from './network-limit.ts'
+
+type BodyKind = 'json' | 'form' | 'text'
+
+/** A body's bytes and how to read them; null if the request has none. */
+export type RawBody = { readonly kind: BodyKind; readonly bytes: Buffer } | null
+
+/** How long a body may take to arrive, in ms. */
+const BODY_TIME = 10_000
+/** Maximum values in a JSON body: in the sandbox, each takes far more memory than its text. */
+const MOST_VALUES = 100_000
+
+/** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW, ERR_THROTTLED */
+export async function readRawBody(ctx: Context, limits: Limits, network: NetworkLimit): Promise<RawBody> {
+  if (!hasBody(ctx)) return null
+  const kind = kindOf(ctx)
+  const { address } = stateOf(ctx).client
+  const bytes = await network.reading(address, () => inTime(ctx, readRaw(ctx, limits.REQUEST_BODY)))
+  return bytes.length === 0 ? null : { kind, bytes }
+}
+
+/** @throws ERR_BAD_REQUEST, ERR_TOO_MANY_FIELDS */
+export function parseBody(raw: RawBody, limits: Limits): Json {
+  if (raw === null) return null
+  const text = decodeUtf8(raw.bytes)
+  if (text === null) throw new PlatformError('ERR_BAD_REQUEST', 'The body is not UTF-8.')
+  if (raw.kind === 'text') return text
+  return raw.kind === 'form' ? formOf(text, limits) : jsonOf(text)
+}
+
+export function queryOf(ctx: Context): Json {
+  return recordOf(readQuery(ctx))
+}
+
+/** Headers that only the platform and proxies use, or that could be used to act as the caller. */
+const HIDDEN = /^(?::|(?:authorization|cookie|forwarded)$|proxy-|x-forwarded-)/
+
+export function headersOf({ headers }: IncomingMessage): Json {
+  const shown = Object.entries(headers).flatMap(([name, value]) => {
+    if (HIDDEN.test(name) || value === undefined) return []
+    return [[name, typeof value === 'string' ? value : value.join(', ')] as const]
+  })
+  return recordOf(shown)
+}
+
+/** HTTP/2 needs neither header. */
+function hasBody({ req }: Context): boolean {
+  const { 'transfer-encoding': encoding, 'content-length': length } = req.headers
+  if (encoding !== undefined || (length !== undefined && length !== '0')) return true
+  const { stream } = req as { stream?: { readonly endAfterHeaders?: boolean } }
+  return req.httpVersionMajor >= 2 && length === undefined && stream?.endAfterHeaders === false
+}
+
+/** @throws ERR_CONTENT_TYPE */
+function kindOf(ctx: Context): BodyKind {
+  const given = ctx.get('Content-Type')
+  const [essence = '', ...parameters] = given.toLowerCase().split(';')
+  const type = essence.trim()
+  const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(one)?.[1]).find(Boolean)
+  if (charset === undefined || charset === 'utf-8') {
+    if (/^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json$/.test(type)) return 'json'
+    if (type === 'application/x-www-form-urlencoded') return 'form'
+    if (/^text\/[a-z0-9!#$&^_.+-]+$/.test(type)) return 'text'
+  }
+  throw new PlatformError(
+    'ERR_CONTENT_TYPE',
+    'The content type must be application/json, application/x-www-form-urlencoded or text/*, in UTF-8.',
+  )
+}
+
+/** Ends the request if its body arrives too slowly. */
+async function inTime<T>(ctx: Context, reading: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    // The rest of the body is not wanted; the response is sent first.
+    ctx.res.once('finish', () => ctx.req.destroy())
+    reject(new PlatformError('ERR_BODY_SLOW', `The body did not arrive within ${BODY_TIME} ms.`))
+  }, BODY_TIME)
+  try {
+    return await Promise.race([reading, late])
+  } finally {
+    clearTimeout(timer)
+    reading.catch(() => {})
+  }
+}
+
+function jsonOf(text: string): Json {
+  const parsed = parseStrictJson(text)
+  if ('error' in parsed) {
+    const { line, column, message } = parsed.error
+    throw new PlatformError('ERR_BAD_REQUEST', `The body is not valid JSON: line ${line}, column ${column}: ${message}`)
+  }
+  const value = parsed.value as Json
+  if (countValues(value) > MOST_VALUES) {
+    throw new PlatformError('ERR_BODY_TOO_LARGE', `The body has more than ${MOST_VALUES} values.`)
+  }
+  return value
+}
+
+/** The parser limits the depth. */
+function countValues(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 1
+  let count = 1
+  for (const one of Object.values(value)) count += countValues(one)
+  return count
+}
+
+function formOf(text: string, { FORM_FIELDS }: Limits): Json {
+  const fields = new URLSearchParams(text)
+  if (fields.size > FORM_FIELDS) {
+    throw new PlatformError(
+      'ERR_TOO_MANY_FIELDS',
+      `The form has ${fields.size} fields; at most ${FORM_FIELDS} are allowed.`,
+    )
+  }
+  return recordOf(fields)
+}
+
+/** The last value of a repeated name wins. */
+function recordOf(pairs: Iterable<readonly [string, string]>): Json {
+  const record: Record<string, string> = Object.create(null)
+  for (const [name, value] of pairs) record[name] = value
+  return record
+}

@@ -1,0 +1,63 @@
+import { MOST_ENDPOINTS, shapeOf } from './endpoint-schema.ts'
+import type { Findings } from './findings.ts'
+import { folderOf, MANIFEST } from './layout.ts'
+import { type Modules, type ReadManifest, reachableModules } from './modules.ts'
+
+/** Checks the endpoints of all manifests together. */
+export function checkEndpoints(main: ReadManifest, modules: Modules, found: Findings): void {
+  const forClients = clientModules(main, modules)
+  const all = [{ name: null, ...main }, ...modules.reached]
+  const shapes = new Set<string>()
+  for (const { name, manifest, places } of all) {
+    const endpoints = Object.keys(manifest?.endpoints ?? {})
+    if (endpoints.length === 0) continue
+    const file = `${folderOf(name)}${MANIFEST}`
+    if (name !== null && !forClients.has(name)) {
+      const message = `"endpoints" of "${name}" would have no effect, because it signs users in: move it to the solution or another module`
+      found.fault(file, 'module_invalid', message, places.key(['endpoints']))
+      continue
+    }
+    const own = new Map<string, string>()
+    for (const address of endpoints) {
+      const shape = shapeOf(address)
+      shapes.add(shape)
+      const other = own.get(shape)
+      own.set(shape, other ?? address)
+      if (other === undefined) continue
+      const message = `the endpoints "${other}" and "${address}" match the same requests`
+      found.fault(file, 'endpoint_twice', message, found.isFull ? {} : places.key(['endpoints', address]))
+    }
+  }
+  if (shapes.size > MOST_ENDPOINTS) {
+    const message = `the solution and its modules have ${shapes.size} endpoints; at most ${MOST_ENDPOINTS} are allowed`
+    found.fault(MANIFEST, 'manifest_invalid', message, main.places.key(['endpoints']))
+  }
+  checkSessions(main, all, found)
+}
+
+/** Without a sign-in, there are no sessions. */
+function checkSessions(
+  { manifest: solution }: ReadManifest,
+  all: readonly (ReadManifest & { readonly name: string | null })[],
+  found: Findings,
+): void {
+  if (solution?.authenticator !== 'NONE') return
+  for (const { name, manifest, places } of all) {
+    for (const [address, { authentication }] of Object.entries(manifest?.endpoints ?? {})) {
+      if (!authentication.includes('session')) continue
+      const message = `"endpoints.${address}" has the authentication session, but "authenticator": "NONE" has no sessions`
+      const place = found.isFull ? {} : places.value(['endpoints', address, 'authentication'])
+      found.fault(`${folderOf(name)}${MANIFEST}`, 'manifest_invalid', message, place)
+    }
+  }
+}
+
+/** The modules whose scripts run outside sign-ins. */
+function clientModules(main: ReadManifest, modules: Modules): ReadonlySet<string> {
+  const byName = new Map(modules.reached.map((module) => [module.name, module]))
+  return reachableModules(
+    main.names.modules,
+    (name) => byName.get(name)?.names.modules ?? [],
+    (name) => byName.get(name)?.manifest?.type !== 'authenticator' && name !== main.names.loginSolution,
+  )
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { decodeSegments, endpointsOf, matchEndpoints } from '../../../base/bundles/endpoint-table.ts'
+import { createCallLimit } from '../../../host/endpoints/call-limit.ts'
+import { zodOf } from '../../../host/endpoints/check-input.ts'
+import { createNetworkLimit } from '../../../host/endpoints/network-limit.ts'
+import { INPUT_KEYS, type InputSchema } from '../../../runtime/bundle/endpoint-schema.ts'
+import { manifestOf } from '../../support/solutions.ts'
+
+const item: InputSchema = { type: 'integer' }
+/** For each key, a value that is accepted and one that is refused. */
+const CASES: Readonly<Record<(typeof INPUT_KEYS)[number], [schema: InputSchema, accepted: unknown, refused: unknown]>> =
+  {
+    type: [{ type: 'null' }, null, 0],
+    description: [{ type: 'string', description: 'what' }, 'a', 1],
+    properties: [{ type: 'object', properties: { a: item } }, { a: 1 }, { a: '1' }],
+    required: [{ type: 'object', properties: { a: item }, required: ['a'] }, { a: 1 }, {}],
+    items: [{ type: 'array', items: item }, [1], [1, 'a']],
+    enum: [{ enum: ['a', 1, null] }, null, 'b'],
+    minimum: [{ type: 'number', minimum: 2 }, 2, 1.9],
+    maximum: [{ type: 'integer', maximum: 2 }, 2, 3],
+    minLength: [{ type: 'string', minLength: 2 }, 'ab', 'a'],
+    maxLength: [{ type: 'string', maxLength: 2 }, 'ab', 'abc'],
+    minItems: [{ type: 'array', items: item, minItems: 1 }, [1], []],
+    maxItems: [{ type: 'array', items: item, maxItems: 1 }, [1], [1, 2]],
+  }
+
+test('input schemas: each key that manifests may use has an effect', () => {
+  expect(Object.keys(CASES).sort()).toEqual([...INPUT_KEYS].sort())
+  for (const [key, [schema, accepted, refused]] of Object.entries(CASES)) {
+    expect([zodOf(schema).safeParse(accepted).success, zodOf(schema).safeParse(refused).success], key).toEqual([
+      true,
+      false,
+    ])
+  }
+})
+
+test('input schemas: properties that no schema names are refused at every level, also without "properties"', () => {
+  const nested: InputSchema = { type: 'array', items: { type: 'object', properties: { a: { type: 'object' } } } }
+  expect(zodOf(nested).safeParse([{ a: {} }]).success).toBe(true)
+  for (const value of [[{ b: 1 }], [{ a: { b: 1 } }]]) expect(zodOf(nested).safeParse(value).success).toBe(false)
+})
+
+test('paths: at each segment, literals take precedence over parameters', () => {
+  const run = { function: 'run', authentication: 'none' }
+  const addresses = ['GET /{a}/{b}', 'GET /a/{b}', 'GET /{a}/b', 'POST /a/b', 'PUT /a']
+  const endpoints = endpointsOf({
+    manifest: manifestOf({ endpoints: Object.fromEntries(addresses.map((address) => [address, run])) }),
+    modules: [],
+  })
+  const matched = (path: string) =>
+    [...matchEndpoints(endpoints, decodeSegments(path) ?? []).values()].map(({ endpoint, params }) => [
+      endpoint.address,
+      { ...params },
+    ])
+  expect(matched('a/b')).toEqual([
+    ['POST /a/b', {}],
+    ['GET /a/{b}', { b: 'b' }],
+  ])
+  expect(matched('x/b')).toEqual([['GET /{a}/b', { a: 'x' }]])
+  expect(matched('x/y')).toEqual([['GET /{a}/{b}', { a: 'x', b: 'y' }]])
+  expect([matched('A'), matched('a/b/c')]).toEqual([[], []])
+  for (const path of ['', 'a/', '/a', 'a//b', '.', 'a/..', '%2E%2e', 'a%2fb', 'a%5cb', 'a%0ab', 'a%7f', '%c3', '%']) {
+    expect(decodeSegments(path), path).toBeNull()
+  }
+})
+
+test('the network limit counts an IPv4 address or an IPv6 /64, per minute', async () => {
+  let time = 0
+  const limit = createNetworkLimit({ REQUESTS_NETWORK: 2 }, () => time)
+  limit.count('10.0.0.1')
+  limit.count('2001:db8::1')
+  limit.count('10.0.0.1')
+  limit.count('2001:db8::2')
+  time = 30_000
+  expect(() => limit.count('10.0.0.1')).toThrow('Try again in 30 seconds (REQUESTS_NETWORK)')
+  expect(() => limit.count('2001:db8::3')).toThrow('REQUESTS_NETWORK')
+  limit.count('10.0.0.2')
+  time = 60_000
+  limit.count('10.0.0.1')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const reading = Array.from({ length: 64 }, () => limit.reading('10.0.0.1', () => promise))
+  await expect(limit.reading('10.0.0.1', async () => {})).rejects.toThrow('Too many requests')
+  await limit.reading('10.0.0.2', async () => {})
+  resolve()
+  await Promise.all(reading)
+  await limit.reading('10.0.0.1', async () => {})
+})
+
+test('the call limit lets a solution’s further calls wait, but not for long, and does not delay other solutions', async () => {
+  const inTurn = createCallLimit({ REQUESTS_AT_ONCE: 1 }, 0)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const first = inTurn('shop', () => promise)
+  expect(await inTurn('shop', async () => 'second')).toBeNull()
+  expect(await inTurn('other', async () => 'other')).toBe('other')
+  resolve('first')
+  expect(await first).toBe('first')
+  expect(await inTurn('shop', async () => 'third')).toBe('third')
+})

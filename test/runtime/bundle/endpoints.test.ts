@@ -1,0 +1,159 @@
+import { expect, test } from 'vitest'
+import { readBundle } from '../../../runtime/bundle/read-bundle.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { bundleOf, moduleFile } from '../../support/zip.ts'
+
+const NONE = { function: 'run', authentication: 'none' }
+
+async function faultsOf(endpoints: unknown, more: Record<string, unknown> = {}, files: Record<string, string> = {}) {
+  const { faults } = await readBundle(await bundleOf({ endpoints, ...more }, files as never), createLimits())
+  return faults.map(({ code, file, message }) => `${file} ${code} ${message}`)
+}
+
+const ofOne = (endpoint: unknown) => faultsOf({ 'POST /a': endpoint })
+
+test('endpoints: addresses of all methods and segments are accepted', async () => {
+  const accepted = [
+    'GET /a',
+    'POST /orders/{id}/lines/{line}',
+    'PUT /A.b_~-9',
+    'PATCH /1/2/3/4/5/6/7/8',
+    'DELETE /{id}',
+  ]
+  expect(await faultsOf(Object.fromEntries(accepted.map((address) => [address, NONE])))).toEqual([])
+})
+
+test('endpoints: other addresses are refused', async () => {
+  const refused = [
+    'get /a',
+    'HEAD /a',
+    'GET a',
+    'GET /',
+    'GET /a/',
+    'GET /a//b',
+    'GET /../a',
+    'GET /a b',
+    'GET /%20',
+  ].concat([
+    'GET /{a b}',
+    'GET /{id}.csv',
+    'GET /1/2/3/4/5/6/7/8/9',
+    `GET /${'a'.repeat(65)}`,
+    'GET /{toString}',
+    'GET /{a}/{a}',
+  ])
+  for (const address of refused) {
+    expect((await faultsOf({ [address]: NONE }))[0], address).toContain('manifest_invalid the name "endpoints.')
+  }
+})
+
+test('endpoints: two addresses of the same shape are endpoint_twice; main overrides modules', async () => {
+  const [fault, ...others] = await faultsOf({ 'GET /a/{id}': NONE, 'GET /a/{name}': NONE, 'GET /a/b': NONE })
+  expect(fault).toBe(
+    'solution.json endpoint_twice the endpoints "GET /a/{id}" and "GET /a/{name}" match the same requests',
+  )
+  expect(others).toEqual([])
+  const module = moduleFile('sub', { endpoints: { 'GET /a/{name}': NONE } })
+  expect(await faultsOf({ 'GET /a/{id}': NONE }, { modules: ['sub'] }, module as never)).toEqual([])
+})
+
+test('endpoints: authentication has no default, and none is alone', async () => {
+  expect(await ofOne({ function: 'run' })).toHaveLength(1)
+  for (const authentication of [['none', 'token'], [], ['session', 'session'], 'basic', null]) {
+    const [fault] = await ofOne({ function: 'run', authentication })
+    expect(fault).toContain('must be session, token, signature or none')
+  }
+})
+
+test('endpoints: combinations that make no sense are refused', async () => {
+  const signature = { scheme: 'stripe', secret: 'HOOK' }
+  const cases: [Record<string, unknown>, string][] = [
+    [{ authentication: 'session', cors: '*' }, '.cors" must not be set with the authentication session'],
+    [{ authentication: 'signature' }, 'must be set if, and only if'],
+    [{ authentication: 'token', signature }, 'must be set if, and only if'],
+    [{ authentication: 'none', permission: 'A' }, '.permission" must not be set with none or signature alone'],
+    [
+      { authentication: ['signature'], signature, permission: 'A' },
+      '.permission" must not be set with none or signature alone',
+    ],
+    [{ authentication: 'none', cors: ['https://a.example/'] }, 'must be "*" or a list of origins'],
+    [{ authentication: 'none', cors: [] }, 'must be "*" or a list of origins'],
+    [{ authentication: 'none', function: 'while' }, 'must not be a reserved word'],
+    [{ authentication: 'none', function: 'a.b' }, '.function" must be a name'],
+    [
+      { authentication: 'signature', signature: { scheme: 'md5', secret: 'HOOK' } },
+      'must be one of stripe, github, standard',
+    ],
+    [
+      { authentication: 'signature', signature: { scheme: 'stripe', secret: '%%HOOK%%' } },
+      'must be the name of a secret',
+    ],
+    [{ authentication: 'none', permision: 'A' }, 'has no property "permision"; did you mean "permission"?'],
+  ]
+  for (const [endpoint, message] of cases) {
+    expect((await ofOne({ function: 'run', ...endpoint })).join('\n'), JSON.stringify(endpoint)).toContain(message)
+  }
+  const both = { function: 'run', authentication: ['signature', 'token'], signature, permission: 'A', cors: '*' }
+  expect(await ofOne(both)).toEqual([])
+})
+
+test('endpoints: sessions need an authenticator, in modules too', async () => {
+  const session = { 'GET /a': { function: 'run', authentication: ['token', 'session'] } }
+  const more = { authenticator: 'NONE', modules: ['sub'] }
+  const faults = await faultsOf({}, more, moduleFile('sub', { endpoints: session }) as never)
+  expect(faults).toEqual([
+    expect.stringContaining(
+      'modules/sub/solution.json manifest_invalid "endpoints.GET /a" has the authentication session',
+    ),
+  ])
+})
+
+test('endpoints: an authenticator must not have any', async () => {
+  const auth = moduleFile('auth', { type: 'authenticator', endpoints: { 'GET /a': NONE } })
+  const faults = await faultsOf({}, { authenticator: 'AUTHENTICATOR', modules: ['auth'] }, auth as never)
+  expect(faults).toEqual([
+    expect.stringContaining('modules/auth/solution.json module_invalid "endpoints" of "auth" would have no effect'),
+  ])
+})
+
+test('endpoints: a solution and its modules have at most 200', async () => {
+  const many = (count: number, prefix: string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`GET /${prefix}${index}`, NONE]))
+  expect(await faultsOf(many(200, 'a'))).toEqual([])
+  expect(await faultsOf(many(201, 'a'))).toEqual([expect.stringContaining('must have at most 200 endpoints')])
+  const module = moduleFile('sub', { endpoints: many(1, 'b') })
+  expect(await faultsOf(many(200, 'a'), { modules: ['sub'] }, module as never)).toEqual([
+    expect.stringContaining('have 201 endpoints; at most 200 are allowed'),
+  ])
+})
+
+test('endpoints: schemas may use only the keys that are checked, up to 8 levels and 500 keys', async () => {
+  const string = { type: 'string' }
+  const nested = (levels: number): object => (levels === 1 ? string : { type: 'array', items: nested(levels - 1) })
+  const wide = (count: number) => ({
+    type: 'object',
+    properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: 'string' }])),
+  })
+  const body = (schema: unknown) => ofOne({ ...NONE, body: schema })
+  expect(await body(nested(8))).toEqual([])
+  expect(await body(wide(249))).toEqual([])
+  const cases: [unknown, string][] = [
+    [nested(9), 'must not be nested more than 8 levels deep'],
+    [wide(250), 'must have at most 500 keys'],
+    [{}, 'must have "type" or "enum"'],
+    [{ type: 'array' }, 'must have "items"'],
+    [{ type: 'object', required: ['a'] }, 'must list only names in "properties", not "a"'],
+    [{ type: 'string', pattern: '(a+)+$' }, 'has no property "pattern"'],
+    [{ $ref: 'https://example.org/schema' }, 'has no property "$ref"'],
+    [{ type: 'object', properties: { a: { type: 'string', format: 'email' } } }, 'has no property "format"'],
+    [{ type: ['string', 'null'] }, 'must be one of object'],
+    [{ type: 'string', maxLength: -1 }, 'must be a whole number'],
+  ]
+  for (const [schema, message] of cases)
+    expect((await body(schema)).join('\n'), JSON.stringify(schema)).toContain(message)
+  for (const query of [string, { type: 'object', properties: { page: { type: 'integer' } } }]) {
+    expect((await ofOne({ ...NONE, query })).join()).toContain(
+      'must have the type object, and its properties the type string',
+    )
+  }
+})
