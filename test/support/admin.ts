@@ -11,7 +11,7 @@ export async function signInToAdmin(host: Pick<TestHost, 'adminUrl'>) {
     cookie,
     csrfToken,
     get: (path: string): Promise<Answer> => ask(`${host.adminUrl}${path}`, { headers: { ...NAVIGATION, cookie } }),
-    /** Sends an API request like an admin page's script. */
+    /** Sends an API request as an admin page's script does. */
     api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
       ask(`${host.adminUrl}/admin/api/${path}`, apiAsk(method, { cookie, 'x-csrf-token': csrfToken, ...more }, body)),
   }

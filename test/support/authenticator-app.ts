@@ -10,12 +10,13 @@ export function readNewApp(html: string) {
   return { setup, secret }
 }
 
-/** When each secret was first used, by secret. */
+/** The time of each secret's first use. */
 const firstUses = new Map<string, number>()
 
 /**
- * A code; each test uses those of the previous, the current and the next step, in this order. The steps count from the
- * first use of the secret: if a test takes longer than a step, its codes are still accepted or refused as before.
+ * Returns a code. A test gets the codes of the previous, the current and the next time step, in this order. Steps are
+ * counted from the secret's first use. So even if a test takes longer than a step, the same codes are accepted or
+ * rejected.
  */
 export function codeOf(secret: string, step: -1 | 0 | 1): string {
   const from = firstUses.get(secret) ?? Date.now()
@@ -27,7 +28,7 @@ function codeAt(secret: string, timestamp: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
 }
 
-/** A code that is wrong in every accepted step. */
+/** A code that is wrong in every accepted time step. */
 export function wrongCode(secret: string): string {
   const right = [-2, -1, 0, 1, 2].map((step) => codeAt(secret, Date.now() + step * 30_000))
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.includes(code)) ?? ''

@@ -157,7 +157,7 @@ const NAME_OF_FOCUS = `(() => {
 
 /**
  * Presses Tab until the focus leaves the page.
- * @returns what got the focus: ids of inputs, texts of links and buttons
+ * @returns the elements that got the focus: the ids of inputs, the texts of links and buttons
  */
 export async function tabOrder(page: Page): Promise<string[]> {
   const reached: string[] = []

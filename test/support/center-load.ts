@@ -19,7 +19,7 @@ import { SimulatedHost } from './otlp.ts'
 import { startPostgres } from './postgres-server.ts'
 
 /*
- * Simulates Satellites without hosts. They send telemetry and reports and poll like real Satellites, with the same
+ * Simulates Satellites without hosts. They send telemetry and reports, and poll, like real Satellites, with the same
  * disk queue and sender.
  */
 
@@ -30,9 +30,9 @@ export type LoadedCenter = {
   readonly api: (
     path: string,
   ) => Promise<{ readonly body: { readonly items: readonly unknown[] }; readonly took: number }>
-  /** Requests a page like a browser. @returns the response time in ms */
+  /** Requests a page as a browser does. @returns the response time in ms */
   readonly page: (path: string) => Promise<number>
-  /** What the control center stored for each Satellite. Read after the control center has stopped. */
+  /** The data that the control center stored for each Satellite. Read it after the control center has stopped. */
   readonly stored: () => Promise<ReadonlyMap<string, Stored>>
   readonly stop: () => Promise<void>
 }
@@ -46,7 +46,7 @@ export type SimulatedSatellite = {
   readonly done: { logins: number; calls: number; lines: number; polls: number; reports: number; dropped: number }
   /** Adds this many log lines to the queue. */
   readonly log: (lines: number) => Promise<void>
-  /** Counts some simulated work and sends the metrics. */
+  /** Counts some simulated work, and sends the metrics. */
   readonly work: () => Promise<void>
   readonly waiting: () => number
 }
@@ -113,7 +113,7 @@ export async function startLoadedCenter(count: number, database: LoadedDatabase 
   }
 }
 
-/** What a stopped control center stored, by environment name. */
+/** The data that a stopped control center has stored, by environment name. */
 async function storedIn(
   properties: Readonly<Record<string, string>>,
   environments: readonly { readonly id: string; readonly name: string }[],
@@ -203,12 +203,12 @@ async function startSatellite(
     }
   }
 
-  /** Polls for the desired state like a Satellite, with one request at a time. */
+  /** Polls for the desired state as a Satellite does, with one request at a time. */
   async function poll(): Promise<void> {
     while (!stopping.aborted) {
       const answer = await ask('desired?after=0&wait=30')
       if (answer?.status === 204 || answer?.status === 200) done.polls++
-      // Without a pause, it would request a statement that it already has in an endless loop.
+      // Pause: otherwise, it would request a statement that it already has in an endless loop.
       if (answer?.status !== 204) await pause(1000, undefined, { signal: stopping }).catch(() => {})
     }
   }

@@ -113,7 +113,7 @@ export async function signInToCenter(center: Pick<ControlCenter, 'url'>, usernam
     cookie,
     csrfToken,
     get,
-    /** Sends an API request like a page's script. */
+    /** Sends an API request as a page's script does. */
     api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<ApiAnswer> =>
       askApi(`${center.url}/api/${path}`, {
         method,

@@ -12,7 +12,7 @@ export type CertificateFolder = {
   readonly authority: string
   /** Runs openssl in the folder, and replaces `$` in the arguments with the password. */
   readonly openssl: (words: string) => Promise<void>
-  /** Runs the commands in a user-facing text. */
+  /** Runs the commands that a message shows to users. */
   readonly shell: (command: string) => Promise<void>
   /** Creates `name.pem`, `name-key.pem` and `name.p12`. */
   readonly issue: (name: string, options?: Issue) => Promise<void>

@@ -13,13 +13,16 @@ export const SCREENSHOTS = fileURLToPath(new URL('../.output/screenshots/', impo
 
 const WIDTHS = [320, 1280] as const
 
-/** The axe rules to run. In the second colour scheme, only the colour rules can have a different result. */
+/** The axe rules to run. In the second colour scheme, only the colour rules can produce different results. */
 const SCHEMES = [
   ['light', 'all'],
   ['dark', 'colours'],
 ] as const
 
-/** Ignores what Chromium logs when a test cuts the network, and its advice on `sandbox`, which is meant for frames. */
+/**
+ * Ignores messages that Chromium logs when a test cuts the network, and its advice on `sandbox`, which is meant for
+ * iframes.
+ */
 const EXPECTED = /WebSocket connection to|ERR_|status of 404|can escape its sandboxing/
 
 export type Watched = Awaited<ReturnType<typeof openWatched>>
@@ -58,7 +61,7 @@ export async function openWatched(browser: Browser, options: BrowserContextOptio
     profile,
     page: await profile.newPage(),
     complaints,
-    /** The HTML source of each page, in order of arrival. */
+    /** The HTML source of each page, in the order in which they arrived. */
     sources,
     /** Everything that the page received over its connections. */
     frames: () => texts.map((text) => JSON.parse(text) as HostFrame),
@@ -105,7 +108,7 @@ export async function faultsOfScreen(page: Page, name: string): Promise<string[]
   return faults
 }
 
-/** Polling options for a condition that is expected soon. */
+/** Polling options for conditions that are expected to become true soon. */
 export function eventually<T>(look: () => T | Promise<T>) {
   return expect.poll(look, { interval: 50 })
 }
@@ -137,7 +140,7 @@ const HAS_FOCUS_RING = `(() => {
   return isInWindow && outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2
 })()`
 
-/** The id of the focused element, or its text if it has no id, or null if nothing has the focus. */
+/** The id of the focused element; its text if it has no id; null if nothing has the focus. */
 export function nameOfFocus(page: Page): Promise<string | null> {
   return page.evaluate<string | null>(NAME_OF_FOCUS)
 }

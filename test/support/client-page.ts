@@ -20,7 +20,7 @@ export type ClientPageOptions = {
   /** The sequence number to continue from. */
   readonly seq?: number
   readonly headers?: Record<string, string>
-  /** `false`: simulates a connection that looks open but does not respond. */
+  /** If `false`, simulates a connection that looks open but does not respond. */
   readonly answersPings?: boolean
   /** The path to connect to, instead of the solution's own. */
   readonly path?: string
@@ -167,7 +167,7 @@ export async function openClient(base: string, solution: string, visitor: HasCoo
 }
 
 /**
- * Opens a client and leaves as soon as it has opened or failed, to test what `onSolutionOpen` does.
+ * Opens a client, and leaves as soon as it has opened or failed, to test `onSolutionOpen`.
  * @returns the page, with everything that it received
  */
 export async function openOnce(base: string, solution: string, visitor: HasCookies, query = ''): Promise<ClientPage> {

@@ -27,7 +27,7 @@ export async function addClientSolution(
 }
 
 export const label = (name: string, text = '0') => ({ type: 'label', name, label: text })
-/** A button whose handler has the same name as the button. */
+/** A button that has a handler of the same name. */
 export const button = (name: string) => ({ type: 'button', name, label: name, onAction: name })
 
 export type LogLine = { readonly level: string; readonly message: string; readonly code?: string }

@@ -26,14 +26,14 @@ export type Asked = { readonly text: Json; readonly answer: (value: Json) => voi
 
 export type ClientLab = {
   readonly supervisor: Supervisor
-  /** `forms` contains each form by name: a definition with all defaults, and a script. */
+  /** `forms` contains the forms by name. Each has a definition with all defaults, and a script. */
   readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
   /**
    * Returns the same solution for the same source and forms, so that its clients share a process. Starting a process
    * takes far longer than most tests.
    */
   readonly shared: (source: string, forms: Readonly<Record<string, LabForm>>) => ActiveSolution
-  /** Makes calls like the host, with the data that plugins get, and applies the resulting commands. */
+  /** Makes calls as the host does, with the data that plugins get, and applies the resulting commands. */
   readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
   /** Applies the commands from an outcome to a different call. */
   readonly applied: (outcome: ClientOutcome, facts?: Partial<HostCall>) => HostedCall

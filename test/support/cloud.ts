@@ -11,7 +11,7 @@ import {
 import { startTestHost, type TestHost } from './host.ts'
 import { bundleOf } from './zip.ts'
 
-/** How a control center handles a request. The function must respond or disconnect. */
+/** Handles a request to the control center. The function must respond or disconnect. */
 export type Misbehaviour = (request: IncomingMessage, response: ServerResponse) => void
 
 export type CloudRequestSeen = {

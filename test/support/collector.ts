@@ -11,7 +11,7 @@ export type Received = {
   readonly size: number
 }
 
-/** How the collector handles a request. With `hang` it does not respond. */
+/** How the collector handles a request. With `hang`, it does not respond. */
 export type Reply = { readonly status: number; readonly headers?: Record<string, string> } | 'hang'
 
 /** A receiver of OTLP over HTTP on loopback. It reads metrics as JSON, so a host under test must use that protocol. */
@@ -20,7 +20,7 @@ export type Collector = {
   readonly received: Received[]
   /** Every attempt, including rejected ones. */
   readonly tries: { readonly path: string; readonly status: number | 'hang' }[]
-  /** How the collector responds to all requests from now on. */
+  /** Sets how the collector responds to all requests from now on. */
   reply: (request: { readonly path: string }) => Reply
   /** Stops listening. */
   away(): Promise<void>

@@ -24,7 +24,7 @@ export type TestServer = {
   readonly restart: (...options: string[]) => Promise<void>
   /** Whether the server is running. */
   readonly isAlive: () => boolean
-  /** Stops the server and removes its data. A shared server keeps running. */
+  /** Stops the server, and removes its data. A shared server keeps running. */
   readonly stop: () => Promise<void>
 }
 
@@ -139,7 +139,7 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
   }
 }
 
-/** PostgreSQL has a process for each connection, which would keep responding for a moment. */
+/** PostgreSQL has a child process for each connection, which would keep responding if it weren't suspended too. */
 function childrenOf(pid: number | undefined): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
   return text === '' ? [] : text.split(' ').map(Number)
@@ -153,7 +153,7 @@ function sendTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** @returns what the server printed if it exited instead, otherwise nothing */
+/** @returns the output of the server if it exited instead, otherwise nothing */
 function untilReady(child: ChildProcess, ready: RegExp): Promise<string> {
   return new Promise((resolve) => {
     let output = ''

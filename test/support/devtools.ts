@@ -7,7 +7,7 @@ type Told = { readonly method: string; readonly params: Params }
 export interface DevTools {
   /** @throws the debugger's error response */
   ask(method: string, params?: Params): Promise<Params>
-  /** Returns the next unread event with this name, including events that have already arrived. */
+  /** Returns the next unread event with this name. It may have arrived already. */
   event(method: string): Promise<Params>
   /** The names of the unread events. */
   readonly untold: () => readonly string[]

@@ -46,7 +46,7 @@ export type ExampleLab = {
   readonly grantUsers: (solution: string) => Promise<void>
   /**
    * Opens a client and waits for its first form.
-   * @param permissions null opens the login form, without a signed-in user
+   * @param permissions if null, opens the login form, without a signed-in user
    */
   readonly open: (solution: ActiveSolution, username: string, permissions: readonly string[] | null) => Promise<Person>
   readonly lines: readonly NewLogLine[]
@@ -54,20 +54,20 @@ export type ExampleLab = {
 }
 
 /**
- * What a user can do and see in a client. Each action is checked like a browser's.
+ * What a user can do and see in a client. Actions are validated like those from a browser.
  * @throws Error if an action is rejected
  */
 export type Person = {
   readonly form: () => string | null
   /** An element of the current form: its definition, with changes by scripts applied. */
   readonly see: (element: string) => ElementState & Record<string, unknown>
-  /** The current form as the browser gets it. */
+  /** The current form as it is sent to the browser. */
   readonly page: () => string
   readonly press: (element: string) => Promise<Effects>
   readonly enter: (element: string, value: Json) => Promise<Effects>
   readonly selectRows: (element: string, ids: readonly number[]) => Promise<Effects>
   readonly openRow: (element: string, id: number) => Promise<Effects>
-  /** Agrees to leave the form without saving. @param form the one that a script wants to show */
+  /** Agrees to leave the form without saving. @param form the form that a script has requested to show */
   readonly leave: (form: string) => Promise<Effects>
 }
 

@@ -20,7 +20,7 @@ export type SigningKey = {
   readonly jwk: JWK
 }
 
-/** jose only creates and uses valid keys, so invalid ones require `node:crypto`. */
+/** The package jose only creates and uses valid keys, so create invalid ones with `node:crypto`. */
 export function makeSigningKey(alg: 'RS256' | 'ES256', { bits = 2048 } = {}): SigningKey {
   const { privateKey, publicKey } =
     alg === 'RS256'

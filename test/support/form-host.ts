@@ -27,7 +27,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
   const view: FormView = { elements }
   const events: BrowserEvent[] = []
   const hellos: Hello[] = []
-  /** Postponed answers to events: `hold` postpones them, `release` sends them. */
+  /** Postponed responses to events: `hold` postpones them, `release` sends them. */
   let held: (() => void)[] | null = null
   let handled = 0
   let page = ''
@@ -82,7 +82,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
       held = null
       for (const one of waiting) one()
     },
-    /** Drops postponed answers, because their client no longer exists. */
+    /** Drops postponed responses, because their client no longer exists. */
     forget(): void {
       held = null
     },
@@ -124,7 +124,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
         if (frame === null) throw new TypeError(`not a frame: ${String(message).slice(0, 200)}`)
         if (frame.kind === 'hello') {
           hellos.push(frame)
-          // Does not resume another tab's client, or one that has ended.
+          // Don't resume another tab's client, or one that has ended.
           if (frame.client !== client) isNew = true
           if (frame.page !== page) handled = 0
           page = frame.page

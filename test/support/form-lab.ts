@@ -9,7 +9,7 @@ import { checkedForm } from './forms.ts'
 /** `form` as an author writes it. */
 export type WrittenForms = Readonly<Record<string, { readonly form: unknown; readonly script?: string }>>
 
-/** What a call sent to the host part of the forms plugin, after validation. */
+/** The changes that a call sent to the host part of the forms plugin, after validation. */
 export type Changes = {
   readonly shown: string | null
   /** Values by form and element name, such as `orders.total`. */
@@ -24,7 +24,7 @@ export type Changes = {
 }
 
 export type FormClient = LabClient & {
-  /** A user's action, as the host passes it to scripts. */
+  /** Performs a user's action, as the host passes it to scripts. */
   readonly fire: (form: string, element: string, type: string, value?: Json) => Promise<ClientOutcome>
   /** @throws Error if the call failed */
   readonly changes: (call: Promise<ClientOutcome>) => Promise<Changes>
@@ -79,8 +79,8 @@ export function definitionOf(written: unknown): FormDefinition {
 }
 
 /**
- * Validates and applies what the guest sent, like the host.
- * @throws Error if the call failed, and the errors of the checks
+ * Validates and applies the guest's commands, as the host does.
+ * @throws Error if the call failed, and the validation errors
  */
 export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<string, FormDefinition>): Changes {
   if (outcome.code !== 'returned') throw new Error(`${outcome.code}: ${outcome.message}`)

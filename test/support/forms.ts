@@ -17,7 +17,7 @@ export type FormCheck = {
   readonly warnings: readonly string[]
 }
 
-/** Validates a form like an upload. Everything that the form refers to exists, unless `around` says otherwise. */
+/** Validates a form as an upload does. Everything that the form refers to exists, unless `around` says otherwise. */
 export function checkedForm(value: unknown, around: Partial<FormSurroundings> = {}): FormCheck {
   const found = new Findings()
   const surroundings = {

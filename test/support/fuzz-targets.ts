@@ -14,7 +14,6 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 const HEALTH = '/health/live'
 const AUTHORIZATION = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
-/** Without this, logging rejected frames would take most of the time. */
 const PROPERTIES = { SERVLET_PASSWORD: ADMIN_PASSWORD, METRICS_PORT: '0' }
 
 export type FuzzTargets = AsyncDisposable & { readonly targets: readonly FuzzTarget[] }

@@ -81,7 +81,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
       if (index % LOOK_EVERY === 0) await look()
       const random = seededRandom(seed + index)
       const send = isSocket(index) ? playSocket : playRequest
-      // Ignores errors, because connections end in every possible way here.
+      // Ignore errors, because connections end in every possible way here.
       const answer = await send(target, random).catch(() => '')
       if (answer !== '') answered++
       if (answer.startsWith('HTTP/1.1 101')) upgraded++
@@ -138,7 +138,7 @@ async function open(url: string, protocol: 'http/1.1' | 'h2' | null): Promise<So
     await once(socket, 'connect')
     return socket
   }
-  // The name in the certificate does not matter here.
+  // Don't verify the certificate: its name does not matter here.
   const socket = connectTls({ ...place, rejectUnauthorized: false, ALPNProtocols: [protocol], servername: 'localhost' })
   await once(socket, 'secureConnect')
   return socket

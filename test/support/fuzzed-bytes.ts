@@ -233,7 +233,8 @@ export function fuzzedFrames(random: Random): Buffer {
 function fuzzedFrame(random: Random): Buffer {
   const payload = pick(random, PAYLOADS)
   switch (random.below(8)) {
-    case 0: // Any first byte, such as reserved bits, unknown opcodes, or a continuation frame without a first fragment.
+    // A frame with any first byte: reserved bits, unknown opcodes, or a continuation frame without a first fragment.
+    case 0:
       return Buffer.concat([Buffer.of(random.below(256)), maskedFrame(payload).subarray(1)])
     case 1: // An unmasked frame.
       return Buffer.concat([Buffer.of(0x81, 5), Buffer.from('hello')])
@@ -256,11 +257,11 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 /** A SETTINGS frame that contains no settings. */
 const SETTINGS = frame(4, 0, 0, Buffer.alloc(0))
 
-/** What an HTTP/2 client sends: the preface, then frames of any type with any flags (RFC 9113, section 6). */
+/** The data that an HTTP/2 client sends: the preface, then frames of any type with any flags (RFC 9113, section 6). */
 export function fuzzedHttp2(random: Random): Buffer {
   const frames = Array.from({ length: 1 + random.below(8) }, () => {
     const payload = Buffer.from(Array.from({ length: random.below(40) }, () => random.below(256)))
-    // HPACK: GET, / and https from the static table, and an authority (RFC 7541, appendix A).
+    // Headers in HPACK: GET, / and https from the static table, and an authority (RFC 7541, appendix A).
     const headers = Buffer.concat([Buffer.from([0x82, 0x84, 0x87, 0x41, 9]), Buffer.from('localhost')])
     const isRequest = random.below(2) === 0
     if (isRequest)

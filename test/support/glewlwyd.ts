@@ -117,8 +117,8 @@ export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer 
 }
 
 /**
- * Glewlwyd's pages are a single script that calls its API. This function makes the same calls, and grants the requested
- * scopes.
+ * Glewlwyd's pages consist of a single script that calls its API. This function makes the same calls, and grants the
+ * requested scopes.
  */
 export async function signInAtGlewlwyd(
   person: Person,

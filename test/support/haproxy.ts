@@ -106,7 +106,7 @@ export function originOf({ PROXY_HTTPS_PORT }: Readonly<Record<string, string>>)
   return `https://${PROXIED_NAME}:${PROXY_HTTPS_PORT}`
 }
 
-/** Like `ask` in `http.ts`, through the proxy. Fails if there is no response within 30 s. */
+/** Like `ask` in `http.ts`, but through the proxy. Fails if there is no response within 30 s. */
 export function askProxied(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = {

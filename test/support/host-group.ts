@@ -41,7 +41,7 @@ export function sharedProperties(
 }
 
 /**
- * Starts all hosts at the same time, even with an empty database. Requests may set their client address with
+ * Starts all hosts at the same time, even if the database is empty. Requests can set their client address with
  * `X-Forwarded-For`.
  * @param properties the same on all hosts; see `sharedProperties`
  */

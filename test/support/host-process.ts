@@ -34,7 +34,7 @@ export async function startHostProcess(
   let output = ''
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const addressOf = () => /Solhost is running at (https?:\/\/[^/\s]+)/.exec(output)?.[1]
-  // Doesn't poll, since the starting host needs the CPU.
+  // Don't poll, since the starting host needs the CPU.
   const told = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk) => {

@@ -35,7 +35,7 @@ export type FlowCase = {
 }
 
 export type HostileCase = FlowCase & {
-  /** The expected error of the sign-in. */
+  /** The error that the sign-in is expected to end with. */
   readonly problem: OAuthProblemCode
 }
 
@@ -242,7 +242,7 @@ const CLAIMS: readonly HostileCase[] = CLAIM_CHANGES.map(([name, changes, proble
 
 const CODE_CLAIMS: readonly HostileCase[] = [
   {
-    // Not for fragments, where the token would exceed the maximum size of response headers.
+    // Don't use this for fragments, where the token would exceed the maximum size of response headers.
     name: 'claims of 100 kB',
     flows: CODE,
     play: { claims: claims(() => ({ padding: 'p'.repeat(100_000) })) },
@@ -352,10 +352,10 @@ const DISCOVERY: readonly HostileCase[] = (
   ] as const satisfies readonly (readonly [string, NonNullable<Play['discovery']>])[]
 ).map(([name, discovery]) => ({ name, flows: ALL, play: { discovery }, problem: 'oauth_provider' }))
 
-/** The ID token has no email, so the host must request user info. */
+/** The ID token has no email, so the host must send a UserInfo request. */
 const withoutEmail = claims(() => ({ email: undefined, email_verified: undefined, name: undefined }))
 
-/** Attacks on the user info request. */
+/** Attacks on the UserInfo request. */
 export const HOSTILE_USER_INFO: readonly HostileCase[] = (
   [
     ['user info of another sub', (user) => json({ ...user, sub: 'sub-of-bram' }), 'oauth_token'],
@@ -368,7 +368,7 @@ export const HOSTILE_USER_INFO: readonly HostileCase[] = (
   ] as const satisfies readonly (readonly [string, NonNullable<Play['userInfo']>, OAuthProblemCode])[]
 ).map(([name, userInfo, problem]) => ({ name, flows: CODE, play: { userInfo, claims: withoutEmail }, problem }))
 
-/** Sign-ins that a correct client must reject, as listed in issue 5. */
+/** Sign-ins that a correct client must reject. */
 export const HOSTILE: readonly HostileCase[] = [
   ...SIGNED.map(({ name, play }) => ({ name, flows: ALL, play, problem: 'oauth_token' as const })),
   {
@@ -472,7 +472,7 @@ export const HOSTILE_REFRESH: readonly RefreshCase[] = [
     ] as const satisfies readonly (readonly [string, (scene: Scene) => Json])[]
   ).map(([name, changes]) => ({ name, play: { claims: claims(changes) }, effect: 'refused' as const })),
   {
-    // The response has no new ID token, so only user info identifies the user.
+    // The response has no new ID token, so only UserInfo identifies the user.
     name: 'refresh without ID token, and user info of another sub',
     play: { tokenEndpoint: ({ id_token: _, ...answer }) => json(answer) },
     userInfo: (user) => json({ ...user, sub: 'sub-of-bram' }),

@@ -15,7 +15,9 @@ export type Ask = {
   readonly path?: string
 }
 
-/** Sends a single request and doesn't follow redirects. `Host` can be any name while the address is loopback. */
+/**
+ * Sends a single request and doesn't follow redirects. `Host` can be any name; the request is always sent to loopback.
+ */
 export function ask(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(

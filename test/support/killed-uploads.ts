@@ -46,7 +46,7 @@ export async function killUploads(rounds: number): Promise<number> {
 const PASSWORD = 'secret-of-admin'
 const HEADERS = { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` }
 
-/** Either the last upload is active, or it does not exist and the previous version is active. */
+/** The last upload must either be active, or not exist at all, with the previous version active. */
 async function checkVersions(url: string, before: string, sent: string): Promise<string> {
   const answer = await ask(`${url}/admin/api/solutions/crm`, { headers: HEADERS })
   const { active, versions } = answer.json() as Versions

@@ -1,10 +1,10 @@
 import { createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 
-/** An entry of the played directory. Attribute names are not case-sensitive. */
+/** An entry in the simulated directory. Attribute names are case-insensitive. */
 export type PlayedEntry = {
   readonly dn: string
-  /** Without one, nobody can sign in as the entry. */
+  /** Without a password, nobody can sign in as the entry. */
   readonly password?: string
   readonly attributes: Readonly<Record<string, readonly (string | Buffer)[]>>
 }
@@ -14,31 +14,31 @@ export type Play = {
   entries: PlayedEntry[]
   /** Milliseconds before each response. */
   delay: number
-  /** Doesn't respond at all. */
+  /** If true, the server doesn't respond at all. */
   isSilent: boolean
-  /** Each search also returns these referrals to another server. */
+  /** Referrals to other servers that each search also returns. */
   references: string[]
-  /** Sent in plain text after the response to StartTLS, as an attacker on the network can. */
+  /** Data sent in plain text after the response to StartTLS, as a man-in-the-middle could do. */
   injected: Buffer
-  /** Binds and searches respond with a referral to this server instead. */
+  /** If set, the response to each bind and search is a referral to this server. */
   referral: string | null
 }
 
 export type LdapServer = {
   readonly port: number
   readonly play: Play
-  /** What the server was asked, in order. A bind has no password here, unless it is empty. */
+  /** The received requests, in order. A bind is recorded without its password, unless that is empty. */
   readonly asked: readonly string[]
   /** Open connections. */
   readonly connections: () => number
-  /** All connections so far. */
+  /** The total number of connections so far. */
   readonly opened: () => number
   /** Closes all connections. */
   readonly drop: () => void
   readonly stop: () => Promise<void>
 }
 
-/** How the server behaves by default. */
+/** The server's default behaviour. */
 export const WELL_BEHAVED: Omit<Play, 'entries'> = {
   delay: 0,
   isSilent: false,
@@ -58,9 +58,9 @@ const [SUCCESS, REFERRAL, NO_SUCH_OBJECT, INVALID_CREDENTIALS, PROTOCOL_ERROR] =
 const START_TLS = '1.3.6.1.4.1.1466.20037'
 
 /**
- * Plays an LDAP server (RFC 4511) that behaves like Active Directory or misbehaves, for what a real OpenLDAP server
- * can't show.
- * @param secure `ldaps` from the first byte; `start-tls` after StartTLS; null: unencrypted
+ * Simulates an LDAP server (RFC 4511) that behaves like Active Directory, or misbehaves, for tests that a real OpenLDAP
+ * server doesn't allow.
+ * @param secure `ldaps`: encrypted from the first byte; `start-tls`: encrypted after StartTLS; null: unencrypted
  */
 export async function startLdapServer(
   entries: readonly PlayedEntry[],
@@ -104,7 +104,7 @@ export async function startLdapServer(
     const [, name, password] = children(value).map((one) => one.value.toString())
     asked.push(`bind ${name}${password === '' ? ' with an empty password' : ''}`)
     if (play.referral !== null) return result(0x61, REFERRAL, play.referral)
-    // As many servers do: RFC 4513, section 5.1.2.
+    // Accept empty passwords, as many servers do (RFC 4513, section 5.1.2).
     if (password === '') return result(0x61, SUCCESS)
     const entry = find(name ?? '')
     const isRight = entry?.password !== undefined && entry.password === password
@@ -162,7 +162,7 @@ export async function startLdapServer(
     return false
   }
 
-  /** Active Directory's rules: bitwise AND, and members of members. */
+  /** Active Directory's matching rules: bitwise AND, and nested groups. */
   function matchesRule(entry: PlayedEntry, value: Buffer): boolean {
     const part = (wanted: number) => children(value).find(({ tag }) => tag === wanted)?.value ?? Buffer.alloc(0)
     const [rule, attribute, wanted] = [part(0x81).toString(), part(0x82), part(0x83).toString()]
@@ -177,11 +177,10 @@ export async function startLdapServer(
   }
 
   function drop(): void {
-    // An encrypted one before the one that it uses.
+    // An encrypted connection must be destroyed before the plain one that it uses.
     for (const socket of [...sockets].reverse()) socket.destroy()
   }
 
-  /** Serves an encrypted connection. */
   function secured(socket: Socket, certificate: Certificate): void {
     const encrypted = new TLSSocket(socket, { isServer: true, ...certificate })
     sockets.add(encrypted)

@@ -46,7 +46,7 @@ export type Stage = {
   readonly change: (play: Play) => void
   /** Signs with another key from now on. The key set contains the new key, and also the old one with `keepsOld`. */
   readonly rotate: (options?: { readonly keepsOld?: boolean }) => void
-  /** An offset of the provider's clock, in ms. */
+  /** The offset of the provider's clock, in ms. */
   readonly clock: { offset: number }
   /** Creates a logout token that is valid except for the changes. */
   readonly logoutToken: (changes?: TokenPlay) => string
@@ -84,7 +84,7 @@ export type Play = TokenPlay & {
   readonly refresh?: TokenPlay & { readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply }
 }
 
-/** What a scenario's functions can use. */
+/** The data that a scenario's functions can use. */
 export type Scene = {
   readonly issuer: string
   readonly clientId: string
@@ -115,7 +115,7 @@ export type Reply = {
   readonly type: string
   readonly body: string
   readonly headers?: Record<string, string>
-  /** A response whose body never ends, and continues with an occasional space. */
+  /** A response with an endless body, which continues with an occasional space. */
   readonly isEndless?: boolean
 }
 

@@ -17,7 +17,7 @@ const MIX = {
 type Kind = keyof typeof MIX | 'guess'
 
 const USERS = 16
-/** Changes on other hosts must apply within this time, in ms (design section 7, "within 1 s"). */
+/** Changes on other hosts must apply within this time, in ms. The product promises 1 s. */
 const WITHIN = 1000
 const LOOK_EVERY = 50
 /** The number of guesses per account. */
@@ -39,7 +39,7 @@ export type MixedResult = {
   readonly operations: number
   /** Unexpected responses, with a description of the operation. */
   readonly unexpected: readonly string[]
-  /** How long it took until a host knew a confirmed session. */
+  /** How long it took until a host accepted a confirmed session. */
   readonly found: readonly number[]
   /** How long a host still accepted an ended session. */
   readonly gone: readonly number[]
@@ -178,7 +178,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     }
   }
 
-  /** @returns for how many ms after `done` the condition was still true, by the time of the request */
+  /** @returns how long after `done` the condition was still true, in ms, measured at the time of the request */
   async function lastTime(done: number, isStillSo: () => Promise<boolean>): Promise<number> {
     let last = 0
     for (;;) {

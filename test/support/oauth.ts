@@ -24,7 +24,9 @@ export const FLOWS = {
   'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
 } as const
 
-/** An authenticator that accepts users with a verified email at example.org; `/session` shows what the script got. */
+/**
+ * An authenticator that accepts users with a verified email at example.org; `/session` shows what the script received.
+ */
 export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   const login = q.last_login
   application.output('asked ' + JSON.stringify({ arg, q }))

@@ -38,8 +38,8 @@ export type OidcProviderOptions = {
   /** Whether the login page lists accounts and passwords. */
   readonly showsAccounts?: boolean
   /**
-   * Where email and profile are returned in the code flow: in the ID token, as most providers do, or only at the user
-   * info endpoint, as specified.
+   * Where email and profile are returned in the code flow: in the ID token, as most providers do, or only at the
+   * UserInfo endpoint, as the specification requires.
    */
   readonly claimsIn?: 'id_token' | 'userinfo'
   /**

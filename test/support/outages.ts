@@ -24,7 +24,7 @@ const LARGE: Size = { beforeKill: 40, away: 2000 }
 const PAGE = '/solution/crm/index.html'
 
 export type Losses = {
-  /** Counts of what was confirmed in all rounds, and of what was missing afterwards. */
+  /** The number of operations that were confirmed in all rounds, and of those that were missing afterwards. */
   readonly sessions: number
   readonly users: number
   readonly lost: readonly string[]

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
-/** What a forged answer changes. By default, the device and the browser do everything right. */
+/** The parts of a response to forge. By default, the device and the browser behave correctly. */
 export type Forged = {
   readonly challenge?: string
   readonly type?: string
@@ -8,12 +8,12 @@ export type Forged = {
   readonly crossOrigin?: boolean
   readonly topOrigin?: string
   readonly rpId?: string
-  /** User present, user verified, may be synced, is synced. */
+  /** The flags: user present, user verified, backup eligible, backup state. */
   readonly flags?: { readonly up?: boolean; readonly uv?: boolean; readonly be?: boolean; readonly bs?: boolean }
   readonly counter?: number
   readonly userHandle?: string | null
   readonly credentialId?: string
-  /** Signs with another key. */
+  /** Signs with a different key. */
   readonly key?: KeyObject
 }
 
@@ -24,7 +24,7 @@ type Options = {
   readonly user?: { readonly id: string }
 }
 
-/** A passkey in software, with the part of the browser that builds its answers. */
+/** A software passkey, together with the part of the browser that builds its responses. */
 export function createPasskeyDevice(origin: string, { idLength = 32 }: { readonly idLength?: number } = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ownId = randomBytes(idLength).toString('base64url')
@@ -86,7 +86,7 @@ export function createPasskeyDevice(origin: string, { idLength = 32 }: { readonl
 
 export type PasskeyDevice = ReturnType<typeof createPasskeyDevice>
 
-/** The options in a page, as base/web/passkeys reads them; null if it has none. */
+/** The passkey options in a page, as the page's script reads them; null if the page has none. */
 export function passkeyOptionsIn(html: string): string | null {
   const found = /data-passkey="([^"]+)"/.exec(html)?.[1]
   return found === undefined ? null : found.replaceAll('&#34;', '"').replaceAll('&quot;', '"').replaceAll('&amp;', '&')

@@ -11,7 +11,7 @@ export type Opening = {
   /** A body to send as JSON instead of fields, as a page's script does. */
   readonly json?: unknown
   readonly headers?: Record<string, string>
-  /** The page with the link. If absent, the user typed the URL. */
+  /** The page that contains the link. If absent, the user typed the URL. */
   readonly from?: string
 }
 
@@ -28,8 +28,8 @@ type Cookie = { readonly value: string; readonly path: string; readonly sameSite
 
 /**
  * One user's browser across several origins. It stores cookies by origin, name and path, and sends the headers for the
- * source of a request. A different origin counts as a different site, even if only the port differs. On loopback that
- * is stricter than a real browser; for a host and a provider on the Internet it is the same.
+ * source of a request. A different origin counts as a different site, even if only the port differs. On loopback, this
+ * is stricter than a real browser; for a host and a provider on the internet, it is the same.
  * @param askAt replaces `ask`, for hosts without a server
  */
 export function createPerson(defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
@@ -171,7 +171,7 @@ export function signOutAtProvider(
 }
 
 /**
- * Delivers the provider's response to our host like a browser with JavaScript: adds a fragment's parameters to the
+ * Delivers the provider's response to our host as a browser with JavaScript does: adds a fragment's parameters to the
  * page's form, and posts self-submitting forms.
  * @returns the first response that is not such a page
  */

@@ -8,7 +8,7 @@ export const SALES = `CN=Sales,OU=Groups,${AD_BASE}`
 const NORTH = `CN=North,OU=Groups,${AD_BASE}`
 export const EDITORS = `CN=Editors,OU=Groups,${AD_BASE}`
 
-/** As Windows writes it: {00112233-4455-6677-8899-aabbccddeeff}. */
+/** A GUID that Windows displays as {00112233-4455-6677-8899-aabbccddeeff}. */
 export const ANNA_GUID = { text: '00112233-4455-6677-8899-aabbccddeeff', hex: '33221100554477668899aabbccddeeff' }
 export const ANNA = `CN=Anna Berg,OU=People,${AD_BASE}`
 const BRAM = `CN=Bram,OU=People,${AD_BASE}`
@@ -62,7 +62,7 @@ export function adEntries(): PlayedEntry[] {
   ]
 }
 
-/** The settings for such a server. */
+/** The directory settings for such a server. */
 export function adDirectory(server: Pick<LdapServer, 'port'>, more: Partial<Directory> = {}): Directory {
   return {
     name: 'corp',

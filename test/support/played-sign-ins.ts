@@ -117,7 +117,7 @@ function secretsOf(callback: Callback | null): readonly string[] {
   return pairs.filter(([name]) => name === 'code' || name === 'id_token').map(([, value]) => value)
 }
 
-/** The outcome of a sign-in, as the user and the author see it. Equals `refusedBy` if it was rejected correctly. */
+/** The outcome of a sign-in, as shown to the user and the author. Equals `refusedBy` if it was rejected correctly. */
 export async function whatCameOf(played: Played, { linesOf }: Pick<PlayedPlace, 'linesOf'>) {
   const { solution, visitor, answer, secrets, stage, requests } = played
   const reference = String(answer.headers['x-correlation-id'])

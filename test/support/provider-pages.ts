@@ -57,7 +57,7 @@ export function consentPage(frame: ProviderFrame, { action, client, account, sco
   )
 }
 
-/** `form` is the provider's own form, with the value that protects it; its id is `op.logoutForm`. */
+/** `form` is the provider's own form with the id `op.logoutForm`, which contains its CSRF token. */
 export function signOutPage(frame: ProviderFrame, form: string): string {
   return page(
     frame,

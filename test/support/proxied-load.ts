@@ -32,7 +32,7 @@ export type LoadOptions = {
   readonly clients: number
 }
 
-/** A user with an open client. The page uses the real code, but displays nothing. */
+/** A user with an open client. Its page runs the real code, but displays nothing. */
 type OpenClient = {
   /** The number of presses that got a response. */
   answered: number

@@ -30,7 +30,8 @@ export type ProxiedNodes = Awaited<ReturnType<typeof startProxiedNodes>>
 
 /**
  * Two host processes with one PostgreSQL database, behind HAProxy with the configuration in `deploy/`.
- * @param apart runs each process in its own network namespace; otherwise both are on loopback with different addresses
+ * @param apart whether to run each process in its own network namespace; otherwise, both are on loopback with different
+ * addresses
  */
 export async function startProxiedNodes(server: TestServer, apart: boolean, properties: Record<string, string>) {
   const ended: (() => unknown)[] = []

@@ -13,7 +13,7 @@ export type SharedOAuthHost = {
   readonly host: Omit<TestHost, 'stop'>
   /** The shared provider. Test files must not stop it, and must restore its original accounts. */
   readonly provider: OidcProvider
-  /** A user from another address. */
+  /** A second provider, at a different address. */
   readonly other: OidcProvider
 }
 

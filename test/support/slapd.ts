@@ -8,11 +8,11 @@ import { waitUntil } from './wait-until.ts'
 
 /** A real OpenLDAP server on loopback, with its own data in a temporary folder. */
 export type Slapd = Pick<TestServer, 'freeze' | 'thaw' | 'kill' | 'restart' | 'isAlive'> & {
-  /** With TLS from the first byte. */
+  /** The URL with TLS from the first byte. */
   readonly ldaps: string
-  /** With StartTLS; slapd refuses to sign anyone in without it. */
+  /** The URL for StartTLS; slapd doesn't sign anyone in without encryption. */
   readonly ldap: string
-  /** The certificate authority, in PEM. */
+  /** The certificate authority's certificate, in PEM format. */
   readonly ca: string
 }
 
@@ -82,7 +82,7 @@ export async function sharedSlapd(): Promise<Slapd> {
   if (starting === undefined) process.once('SIGTERM', () => process.exit())
   starting ??= startSlapd()
   const server = await starting
-  // A previous test file may have failed while the server was down.
+  // A previous test file may have failed while the server was stopped.
   server.thaw()
   if (!server.isAlive()) await server.restart()
   return server
@@ -113,7 +113,7 @@ async function startSlapd(): Promise<Slapd> {
   }
   const { address, restart, ...server } = await startServer(program, runFolder())
   const ca = readFileSync(certificates.authority, 'utf8')
-  // slapd reports that it starts a moment before it listens.
+  // Poll, because slapd reports that it has started shortly before it listens.
   const untilListening = () => waitUntil(() => Promise.all([address.port, plain].map(connectOnce)))
   await untilListening()
   return {

@@ -1,7 +1,10 @@
 import { ask } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** A solution whose login takes a second if the field `custom_wait` is "yes", and logs that. */
+/**
+ * A solution with a login that takes a second if the field `custom_wait` is "yes", and that writes a log line in that
+ * case.
+ */
 export const slowSolution = (name = 'slow') =>
   bundleOf(
     { name, authenticator: 'AUTHENTICATOR', modules: ['auth'] },

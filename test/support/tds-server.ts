@@ -19,9 +19,9 @@ export type TdsServer = {
 }
 
 /**
- * A minimal fake of Microsoft SQL Server. A driver can sign in and send statements, which `answer` answers. It tests
- * that the driver is connected correctly, and proves nothing about a real server.
- * @param login an error that every login gets
+ * A minimal fake of Microsoft SQL Server. A driver can sign in and send statements, to which `answer` responds.
+ * This tests that the driver is integrated correctly, but proves nothing about a real server.
+ * @param login an error with which every login fails
  * @see https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/
  */
 export async function startTdsServer(

@@ -27,7 +27,7 @@ export function askByHttp2(
   ca: Buffer,
 ): { readonly ask: AskTls; readonly session: ClientHttp2Session; readonly close: () => void } {
   const session = connect(origin, { ca })
-  // Ignores connection errors, because the requests fail with the same error.
+  // Ignore connection errors, because the requests fail with the same error.
   session.on('error', () => undefined)
   const ask: AskTls = (url, given = {}) => askOn(session, url, given)
   return { session, ask, close: () => session.destroy() }

@@ -16,7 +16,7 @@ const timersOfPromises = require('node:timers/promises') as Record<string, unkno
 
 const WATCH = Symbol.for('solhost.unit-guard')
 
-/** Delays up to this, in ms, are allowed: they are batches or pauses in the code under test. */
+/** Delays of up to this many ms are allowed, because the code under test uses short delays to batch or pause. */
 const LONGEST_DELAY = 100
 
 /**

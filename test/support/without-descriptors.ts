@@ -1,5 +1,5 @@
-// A separate program to run with a low `ulimit -n`. It uses up all file descriptors, starts everything that needs
-// processes or threads, then frees the descriptors and starts everything again. Prints the results as JSON.
+// A separate program to run with a low `ulimit -n`. It uses up all file descriptors, tries to start everything that
+// needs processes or threads, then frees the descriptors and tries again. It prints the results as JSON.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'

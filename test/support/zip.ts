@@ -51,7 +51,7 @@ export type RawEntry = Partial<Header> & {
   readonly descriptor?: Uint8Array
   /** Bytes before the local file header that don't belong to any entry. */
   readonly gap?: Uint8Array
-  /** The Unix mode with the file type, such as 0o120777 for a symbolic link. */
+  /** The Unix mode, including the file type, such as 0o120777 for a symbolic link. */
   readonly mode?: number
   /** MS-DOS attributes, such as 0x10 for a folder. */
   readonly dosAttributes?: number

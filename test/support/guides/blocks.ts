@@ -47,7 +47,7 @@ export function readBlocks(guide: string): Block[] {
  * - `solution`: `js globals.js`, a file of the solution that its section builds
  * - `folder`: `js shop/globals.js`, a file in the folder in which the guide's commands run
  * - `excerpt`: `json solutions/orders/solution.json`, lines of an existing file
- * - `claim`: `json session …`, what happens with the section's solution (`claims.ts`)
+ * - `claim`: `json session …`, the expected behaviour of the section's solution (`claims.ts`)
  * - `commands`: `sh`, and `console` with the commands' output
  * - `sql`: `sql embedded`, statements for the embedded database
  */

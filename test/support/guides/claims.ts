@@ -23,8 +23,8 @@ type Claim = {
 type LogLine = { level: string; file?: string; line?: number; column?: number; message: string; code?: string }
 
 /**
- * Checks what a block claims about its section's solution, by the first word after its language: `session?tenant=acme
- * username=anna&password=…` opens the page with that query and enters these fields.
+ * Checks a block's claim about its section's solution, which the first word after the language defines.
+ * `session?tenant=acme username=anna&password=…` opens the page with that query, and enters these fields.
  */
 const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Promise<void>>> = {
   /** Signs in; the block has the response to GET `session`. */

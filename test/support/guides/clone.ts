@@ -5,7 +5,7 @@ import { openTerminal, type Terminal } from '../terminal.ts'
 import { ROOT } from './blocks.ts'
 import { addProgram, freePort, patternOf, type Step } from './commands.ts'
 
-/** Not in a fresh clone: what commands have created here. */
+/** Files that commands have created here, and that a fresh clone doesn't contain. */
 const LEFT_OUT = new Set(['.git', 'build', 'coverage', 'control-center-data', 'data'])
 
 export type Clone = Awaited<ReturnType<typeof openClone>>
@@ -25,7 +25,7 @@ export async function openClone() {
     ADMIN_PORT: String(adminPort),
   }
   return {
-    /** Replaces the guide's ports by those used here. */
+    /** Replaces the guide's ports with those used here. */
     here: (text: string) =>
       text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`).replaceAll('127.0.0.1:8081', `127.0.0.1:${adminPort}`),
     terminal: () => openTerminal({ cwd: path, env }),
@@ -38,7 +38,10 @@ export async function openClone() {
   }
 }
 
-/** Types a command that ends, and the admin password if it asks for it. @returns what it printed */
+/**
+ * Types a command and waits until it ends. Types the admin password if the command prompts for it.
+ * @returns the command's output
+ */
 export async function typeCommand(terminal: Terminal, command: string, password = ''): Promise<string> {
   const isAsked = command.includes('--user admin')
   if (isAsked) {
@@ -52,7 +55,7 @@ export async function typeCommand(terminal: Terminal, command: string, password 
   return printed
 }
 
-/** @throws if a command did not print what the guide shows */
+/** @throws if a command's output differs from the guide */
 export function checkPrinted({ command, expected }: Step, printed: string, isWhole = true): void {
   if (expected === null || patternOf(expected, isWhole).test(`${printed}\n`)) return
   throw new Error(`"${command}" did not print what the guide shows:\n${printed}\nThe guide shows:\n${expected}`)

@@ -20,7 +20,7 @@ export type Step = { readonly command: string; readonly expected: string | null 
 /** A folder in which a guide's commands run, as a reader would type them. */
 export type CommandFolder = {
   readonly path: string
-  /** The host that the commands use: the one that they started, otherwise the given one. */
+  /** The host that the commands use: the one that they started or, if there is none, the given host. */
   readonly host: () => GuideHost
   /** The folder of the solution created by the commands. */
   readonly solution: () => string | null
@@ -68,7 +68,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     PORT: String(ports.port),
     ADMIN_PORT: String(ports.adminPort),
     NO_COLOR: '1',
-    // Skips the examples, which the guides don't use, so that hosts start faster.
+    // Leave out the examples, which the guides don't use, so that hosts start faster.
     SOLUTIONS_FOLDER: bakedIn,
   })
 
@@ -77,7 +77,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     const startsHost = /\b(npm start|solhost (start|dev))\b/.test(command)
     if (startsHost) {
       isOwn = true
-      // Stops the previous host, since the guide uses fixed ports.
+      // Stop the previous host, since the guide uses fixed ports.
       if (started !== null) await endAndWait(started)
       rmSync(join(path, 'data'), { recursive: true, force: true })
     }
@@ -134,7 +134,10 @@ export async function createCommandFolder(given: GuideHost & { readonly password
   }
 }
 
-/** `console` has commands after `$ ` and their output; `sh` is one script, which only has to exit with 0. */
+/**
+ * A `console` block contains commands after `$ `, with their output. A `sh` block is one script, which only has to exit
+ * with code 0.
+ */
 export function stepsOf({ language, code }: Block): Step[] {
   if (language === 'sh') {
     // If a script starts a host, which keeps running, each of its commands becomes a separate step.

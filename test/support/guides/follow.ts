@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { type Block, ROOT, readBlocks } from './blocks.ts'
 import { escapePattern } from './commands.ts'
 
-/** A sentence of a guide that tells readers to do something, and a function that does it. */
+/** A sentence in a guide that tells readers to do something, and a function that does it. */
 export type Instruction = readonly [sentence: string, follow: () => Promise<void>]
 
 /**
  * Follows a guide from top to bottom: each block, and each of these sentences where it is in the text.
- * @throws if the guide no longer contains a sentence, so that a change of the guide also changes what follows it
+ * @throws if the guide no longer contains one of the sentences, so that this code is updated together with the guide
  */
 export async function followGuide(
   guide: string,
