@@ -1,6 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
+import { createFactors } from '../base/accounts/factors.ts'
+import { createFormTokens } from '../base/accounts/form-token.ts'
 import { createKnownBrowsers } from '../base/accounts/known-browser.ts'
+import { createNotices } from '../base/accounts/notices.ts'
 import { createPasswords } from '../base/accounts/passwords.ts'
 import { createSessions, type Sessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
@@ -20,6 +23,7 @@ import { keepSweeping } from '../base/work/keep-sweeping.ts'
 import { createAccess } from './access/access.ts'
 import { createApiTokens } from './access/api-tokens.ts'
 import { createAudit } from './access/audit.ts'
+import { createConfirmations } from './access/confirmations.ts'
 import { createPageSessions } from './access/page-sessions.ts'
 import { createCredentials } from './accounts/credentials.ts'
 import { createForgottenPasswords } from './accounts/forgotten-passwords.ts'
@@ -46,6 +50,7 @@ import { createRegistries } from './registries/registries.ts'
 import { createRollouts } from './rollouts/rollouts.ts'
 import { createRolloutRunner } from './rollouts/runner.ts'
 import { createReports } from './satellites/reports.ts'
+import { createSecondSteps } from './second-step/parts.ts'
 import { openSigning } from './signing/signing.ts'
 import { createCloudParts } from './solution-users/parts.ts'
 import { openCenterTelemetry } from './telemetry/parts.ts'
@@ -116,7 +121,14 @@ async function startParts(
   const registries = createRegistries(db, key)
   const apiTokens = createApiTokens(db)
   const pageSessions = createPageSessions(sessions, key)
-  const access = createAccess({ users, pageSessions, apiTokens, organisations, audit })
+  const factors = createFactors(db, limits)
+  const confirmations = createConfirmations(factors, limits)
+  const access = createAccess({ users, pageSessions, apiTokens, organisations, audit, confirmations })
+  const notices = createNotices(mail, log)
+  started.defer(() => notices.settle())
+  const formTokens = createFormTokens(key)
+  const stepNeeds = { db, key, limits, passwords, formTokens, factors, users, organisations, notices, isShared }
+  const secondSteps = createSecondSteps(stepNeeds)
   const environments = createEnvironments(db)
   const telemetry = await openCenterTelemetry(db, settings, log)
   started.defer(() => telemetry.stop())
@@ -170,6 +182,8 @@ async function startParts(
     invitations,
     mail,
     ...cloud,
+    ...secondSteps,
+    confirmations,
     registries,
     bundleChecks,
     packages,
@@ -210,7 +224,9 @@ export async function startControlCenter(options: CenterOptions): Promise<Contro
     servers.push(await listening(redirect, settings.httpRedirectPort, settings.host))
   }
   const { sessions, throttle, audit, telemetry, invitations, passwordLinks, userLinks, loginPages, reports } = parts
-  const swept = [sessions, throttle, audit, telemetry, invitations, passwordLinks, userLinks, loginPages, reports]
+  const { openSignIns, passkeyRequests } = parts
+  const ofAccounts = [sessions, throttle, audit, invitations, passwordLinks, openSignIns, passkeyRequests]
+  const swept = [...ofAccounts, telemetry, userLinks, loginPages, reports]
   started.defer(keepSweeping(swept, log))
   // Close long polls and streams of logs and runs first, because closing the servers waits for all requests.
   started.defer(async () => {

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { createPasswords } from '../base/accounts/passwords.ts'
 import { createSessions } from '../base/accounts/sessions.ts'
-import { createUsers } from '../base/accounts/users.ts'
+import { createUsers, type User, type Users } from '../base/accounts/users.ts'
 import { PlatformError } from '../runtime/errors.ts'
+import type { Limits } from '../runtime/limits.ts'
 import type { CenterSettings } from './config/settings.ts'
+import type { CenterDatabase } from './database/tables.ts'
 import { openCenterDatabase } from './migrations/open.ts'
 
 /**
@@ -17,20 +19,30 @@ export async function makeNewPassword(settings: CenterSettings, username: string
   const db = await openCenterDatabase(settings)
   try {
     const { limits } = settings
-    const users = createUsers(db, await createPasswords(), limits, {
-      endAccess: (uid) => createSessions(db, limits).endOfUser('users', uid),
-      eraseFromAudit: async () => {},
-    })
-    const user = await users.find(username)
-    if (user === null)
-      throw new PlatformError(
-        'ERR_USER_NOT_FOUND',
-        `There is no account "${username.slice(0, 200)}". Check the email address.`,
-      )
+    const users = await accountsOf(db, limits)
+    const user = await needAccount(users, username)
     const password = randomBytes(18).toString('base64url')
     await users.change(user.uid, { password, mustChangePassword: true, enabled: true })
     return password
   } finally {
     await db.destroy()
   }
+}
+
+/** The accounts, for a command of the operator. */
+export async function accountsOf(db: CenterDatabase, limits: Limits): Promise<Users> {
+  return createUsers(db, await createPasswords(), limits, {
+    endAccess: (uid) => createSessions(db, limits).endOfUser('users', uid),
+    eraseFromAudit: async () => {},
+  })
+}
+
+/** @throws ERR_USER_NOT_FOUND */
+export async function needAccount(users: Pick<Users, 'find'>, username: string): Promise<User> {
+  const user = await users.find(username)
+  if (user !== null) return user
+  throw new PlatformError(
+    'ERR_USER_NOT_FOUND',
+    `There is no account "${username.slice(0, 200)}". Check the email address.`,
+  )
 }

@@ -17,6 +17,10 @@ import { addScriptRoute } from './pages/script.ts'
 import { type ArtifactPageParts, addArtifactPage } from './pipelines/artifacts-page.ts'
 import { addPipelinePages, type PipelinePageParts } from './pipelines/pages.ts'
 import { addRolloutPages, type RolloutPageParts } from './rollouts/pages.ts'
+import { addAccountPage } from './second-step/account-page.ts'
+import { addConfirmPage } from './second-step/confirm-page.ts'
+import type { SecondStepParts } from './second-step/parts.ts'
+import { addStepPages } from './second-step/step-pages.ts'
 import { addSolutionUserPages, type SolutionUserPageParts } from './solution-users/pages.ts'
 import { addPublicUserPages, type PublicUserPageParts } from './solution-users/public-pages.ts'
 import { addStartPage, type StartPageParts } from './start/pages.ts'
@@ -27,6 +31,7 @@ export type CenterPageParts = DesiredPageParts &
   AccountPageParts &
   ForgotPageParts &
   InvitationPageParts &
+  SecondStepParts &
   CredentialPageParts &
   MemberPageParts &
   AccessPageParts &
@@ -50,7 +55,10 @@ export function centerPages(parts: CenterPageParts): Router {
   addScriptRoute(router)
   addGuideRoutes(router)
   const pages = createPageRouter(router, parts.access)
-  addAccountPages(pages, router, parts)
+  addAccountPages(router, parts)
+  addStepPages(router, parts)
+  addAccountPage(router, parts)
+  addConfirmPage(router, parts)
   addForgotPages(router, parts)
   addInvitationPages(router, parts)
   addPublicUserPages(router, parts)

@@ -59,6 +59,25 @@ async function newPassword(words: readonly string[]): Promise<Exit | null> {
   }
 }
 
+/** `reset-second-factor <email address>` @returns null if the arguments are invalid */
+async function resetSecondFactor(words: readonly string[]): Promise<Exit | null> {
+  const [username] = words
+  if (username === undefined || words.length > 1) return null
+  try {
+    const { resetSecondFactor: reset } = await import('./reset-second-factor.ts')
+    const hadOne = await reset(readCenterSettings(process.env), username)
+    process.stdout.write(
+      hadOne
+        ? `Removed the second factor of ${printable(username)}, and signed the account out.\nNext: they sign in with the password and set up a new one on the page “Your account”.\n`
+        : `${printable(username)} has no second factor.\n`,
+    )
+    return 'done'
+  } catch (error) {
+    process.stderr.write(`${printable(whyNot(error))}\n`)
+    return 'failed'
+  }
+}
+
 type Command = (words: readonly string[]) => Promise<Exit | null>
 
 const backups = () => import('./backup/commands.ts')
@@ -66,6 +85,7 @@ const terminal = createTerminal(process.stdout, process.stderr, process.stdin, p
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   'new-password': newPassword,
+  'reset-second-factor': resetSecondFactor,
   backup: async (words) => (await backups()).runBackup(words, terminal),
   restore: async (words) => (await backups()).runRestore(words, terminal),
 }
@@ -73,6 +93,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 const USAGE = `Without arguments, the control center starts. The commands read the same environment variables:
 
   new-password <email address>   set a new password for an account
+  reset-second-factor <email address>
+                                  remove the second factor of an account whose owner lost it
   backup <file> [--without-key] [--without-telemetry]
                                   write everything to a new file; the control center can keep running
   restore <file>                  restore such a file into an empty folder and an empty database

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { isLoopback } from '../config/host-names.ts'
 import type { PasskeyPlace } from './passkeys.ts'
 
-/** Where passkeys are offered (shared contract "sign-in", section 4). */
+/** Where passkeys are offered. */
 export interface PasskeyPlaces {
   /** @param origin of the page @returns null if passkeys are not offered there */
   at(origin: string): PasskeyPlace | null

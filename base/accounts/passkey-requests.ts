@@ -55,6 +55,8 @@ export interface PasskeyRequests {
     answer: string,
     label: Parameters<Passkeys['add']>[4],
   ): ReturnType<Passkeys['add']>
+  /** Deletes the records of used challenges that have expired. */
+  sweep(): Promise<void>
 }
 
 /** @param now the clock, in epoch milliseconds */
@@ -100,6 +102,7 @@ export function createPasskeyRequests(
 
   return {
     places,
+    sweep: challenges.sweep,
     async ask(page, purpose, account) {
       const place = places.at(page.serverUrl)
       return place === null ? null : request(page, purpose, account, place)

@@ -56,7 +56,8 @@ export const ERRORS = {
   ERR_CONFIRMATION_NEEDED: {
     status: 403,
     fixedBy: 'caller',
-    advice: 'Open `/admin/confirm` to confirm that it’s you, then repeat the change within `CONFIRMED_FOR`.',
+    advice:
+      'Open `/admin/confirm`, or `/confirm` in the control center, to confirm that it’s you. Then repeat the change within `CONFIRMED_FOR`.',
   },
   ERR_NOT_A_NAVIGATION: {
     status: 403,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { makeScript } from './browser-script.ts'
 import { createPageRenderer, indent, loadTemplates, type PageFrame } from './render-page.ts'
 import { PLATFORM_TEXTS, platformText } from './texts.ts'
 
@@ -29,6 +30,9 @@ export type ErrorModel = {
   readonly reference: string
   readonly retry?: { readonly href: string }
 }
+
+/** The script of forms that a passkey can answer. */
+export const passkeyScript = makeScript(new URL('passkeys/main.ts', import.meta.url)).text
 
 /** Templates shared by the pages of both services. */
 export const SHARED_PAGES = new URL('pages/', import.meta.url)

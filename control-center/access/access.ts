@@ -7,6 +7,7 @@ import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { ApiToken, ApiTokens } from './api-tokens.ts'
 import type { Audit } from './audit.ts'
+import type { Confirmations } from './confirmations.ts'
 import type { Memberships, Organisation } from './organisation.ts'
 import { originOf, type PageSession, type PageSessions } from './page-sessions.ts'
 import { mayDo, type Right, type Role } from './roles.ts'
@@ -44,6 +45,11 @@ export interface Access {
   stillHas(ctx: Context, right: Right): Promise<boolean>
   /** @throws ERR_FORBIDDEN for a token */
   needPerson(ctx: Context): User
+  /**
+   * Does nothing for a token, because nobody is there to confirm.
+   * @throws ERR_CONFIRMATION_NEEDED if the user must first confirm that it's them
+   */
+  needConfirmation(ctx: Context): Promise<void>
 }
 
 type State = { caller?: Caller | null; member?: Member | null }
@@ -67,10 +73,11 @@ export type AccessParts = {
   readonly apiTokens: ApiTokens
   readonly organisations: Memberships
   readonly audit: Audit
+  readonly confirmations: Confirmations
 }
 
 export function createAccess(parts: AccessParts): Access {
-  const { users, pageSessions, apiTokens, organisations, audit } = parts
+  const { users, pageSessions, apiTokens, organisations, audit, confirmations } = parts
   const isNews = createNews()
 
   async function findCaller(ctx: Context): Promise<Caller | null> {
@@ -163,6 +170,14 @@ export function createAccess(parts: AccessParts): Access {
       const caller = callerOf(ctx)
       if (caller?.kind === 'person') return caller.user
       throw new PlatformError('ERR_FORBIDDEN', 'API tokens cannot do this. Sign in instead.')
+    },
+    async needConfirmation(ctx) {
+      const caller = callerOf(ctx)
+      if (caller?.kind !== 'person' || !(await confirmations.isNeeded(caller.session.session))) return
+      throw new PlatformError(
+        'ERR_CONFIRMATION_NEEDED',
+        'Confirm that it’s you before you change this: open /confirm, then repeat the change.',
+      )
     },
   }
   return access

@@ -9,7 +9,8 @@ export type AuditEntry = Omit<JournalEntry, 'place'> & {
   /** The organisation's id. Absent if the action belongs to no organisation, such as a refused sign-in. */
   readonly organisation?: string
   /**
-   * `user:{name}`, `token:{id}`, `satellite:{environment}`, or `center` for what the control center does automatically.
+   * `user:{name}`, `token:{id}`, `satellite:{environment}`, or `center` for what the control center does automatically,
+   * or `machine` for a command of its operator.
    */
   readonly actor: string
   /** For example, `environment-create`: a subject, then what happened to it. */

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import { findSession } from '../../base/accounts/find-session.ts'
 import type { Session, Sessions } from '../../base/accounts/sessions.ts'
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { User } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
@@ -16,10 +17,12 @@ export type PageSession = {
 
 /** Users' sessions on the control center's pages. */
 export interface PageSessions {
-  /** Starts a session and sets its cookie. */
-  start(ctx: Context, user: Pick<User, 'uid' | 'username'>): Promise<void>
+  /** Starts a session and sets its cookie. @param methods how the user signed in */
+  start(ctx: Context, user: Pick<User, 'uid' | 'username'>, methods: readonly SignInMethod[]): Promise<void>
   find(ctx: Context): Promise<PageSession | null>
   end(ctx: Context): Promise<void>
+  /** Notes that the user has just confirmed that it's them. @param method with a factor, or null */
+  confirm(session: PageSession, method: SignInMethod | null): Promise<void>
   isCsrfToken(cookie: string, token: string): boolean
 }
 
@@ -28,12 +31,12 @@ export interface PageSessions {
  * out. It starts with a capital letter, which solution names can't, so that a host at the same URL uses different
  * cookies.
  */
-const REALM = 'Control-Center'
+export const REALM = 'Control-Center'
 const CSRF = 'center-csrf'
 
 export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSessions {
   return {
-    async start(ctx, { uid, username }) {
+    async start(ctx, { uid, username }, methods) {
       const { cookie } = await sessions.start({
         realm: REALM,
         uid,
@@ -45,7 +48,7 @@ export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSe
         selector: null,
         providerLogin: null,
         factorsOf: 'users',
-        methods: ['password'],
+        methods,
         isConfirmed: true,
         agent: agentOf(ctx),
         address: stateOf(ctx).client.address,
@@ -59,6 +62,10 @@ export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSe
     async end(ctx) {
       for (const cookie of readCookies(ctx, 'session', cookieScopeOf(ctx))) await sessions.end(REALM, cookie)
       setCookie(ctx, 'session', cookieScopeOf(ctx), null)
+    },
+    async confirm({ session, cookie }, method) {
+      const methods = method === null ? session.methods : [...new Set([...session.methods, method])]
+      await sessions.confirm(REALM, cookie, methods)
     },
     isCsrfToken: (cookie, token) => key.verify(CSRF, cookie, token),
   }

@@ -18,15 +18,38 @@ export const personRoute = routesOf<User, 'person', string, Names>()
 
 export type RouteParts = { readonly access: Access; readonly audit: Audit; readonly limits: Limits }
 
+/**
+ * Users confirm that it's them before these, which decide who else gets access. Chosen here: removing a member or an
+ * invitation only takes access away, so that it needs no confirmation.
+ */
+const CONFIRMED: ReadonlySet<string> = new Set([
+  'access-token-create',
+  'access-token-delete',
+  'environment-token-create',
+  'environment-token-rotate',
+  'environment-token-revoke',
+  'factor-reset',
+  'invitation-create',
+  'member-role',
+  'sign-in-policy',
+])
+
+/** API tokens can't do these, so that someone with a pipeline's token can't turn second factors off. */
+const OF_PERSONS: ReadonlySet<string> = new Set(['factor-reset', 'sign-in-policy'])
+
 export function addMemberRoutes(router: Router, routes: readonly MemberRoute[], parts: RouteParts): void {
   const { access, audit, limits } = parts
   addRoutes(router, routes, {
     limits,
     async run({ ctx, right, act }, { name, read, work }) {
       const member = await access.need(ctx, right)
+      if (act !== undefined && OF_PERSONS.has(act)) access.needPerson(ctx)
       await read(member)
       if (act === undefined) return work(member)
-      return recorded(ctx, audit, member, named(act, await name(member)), () => work(member))
+      return recorded(ctx, audit, member, named(act, await name(member)), async () => {
+        if (CONFIRMED.has(act)) await access.needConfirmation(ctx)
+        return work(member)
+      })
     },
   })
 }

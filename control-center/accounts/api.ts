@@ -4,10 +4,17 @@ import { DONE } from '../../base/api/route.ts'
 import { platformText } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
+import type { Access } from '../access/access.ts'
+import type { Confirmations } from '../access/confirmations.ts'
 import { type PersonRoute, personRoute } from '../access/route.ts'
 import type { Credentials } from './credentials.ts'
 
-export type AccountApiParts = { readonly users: Users; readonly credentials: Credentials }
+export type AccountApiParts = {
+  readonly access: Access
+  readonly users: Users
+  readonly credentials: Credentials
+  readonly confirmations: Confirmations
+}
 
 const PasswordChange = z
   .strictObject({
@@ -25,7 +32,7 @@ const Account = z
   .meta({ id: 'Account' })
 
 /** Routes that people use for their own accounts. */
-export function accountRoutes({ users, credentials }: AccountApiParts): PersonRoute[] {
+export function accountRoutes({ access, users, credentials, confirmations }: AccountApiParts): PersonRoute[] {
   async function changePassword(ctx: Context, user: User, change: z.infer<typeof PasswordChange>): Promise<void> {
     const checked = await credentials.checkOwn(ctx, user, change.current)
     if (checked.kind === 'throttled') {
@@ -52,6 +59,10 @@ export function accountRoutes({ users, credentials }: AccountApiParts): PersonRo
         summary: 'Change your own password, which signs you out everywhere',
         right: 'person',
         act: 'password-change',
+        // Without a factor, the current password is the confirmation.
+        before: async ({ who, ctx }) => {
+          if (await confirmations.hasFactor(who.uid)) await access.needConfirmation(ctx)
+        },
         body: PasswordChange,
         answers: DONE,
       },

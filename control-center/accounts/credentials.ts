@@ -24,8 +24,10 @@ export interface Credentials {
    * may be using it.
    */
   checkOwn(ctx: Context, user: User, password: string): Promise<CheckedCredentials>
+  /** Remembers that the user has signed in with this browser. */
+  noteKnown(ctx: Context, username: string): void
   /** Records an action on an account in the audit log. */
-  note(ctx: Context, username: string, action: string, outcome: string): Promise<void>
+  note(ctx: Context, username: string, action: string, outcome: string, target?: string): Promise<void>
 }
 
 /** Identifies the control center in the attempt counters and in the cookie of a known browser. */
@@ -59,20 +61,15 @@ export function createCredentials(
 
   return {
     isKnown,
-    async check(ctx, username, password) {
-      const ask = () => users.authenticate(username, password)
-      const checked = await counted(ctx, username, isKnown(ctx, username), ask)
-      // Users who must first choose a new password are not signed in yet.
-      if (checked.kind === 'right' && !checked.user.mustChangePassword)
-        knownBrowsers.note(ctx, cookieScopeOf(ctx), SOURCE, username)
-      return checked
-    },
+    check: (ctx, username, password) =>
+      counted(ctx, username, isKnown(ctx, username), () => users.authenticate(username, password)),
+    noteKnown: (ctx, username) => knownBrowsers.note(ctx, cookieScopeOf(ctx), SOURCE, username),
     checkOwn: (ctx, user, password) =>
       counted(ctx, user.username, false, async () => ((await users.checkPassword(user.uid, password)) ? user : null)),
-    async note(ctx, username, action, outcome) {
+    async note(ctx, username, action, outcome, target) {
       const { client, correlationId } = stateOf(ctx)
       const actor = `user:${username}`
-      await audit.record({ actor, action, outcome, address: client.address, correlationId })
+      await audit.record({ actor, action, outcome, target, address: client.address, correlationId })
     },
   }
 }

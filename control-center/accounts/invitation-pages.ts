@@ -7,6 +7,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { callerOf } from '../access/access.ts'
 import { type Audit, recorded } from '../access/audit.ts'
+import type { Confirmations } from '../access/confirmations.ts'
 import type { PageSessions } from '../access/page-sessions.ts'
 import type { Invitations, OpenInvitation } from '../organisations/invitations.ts'
 import { type PageText, sendPage, textFor } from '../pages/page.ts'
@@ -15,12 +16,15 @@ import { showOpened } from './link-pages.ts'
 import { goTo, requireOwnForm } from './own-form.ts'
 import { refusalOf } from './pages.ts'
 import { reasonOf } from './refusal.ts'
+import type { SecondStepGate } from './second-step-gate.ts'
 
 export type InvitationPageParts = {
   readonly users: Users
   readonly invitations: Invitations
   readonly pageSessions: PageSessions
   readonly credentials: Credentials
+  readonly confirmations: Confirmations
+  readonly secondStep: SecondStepGate
   readonly audit: Audit
   readonly limits: Limits
 }
@@ -40,7 +44,7 @@ type Found = { readonly user: User } | { readonly refusal: Refusal }
  * people have more than one address. The audit log contains both addresses.
  */
 export function addInvitationPages(router: Router, parts: InvitationPageParts): void {
-  const { users, invitations, pageSessions, credentials, audit, limits } = parts
+  const { users, invitations, pageSessions, credentials, confirmations, secondStep, audit, limits } = parts
 
   router.get('/invitation', (ctx) => {
     requireNavigation(ctx)
@@ -57,7 +61,7 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     const password = fields.get('password') ?? ''
     const found = await personOf(ctx, invitation, fields.get('as') ?? '', password)
     if ('refusal' in found) return show(ctx, token, invitation, found.refusal)
-    await accept(ctx, token, invitation, found.user)
+    await accept(ctx, token, invitation, found.user, fields.get('as') === 'new')
   })
 
   async function personOf(ctx: Context, { email }: OpenInvitation, as: string, password: string): Promise<Found> {
@@ -73,8 +77,13 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
       await credentials.note(ctx, email, 'sign-in', checked.kind === 'wrong' ? 'refused' : 'throttled')
       return { refusal: refusalOf(ctx, checked) }
     }
-    if (!checked.user.mustChangePassword) return { user: checked.user }
-    return { refusal: { status: 422, text: textFor(ctx)('center.invitation.mustchange') } }
+    const text = textFor(ctx)
+    if (checked.user.mustChangePassword) {
+      return { refusal: { status: 422, text: text('center.invitation.mustchange') } }
+    }
+    // The password alone must not add the account to an organisation.
+    if (!(await confirmations.hasFactor(checked.user.uid))) return { user: checked.user }
+    return { refusal: { status: 422, text: text('center.invitation.secondstep') } }
   }
 
   async function makeAccount(text: PageText, email: string, password: string): Promise<Found> {
@@ -85,7 +94,13 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     }
   }
 
-  async function accept(ctx: Context, token: string, invitation: OpenInvitation, user: User): Promise<void> {
+  async function accept(
+    ctx: Context,
+    token: string,
+    invitation: OpenInvitation,
+    user: User,
+    isNew: boolean,
+  ): Promise<void> {
     const { organisation, email } = invitation
     const caller = callerOf(ctx)
     const actor = { name: `user:${user.username}`, organisation }
@@ -94,12 +109,19 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
       if ((await invitations.accept(token, user.uid)) !== null) return
       throw new PlatformError('ERR_NOT_FOUND', 'The invitation has just been accepted or revoked.')
     })
-    if (caller?.kind !== 'person' || caller.user.uid !== user.uid) {
-      await pageSessions.end(ctx)
-      await pageSessions.start(ctx, user)
+    const to = `/o/${organisation.name}`
+    const isSame = caller?.kind === 'person' && caller.user.uid === user.uid
+    const methods = isSame ? caller.session.session.methods : (['password'] as const)
+    // Nobody can have stolen the password of a new account, so that its set-up needs no further proof.
+    const path = await secondStep.begin(ctx, user, { methods, to, isProved: isNew })
+    if (path !== null || !isSame) await pageSessions.end(ctx)
+    if (path !== null) return goTo(ctx, path)
+    if (!isSame) {
+      credentials.noteKnown(ctx, user.username)
+      await pageSessions.start(ctx, user, methods)
       await credentials.note(ctx, user.username, 'sign-in', 'ok')
     }
-    goTo(ctx, `/o/${organisation.name}`)
+    goTo(ctx, to)
   }
 
   async function show(ctx: Context, token: string, invitation: OpenInvitation, refusal: Refusal): Promise<void> {

@@ -8,14 +8,14 @@ import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { Mail } from '../../base/mail/mail.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { callerOf } from '../access/access.ts'
 import type { PageSessions } from '../access/page-sessions.ts'
 import { OrganisationName, type Organisations, OrganisationTitle } from '../organisations/organisations.ts'
-import { type PageRouter, sendPage, textFor } from '../pages/page.ts'
+import { sendPage, textFor } from '../pages/page.ts'
 import type { CheckedCredentials, Credentials } from './credentials.ts'
 import { goTo, pageToGoTo, requireOwnForm } from './own-form.ts'
 import type { PasswordTickets } from './password-tickets.ts'
 import { reasonOf } from './refusal.ts'
+import type { SecondStepGate } from './second-step-gate.ts'
 import type { SetUp } from './set-up.ts'
 
 export type AccountPageParts = {
@@ -27,6 +27,7 @@ export type AccountPageParts = {
   readonly throttle: Throttle
   readonly mail: Pick<Mail, 'isSetUp'>
   readonly setUp: SetUp
+  readonly secondStep: SecondStepGate
   readonly limits: Limits
 }
 
@@ -56,8 +57,11 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
       showSignIn(ctx, { to, username, refusal: text, isChanged: false, isMailed: mail.isSetUp }, status)
     })
   },
-  secondStep: { none: 'Accounts of the control center have no second factors yet.' },
-  async accept({ ctx, to }, user, { pageSessions, passwordTickets, limits }) {
+  async secondStep({ ctx, to }, user, { secondStep }) {
+    const path = await secondStep.begin(ctx, user, { methods: ['password'], to })
+    return path === null ? null : new Refusal(null, () => goTo(ctx, path))
+  },
+  async accept({ ctx, to }, user, { pageSessions, credentials, passwordTickets, limits }) {
     const { username } = user
     await pageSessions.end(ctx)
     if (user.mustChangePassword) {
@@ -65,7 +69,8 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
       const show = () => showForced(ctx, { ...shown, ticket: passwordTickets.issue(user) }, limits)
       return new Refusal({ outcome: 'must-change-password', username }, show)
     }
-    await pageSessions.start(ctx, user)
+    credentials.noteKnown(ctx, username)
+    await pageSessions.start(ctx, user, ['password'])
     return { username, to }
   },
   audit: (ctx, { username, outcome }, { credentials }) => credentials.note(ctx, username, 'sign-in', outcome),
@@ -76,7 +81,7 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
  * Pages for visitors who are not signed in. Accounts are stored like a host's users, with the email address as the
  * username.
  */
-export function addAccountPages(pages: PageRouter, router: Router, parts: AccountPageParts): void {
+export function addAccountPages(router: Router, parts: AccountPageParts): void {
   const { users, pageSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts
   const { note } = credentials
   const { isSetUp: isMailed } = mail
@@ -147,19 +152,12 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
       const title = OrganisationTitle.catch(name.data).parse(values.title)
       await organisations.create({ name: name.data, title }, user.uid)
       setUp.close()
-      await pageSessions.start(ctx, user)
+      await pageSessions.start(ctx, user, ['password'])
       await note(ctx, user.username, 'set-up', 'ok')
       goTo(ctx, '/')
     } catch (error) {
       refuse(reasonOf(text, error))
     }
-  })
-
-  pages.get('/account', async (ctx, text) => {
-    const caller = callerOf(ctx)
-    const user = caller?.kind === 'person' ? caller.user : null
-    const model = { user, leastLength: limits.PASSWORD_LENGTH }
-    return { template: 'account', heading: text('center.account.title'), model }
   })
 }
 
@@ -203,7 +201,8 @@ type ForcedModel = {
   readonly refusal: string | null
 }
 
-function showForced(ctx: Context, { user, ...shown }: ForcedModel, limits: Limits, status = 200): void {
+/** The page on which users must choose a new password before they are signed in. */
+export function showForced(ctx: Context, { user, ...shown }: ForcedModel, limits: Limits, status = 200): void {
   const model = { ...shown, username: user.username, leastLength: limits.PASSWORD_LENGTH }
   const heading = textFor(ctx)('platform.password.title')
   sendPage(ctx, { template: 'change-password', heading, model, status }, null)

@@ -5,7 +5,7 @@ import { DESIRED_STEPS } from '../desired/tables.ts'
 import { ENVIRONMENT_STEPS } from '../environments/tables.ts'
 import { LOGIN_PAGE_STEPS } from '../login-pages/tables.ts'
 import { MAIL_SHARE_STEPS, MAIL_STEPS } from '../mail/tables.ts'
-import { INVITATION_STEPS, ORGANISATION_STEPS } from '../organisations/tables.ts'
+import { INVITATION_STEPS, ORGANISATION_STEPS, SECOND_FACTOR_STEPS } from '../organisations/tables.ts'
 import { PACKAGE_STEPS } from '../packages/tables.ts'
 import { PIPELINE_STEPS, RUN_LEASE_STEPS } from '../pipelines/tables.ts'
 import { REGISTRY_STEPS } from '../registries/tables.ts'
@@ -36,6 +36,7 @@ export const CENTER_MIGRATIONS: Migrations = {
     '015-mail-shares': MAIL_SHARE_STEPS,
     '016-run-leases': RUN_LEASE_STEPS,
     '017-report-health': REPORT_HEALTH_STEPS,
+    '018-second-factors': SECOND_FACTOR_STEPS,
   },
   migrationTableName: 'center_migration',
   migrationLockTableName: 'center_migration_lock',

@@ -1,9 +1,11 @@
+import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
+import type { Confirmations } from '../access/confirmations.ts'
 import { RoleName } from '../access/roles.ts'
 import { type MemberRoute, type PersonRoute, personRoute, route } from '../access/route.ts'
-import { OrganisationName, type Organisations, OrganisationTitle } from './organisations.ts'
+import { OrganisationName, type Organisations, OrganisationTitle, SECOND_FACTOR_RULES } from './organisations.ts'
 
-export type OrganisationApiParts = { readonly organisations: Organisations }
+export type OrganisationApiParts = { readonly organisations: Organisations; readonly confirmations: Confirmations }
 
 const NewOrganisation = z
   .strictObject({
@@ -14,9 +16,17 @@ const NewOrganisation = z
 
 const OrganisationChange = z.strictObject({ title: OrganisationTitle }).meta({ id: 'OrganisationChange' })
 
+const SignInPolicy = z
+  .strictObject({
+    secondFactor: z
+      .enum(SECOND_FACTOR_RULES, { error: `must be one of ${SECOND_FACTOR_RULES.join(', ')}` })
+      .describe('`required`: members without a second factor set one up at their next sign-in'),
+  })
+  .meta({ id: 'SignInPolicy' })
+
 const Organisation = z.object({ name: z.string(), title: z.string(), role: RoleName }).meta({ id: 'Organisation' })
 
-export function ownOrganisationRoutes({ organisations }: OrganisationApiParts): PersonRoute[] {
+export function ownOrganisationRoutes({ organisations }: Pick<OrganisationApiParts, 'organisations'>): PersonRoute[] {
   return [
     personRoute(
       'GET /organisations',
@@ -46,7 +56,7 @@ export function ownOrganisationRoutes({ organisations }: OrganisationApiParts): 
   ]
 }
 
-export function organisationRoutes({ organisations }: OrganisationApiParts): MemberRoute[] {
+export function organisationRoutes({ organisations, confirmations }: OrganisationApiParts): MemberRoute[] {
   return [
     route(
       'GET /organisations/:organisation',
@@ -66,6 +76,33 @@ export function organisationRoutes({ organisations }: OrganisationApiParts): Mem
         names.target = title
         await organisations.rename(organisation.id, title)
         return { name: organisation.name, title, role }
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/sign-in-policy',
+      { summary: 'Get what members need to sign in', right: 'members', answers: { 200: SignInPolicy } },
+      async ({ who }) => ({ secondFactor: await organisations.secondFactorOf(who.organisation.id) }),
+    ),
+    route(
+      'PUT /organisations/:organisation/sign-in-policy',
+      {
+        summary: 'Set whether members need a second factor to sign in; not for API tokens',
+        right: 'members',
+        act: 'sign-in-policy',
+        body: SignInPolicy,
+        answers: { 200: SignInPolicy },
+      },
+      async ({ who: { organisation, uid }, body, names }) => {
+        names.target = body.secondFactor
+        // Chosen here: then owners don't lock themselves out, and know what they ask for.
+        if (body.secondFactor === 'required' && (uid === null || !(await confirmations.hasFactor(uid)))) {
+          throw new PlatformError(
+            'ERR_REQUEST_INVALID',
+            'Set up a second factor for your own account before you require one of others.',
+          )
+        }
+        await organisations.setSecondFactor(organisation.id, body.secondFactor)
+        return body
       },
     ),
   ]

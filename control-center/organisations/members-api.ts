@@ -1,4 +1,7 @@
 import type { Context } from 'koa'
+import { accountId } from '../../base/accounts/factor-account.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
 import { DONE } from '../../base/api/route.ts'
 import { MailAddress } from '../../base/config/mail-address.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
@@ -8,29 +11,38 @@ import type { MailOrigin } from '../../base/mail/mail-shares.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Access, Member as AskingMember } from '../access/access.ts'
+import { personsFactors } from '../access/confirmations.ts'
 import { publicOriginOf } from '../access/page-sessions.ts'
 import { RoleName } from '../access/roles.ts'
 import { type MemberRoute, route } from '../access/route.ts'
 import { textFor } from '../pages/page.ts'
 import type { Invitations, Invitation as StoredInvitation } from './invitations.ts'
-import type { Organisations } from './organisations.ts'
+import type { ListedMember, Organisations } from './organisations.ts'
 
 export type MemberApiParts = {
   readonly access: Access
   readonly organisations: Organisations
   readonly invitations: Invitations
   readonly mail: Mail
+  readonly factors: Pick<Factors, 'counts' | 'of' | 'reset'>
+  readonly sessions: Pick<Sessions, 'endOfUser'>
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
 const MemberChange = z.strictObject({ role: RoleName }).meta({ id: 'MemberChange' })
 
 const Member = z
-  .object({ uid: z.string(), username: z.string().describe('the email address'), role: RoleName, since: z.int() })
+  .object({
+    uid: z.string(),
+    username: z.string().describe('the email address'),
+    role: RoleName,
+    since: z.int(),
+    hasSecondFactor: z.boolean(),
+  })
   .meta({ id: 'Member' })
 
 export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
-  const { access, organisations } = parts
+  const { access, organisations, factors } = parts
 
   async function named({ who, params }: { readonly who: AskingMember; readonly params: { readonly uid: string } }) {
     const members = await organisations.members(who.organisation.id)
@@ -41,7 +53,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
     route(
       'GET /organisations/:organisation/members',
       { summary: 'List the members', right: 'members', answers: { 200: z.object({ items: z.array(Member) }) } },
-      async ({ who }) => ({ items: await organisations.members(who.organisation.id) }),
+      async ({ who }) => ({ items: await withFactors(await organisations.members(who.organisation.id), factors) }),
     ),
     route(
       'PATCH /organisations/:organisation/members/:uid',
@@ -71,8 +83,49 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
       },
       ({ who, params: { uid } }) => organisations.removeMember(who.organisation.id, uid),
     ),
+    route(
+      'DELETE /organisations/:organisation/members/:uid/factors',
+      {
+        summary: 'Remove all second factors of a member who lost theirs, and sign them out; not for API tokens',
+        right: 'members',
+        act: 'factor-reset',
+        names: named,
+        answers: DONE,
+      },
+      ({ who, params: { uid } }) => resetFactors(who, uid, parts),
+    ),
     ...invitationRoutes(parts),
   ]
+}
+
+/** Adds whether each member has a second factor. */
+export async function withFactors(members: readonly ListedMember[], factors: Pick<Factors, 'counts'>) {
+  const counts = await factors.counts(members.map(({ uid }) => personsFactors(uid)))
+  return members.map((one) => ({ ...one, hasSecondFactor: counts.has(accountId(personsFactors(one.uid))) }))
+}
+
+/**
+ * Chosen here: an owner can reset only members who belong to no other organisation, because the factor also protects
+ * those. For the others, and for their own account, the operator of the control center can. The email address still
+ * proves who sets up the next factor.
+ */
+async function resetFactors(who: AskingMember, uid: string, parts: MemberApiParts): Promise<void> {
+  const { organisations, factors, sessions } = parts
+  const memberships = await organisations.ofMember(uid)
+  if (!memberships.some(({ id }) => id === who.organisation.id)) {
+    throw new PlatformError('ERR_NOT_FOUND', 'There is no such member.')
+  }
+  if (uid === who.uid) {
+    throw new PlatformError('ERR_FORBIDDEN', 'Change the second factor of your own account on the page /account.')
+  }
+  if (memberships.length > 1) {
+    throw new PlatformError(
+      'ERR_FORBIDDEN',
+      'Only the operator of the control center can reset this member: the account does not belong to this organisation alone.',
+    )
+  }
+  await factors.reset(personsFactors(uid))
+  await sessions.endOfUser('users', uid)
 }
 
 const NewInvitation = z

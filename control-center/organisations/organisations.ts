@@ -28,6 +28,11 @@ export interface Organisations extends Memberships {
   /** Sorted by title. */
   ofMember(uid: string): Promise<readonly (Organisation & { readonly role: Role })[]>
   rename(id: string, title: string): Promise<void>
+  /** Whether its members need a second factor. */
+  secondFactorOf(id: string): Promise<SecondFactorRule>
+  setSecondFactor(id: string, rule: SecondFactorRule): Promise<void>
+  /** Whether any of the person's organisations requires a second factor. */
+  requireSecondFactor(uid: string): Promise<boolean>
   /** Sorted by username. */
   members(id: string): Promise<readonly ListedMember[]>
   /** @throws ERR_NOT_FOUND, ERR_LAST_OWNER */
@@ -35,6 +40,10 @@ export interface Organisations extends Memberships {
   /** @throws ERR_NOT_FOUND, ERR_LAST_OWNER */
   removeMember(id: string, uid: string): Promise<void>
 }
+
+/** `required`: members without a second factor set one up at their next sign-in. */
+export const SECOND_FACTOR_RULES = ['optional', 'required'] as const
+export type SecondFactorRule = (typeof SECOND_FACTOR_RULES)[number]
 
 /** `since` is in epoch ms. */
 export type ListedMember = {
@@ -88,6 +97,18 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
   return {
     async rename(id, title) {
       await db.updateTable('organisations').set({ title }).where('id', '=', id).execute()
+    },
+    async secondFactorOf(id) {
+      const row = await db.selectFrom('organisations').select('second_factor').where('id', '=', id).executeTakeFirst()
+      return row?.second_factor === 'required' ? 'required' : 'optional'
+    },
+    async setSecondFactor(id, rule) {
+      const second_factor = rule === 'required' ? rule : null
+      await db.updateTable('organisations').set({ second_factor }).where('id', '=', id).execute()
+    },
+    async requireSecondFactor(uid) {
+      const requiring = memberships(uid).where('organisations.second_factor', '=', 'required')
+      return (await requiring.executeTakeFirst()) !== undefined
     },
     async members(id) {
       const rows = await db

@@ -2,7 +2,14 @@ import type { Steps } from '../../base/database/migrations.ts'
 
 type OrganisationTables = {
   /** `name` is part of URLs and never changes. */
-  organisations: { id: string; name: string; title: string; created_at: number }
+  organisations: {
+    id: string
+    name: string
+    title: string
+    created_at: number
+    /** `required`, or null if members choose. */
+    second_factor: string | null
+  }
   /** `uid` references the table `users`. */
   members: { organisation: string; uid: string; role: string; created_at: number }
   /** Open invitations. Accepting an invitation deletes it. Only a hash of the link's token is stored. */
@@ -42,6 +49,10 @@ export const ORGANISATION_STEPS: Steps = (schema, { key, text }) => [
     )
     .addForeignKeyConstraint('members_user', ['uid'], 'users', ['uid'], (constraint) => constraint.onDelete('cascade')),
   schema.createIndex('members_of_user').on('members').columns(['uid']),
+]
+
+export const SECOND_FACTOR_STEPS: Steps = (schema, { key }) => [
+  schema.alterTable('organisations').addColumn('second_factor', key),
 ]
 
 export const INVITATION_STEPS: Steps = (schema, { key, text }) => [

@@ -129,9 +129,19 @@ async function sendAccount(
   status: number,
   { factors, settings, adminFactors }: AdminFactorPageParts,
 ): Promise<void> {
-  const { firstAskedAt: _, ...set } = await factors.of(ADMIN_FACTORS)
+  const { firstAskedAt: _, factors: own, ...set } = await factors.of(ADMIN_FACTORS)
+  const passkeys = { isOffered: false, isBlocked: false }
+  const shown = own.map((one) => ({ ...one, isElsewhere: false }))
   const form = modelOf(ctx, ACCOUNT, session.csrfToken)
-  const model = { ...form, ...set, username: settings.adminName, isOff: adminFactors.mode === 'off', refusal }
+  const model = {
+    ...form,
+    ...set,
+    factors: shown,
+    passkeys,
+    username: settings.adminName,
+    isOff: adminFactors.mode === 'off',
+    refusal,
+  }
   sendPage(ctx, { template: 'account', heading: textFor(ctx)('platform.account.title'), part: null, model, status })
 }
 

@@ -1,7 +1,8 @@
 import { factorAccount } from '../../base/accounts/factor-account.ts'
-import type { Factor, FactorSet, Factors } from '../../base/accounts/factors.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
 import type { PasskeyRequests } from '../../base/accounts/passkey-requests.ts'
 import { Refusal } from '../../base/accounts/sign-in-steps.ts'
+import { usableFactors } from '../../base/accounts/usable-factors.ts'
 import { setCookie } from '../../base/http/cookies.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Asking } from '../login/arrival.ts'
@@ -10,7 +11,7 @@ import type { SecondStepGate } from '../login/second-step-gate.ts'
 import type { OpenSignIn, OpenSignIns } from './open-sign-ins.ts'
 import { stepPath } from './paths.ts'
 import type { SignInPolicies } from './policies.ts'
-import { type NextStep, nextStep, type UsableFactors } from './policy.ts'
+import { type NextStep, nextStep } from './policy.ts'
 
 export type GateParts = {
   readonly factors: Factors
@@ -63,16 +64,4 @@ export async function nextStepOf(
   const { firstAskedAt } = set
   const state = { permissions: login.permissions, methods, factors, isRaised, firstAskedAt, isPostponed }
   return nextStep(policy, state, parts.now())
-}
-
-/** The account's factors that can be used at this address. */
-export function usableFactors(
-  { factors }: Pick<FactorSet, 'factors'>,
-  serverUrl: string,
-  { passkeyRequests }: Pick<GateParts, 'passkeyRequests'>,
-): UsableFactors {
-  const place = passkeyRequests.places.at(serverUrl)
-  const isUsable = ({ kind, rpId, refusedAt }: Factor) =>
-    kind === 'passkey' && rpId === place?.rpId && refusedAt === null
-  return { passkey: factors.some(isUsable), app: factors.some(({ kind }) => kind === 'app') }
 }

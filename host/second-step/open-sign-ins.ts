@@ -1,3 +1,4 @@
+import type { MailedCode } from '../../base/accounts/mailed-code.ts'
 import type { FoundSignIn as Found, OpenSignIns as Store } from '../../base/accounts/open-sign-ins.ts'
 import type { FirstStep } from '../login/second-step-gate.ts'
 
@@ -7,7 +8,7 @@ export type OpenSignIn = FirstStep & {
   /** Whether the user has given the proof that setting up a factor requires: see set-up-proof.ts. */
   readonly isProved?: boolean
   /** The code for this proof, which was mailed to the user. */
-  readonly code?: { readonly text: string; readonly expiresAt: number } | null
+  readonly code?: MailedCode | null
 }
 
 export type FoundSignIn = Found<OpenSignIn>

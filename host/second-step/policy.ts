@@ -1,4 +1,5 @@
 import { hasSecondStep, type SignInMethod } from '../../base/accounts/sign-in-methods.ts'
+import type { UsableFactors } from '../../base/accounts/usable-factors.ts'
 
 /**
  * The users who need a second step. `off`: none. `optional`: users who have a factor. `required`: everyone to whom the
@@ -17,9 +18,6 @@ export type SignInPolicy = {
   /** Whether users can set up their first factor only with a link from an operator; absent: no. */
   readonly setUpByLink?: boolean
 }
-
-/** The factors of an account that can be used at the address of the page. */
-export type UsableFactors = { readonly passkey: boolean; readonly app: boolean }
 
 /** The state of a sign-in after its first step. Times are epoch ms. */
 export type SignInState = {

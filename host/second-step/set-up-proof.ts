@@ -1,6 +1,5 @@
-import { randomInt } from 'node:crypto'
 import { accountId } from '../../base/accounts/factor-account.ts'
-import { isSameSecret } from '../../base/accounts/same-secret.ts'
+import { CODE_TIME, checkMailedCode, isCodeValid, newMailedCode } from '../../base/accounts/mailed-code.ts'
 import { hasSecondStep } from '../../base/accounts/sign-in-methods.ts'
 import { Refusal } from '../../base/accounts/sign-in-steps.ts'
 import { MailAddress } from '../../base/config/mail-address.ts'
@@ -27,10 +26,6 @@ type Needed =
   | { readonly kind: 'link' }
   | { readonly kind: 'code'; readonly address: string; readonly locale: string | null }
 
-/** In ms. */
-const CODE_TIME = 10 * 60_000
-const CODE_TRIES = 3
-
 /** @returns null if the user can set up a factor now */
 export async function proofNeeded(
   { solution }: Pick<Arrival, 'solution'>,
@@ -55,7 +50,8 @@ export async function showProof(
   canPostpone: boolean,
   parts: SecondStepParts,
 ): Promise<void> {
-  if (needed.kind === 'link' || isValid(found.open, parts)) return send(arrival, needed, canPostpone, null, 200, parts)
+  if (needed.kind === 'link' || isCodeValid(found.open.code, parts.now()))
+    return send(arrival, needed, canPostpone, null, 200, parts)
   const refusal = await mailCode(arrival, found, needed, parts)
   send(arrival, needed, canPostpone, refusal, refusal === null ? 200 : 429, parts)
 }
@@ -73,7 +69,10 @@ export async function checkProof(attempt: StepAttempt, parts: SecondStepParts): 
     return toSetUp
   }
   if (act !== 'prove') return toSetUp
-  const isProved = needed.kind === 'link' ? await useLink(attempt, parts) : await checkCode(attempt, parts)
+  const isProved =
+    needed.kind === 'link'
+      ? await useLink(attempt, parts)
+      : await checkMailedCode(found, fields.get('code') ?? '', parts)
   auditFactor(attempt, found.open.login, 'confirm', isProved === true ? 'ok' : 'refused', parts)
   if (isProved === 'over') return new Refusal(null, () => sendStepOver(attempt))
   if (!isProved) {
@@ -89,29 +88,6 @@ async function useLink({ solution, fields, found }: StepAttempt, { links }: Seco
   return link !== null && link.user.uid === found.open.account.uid && (await links.take(link))
 }
 
-/** Count the attempt first, so that parallel guesses all count. */
-async function checkCode({ fields, found }: StepAttempt, parts: SecondStepParts): Promise<boolean | 'over'> {
-  const { openSignIns, limits } = parts
-  const left = await openSignIns.noteWrong(found)
-  const tries = limits.SECOND_STEP_TRIES - left
-  const isRight =
-    tries <= CODE_TRIES && isValid(found.open, parts) && isSameSecret(found.open.code.text, typed(fields.get('code')))
-  if (isRight) return true
-  if (tries < CODE_TRIES && left > 0) return false
-  await openSignIns.finish(found)
-  return 'over'
-}
-
-function typed(code: string | undefined): string {
-  return (code ?? '').replace(/\s/g, '')
-}
-
-type WithCode = OpenSignIn & { readonly code: NonNullable<OpenSignIn['code']> }
-
-function isValid(open: OpenSignIn, { now }: Pick<SecondStepParts, 'now'>): open is WithCode {
-  return open.code != null && open.code.expiresAt > now()
-}
-
 /** @returns why no code could be mailed, in the user's language */
 async function mailCode(
   { solution, locale }: Arrival,
@@ -122,8 +98,8 @@ async function mailCode(
   const unsent = platformText(locale, 'platform.proof.code.unsent')
   // Limits how many mails someone with the password can trigger.
   if ((await factorThrottle.count(`mail ${accountId(found.open.account)}`)) !== null) return unsent
-  const text = String(randomInt(1_000_000)).padStart(6, '0')
-  const values = [found.open.login.username, solution.manifest.title, text, CODE_TIME / 60_000]
+  const code = newMailedCode(now())
+  const values = [found.open.login.username, solution.manifest.title, code.text, CODE_TIME / 60_000]
   const letter = (part: string) => platformText(own ?? locale, `platform.letter.code.${part}`, values)
   try {
     await mail.send({ to: address, subject: letter('subject'), text: letter('text') }, BY_ANYBODY)
@@ -131,7 +107,7 @@ async function mailCode(
     if (error instanceof PlatformError) return unsent
     throw error
   }
-  await openSignIns.change(found, { ...found.open, code: { text, expiresAt: now() + CODE_TIME } })
+  await openSignIns.change(found, { ...found.open, code })
   return null
 }
 

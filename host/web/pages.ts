@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { FactorSet } from '../../base/accounts/factors.ts'
 import type { NewApp } from '../../base/accounts/new-app.ts'
 import { makeScript } from '../../base/web/browser-script.ts'
-import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
+import { passkeyScript, SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
 import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
 import { sourceText } from './dev/source-text.ts'
@@ -341,8 +341,6 @@ export function newPasskeyPage(
 ): string {
   return withPasskeys('new-passkey', frame, 'platform.passkey.add', model)
 }
-
-const passkeyScript = makeScript(new URL('../../base/web/passkeys/main.ts', import.meta.url)).text
 
 /** A page whose form a passkey can answer. */
 function withPasskeys(template: string, frame: PageFrame, title: string, model: object): string {

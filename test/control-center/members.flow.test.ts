@@ -56,8 +56,14 @@ describe('members', () => {
     const organisation = await newOrganisation()
     const uid = await join(organisation, 'lists@example.org', 'viewer')
     expect((await organisation.api('GET', '/members')).body.items).toEqual([
-      { uid, username: 'lists@example.org', role: 'viewer', since: expect.any(Number) },
-      { uid: organisation.uid, username: organisation.username, role: 'owner', since: expect.any(Number) },
+      { uid, username: 'lists@example.org', role: 'viewer', since: expect.any(Number), hasSecondFactor: false },
+      {
+        uid: organisation.uid,
+        username: organisation.username,
+        role: 'owner',
+        since: expect.any(Number),
+        hasSecondFactor: false,
+      },
     ])
   })
 

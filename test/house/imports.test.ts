@@ -89,6 +89,7 @@ const ORDER: Record<string, readonly string[]> = {
     'registries',
     'organisations',
     'accounts',
+    'second-step',
     'environments',
     'satellites',
     'packages',

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { BY_CENTER_PAGE } from '../../control-center/accounts/pages.ts'
+import { BY_CENTER_SET_UP } from '../../control-center/second-step/set-up.ts'
+import { BY_CENTER_SECOND_STEP } from '../../control-center/second-step/step-pages.ts'
 import { BY_ADMIN_SECOND_STEP, BY_ADMIN_SET_UP } from '../../host/admin-factors/second-step-pages.ts'
 import { BY_LOGIN_TOKEN, BY_PASSKEY, BY_PASSWORD } from '../../host/login/sign-in.ts'
 import { BY_LOGIN_FORM } from '../../host/login/sign-in-by-login-form.ts'
@@ -28,6 +30,8 @@ const WAYS = {
   BY_ADMIN_SECOND_STEP,
   BY_ADMIN_SET_UP,
   BY_CENTER_PAGE,
+  BY_CENTER_SECOND_STEP,
+  BY_CENTER_SET_UP,
 }
 const STEPS = ['ownPage', 'throttle', 'source', 'secondStep', 'accept', 'audit', 'redirect'] as const
 
@@ -36,6 +40,7 @@ const OTHER_STARTS: Readonly<Record<string, string>> = {
   'control-center/access/page-sessions.ts': 'the sessions of the control center, which its pages start',
   'control-center/accounts/invitation-pages.ts':
     'users who accept an invitation; the page checks and records their password',
+  'control-center/second-step/complete.ts': 'sign-ins whose last step is a row of control-center/second-step',
   'host/login/start-session.ts': 'the sessions of solutions, which the rows in host/login and host/oauth start',
   'host/second-step/complete.ts': 'sign-ins whose last step is a row of host/second-step',
   'host/solution-tests/stage-visitor.ts': 'sessions of `solhost test`, which no browser has',
@@ -69,6 +74,8 @@ test('every sign-in method checks its page, and those without a throttle or an a
     'BY_ADMIN_SECOND_STEP',
     'BY_ADMIN_SET_UP',
     'BY_CENTER_PAGE',
+    'BY_CENTER_SECOND_STEP',
+    'BY_CENTER_SET_UP',
   ])
   expect(without('audit').map(([name]) => name)).toEqual(['BY_ADMIN_PAGE', 'BY_ADMIN_SECOND_STEP', 'BY_ADMIN_SET_UP'])
 })

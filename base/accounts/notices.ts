@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { User } from '../../base/accounts/users.ts'
-import { MailAddress } from '../../base/config/mail-address.ts'
-import type { Mail } from '../../base/mail/mail.ts'
-import { platformText } from '../../base/web/texts.ts'
+import { MailAddress } from '../config/mail-address.ts'
+import type { Mail } from '../mail/mail.ts'
+import { platformText } from '../web/texts.ts'
+import type { User } from './users.ts'
 
 /** Events that users are notified about. The mails' texts are below the key `platform.notice`. */
 export type NoticeKind = 'password' | 'address' | 'factors' | 'recovery'

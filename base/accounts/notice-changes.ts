@@ -1,10 +1,10 @@
-import type { AuthenticatorApps } from '../../base/accounts/authenticator-app.ts'
-import type { FactorAccount } from '../../base/accounts/factor-account.ts'
-import type { Factors } from '../../base/accounts/factors.ts'
-import type { PasskeyRequests } from '../../base/accounts/passkey-requests.ts'
-import type { RecoveryCodes } from '../../base/accounts/recovery-codes.ts'
-import type { Users } from '../../base/accounts/users.ts'
-import type { NoticeKind, Notices } from '../links/notices.ts'
+import type { AuthenticatorApps } from './authenticator-app.ts'
+import type { FactorAccount } from './factor-account.ts'
+import type { Factors } from './factors.ts'
+import type { NoticeKind, Notices } from './notices.ts'
+import type { PasskeyRequests } from './passkey-requests.ts'
+import type { RecoveryCodes } from './recovery-codes.ts'
+import type { Users } from './users.ts'
 
 type Changed = {
   readonly factors: Factors

@@ -1,0 +1,34 @@
+import { type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
+import type { Factors } from '../../base/accounts/factors.ts'
+import type { Session } from '../../base/accounts/sessions.ts'
+import { hasSecondStep } from '../../base/accounts/sign-in-methods.ts'
+import type { Limits } from '../../runtime/limits.ts'
+
+/** Whether users must confirm that it's them before a change. */
+export interface Confirmations {
+  /** Users with a factor confirm with it. Signing in counts too, if the user has just done it. */
+  isNeeded(session: Pick<Session, 'uid' | 'methods' | 'confirmedAt'>): Promise<boolean>
+  /** Chosen here: factors count even where they can't be used, such as a passkey of another address. */
+  hasFactor(uid: string): Promise<boolean>
+}
+
+/** The account that the factors of a person belong to. It is the same in all organisations. */
+export function personsFactors(uid: string): FactorAccount {
+  return factorAccount('users', '', uid)
+}
+
+/** @param now the clock, in epoch milliseconds */
+export function createConfirmations(
+  factors: Pick<Factors, 'counts'>,
+  limits: Pick<Limits, 'CONFIRMED_FOR'>,
+  now: () => number = Date.now,
+): Confirmations {
+  const hasFactor = async (uid: string) => (await factors.counts([personsFactors(uid)])).size > 0
+  return {
+    hasFactor,
+    async isNeeded({ uid, methods, confirmedAt }) {
+      if (confirmedAt === null || confirmedAt + limits.CONFIRMED_FOR <= now()) return true
+      return !hasSecondStep(methods) && (await hasFactor(uid))
+    },
+  }
+}

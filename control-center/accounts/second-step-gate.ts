@@ -1,0 +1,21 @@
+import type { Context } from 'koa'
+import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
+import type { User } from '../../base/accounts/users.ts'
+
+/** A sign-in whose first step was right. */
+export type FirstStep = {
+  readonly methods: readonly SignInMethod[]
+  /** The page to go to afterwards. */
+  readonly to: string
+  /** Whether the user may set up a factor without a mailed code. */
+  readonly isProved?: boolean
+}
+
+/** What every sign-in passes before its session. */
+export interface SecondStepGate {
+  /**
+   * @returns null if the sign-in is complete; otherwise the path of the page for the next step, for which this has set
+   *   the browser's cookie
+   */
+  begin(ctx: Context, user: User, first: FirstStep): Promise<string | null>
+}

@@ -1,0 +1,37 @@
+import { createFactors } from '../base/accounts/factors.ts'
+import { createSessions } from '../base/accounts/sessions.ts'
+import { createAudit } from './access/audit.ts'
+import { personsFactors } from './access/confirmations.ts'
+import type { CenterSettings } from './config/settings.ts'
+import { openCenterDatabase } from './migrations/open.ts'
+import { accountsOf, needAccount } from './new-password.ts'
+import { createOrganisations } from './organisations/organisations.ts'
+
+/**
+ * Removes all second factors of an account and ends its sessions. Run by someone with access to the machine, because
+ * members of several organisations, and an organisation's only owner, may not have anyone else to ask. The control
+ * center may be running. Each of the account's organisations sees it in its audit log.
+ * @returns whether the account had a second factor
+ * @throws ERR_USER_NOT_FOUND
+ */
+export async function resetSecondFactor(settings: CenterSettings, username: string): Promise<boolean> {
+  const db = await openCenterDatabase(settings)
+  try {
+    const { limits } = settings
+    const user = await needAccount(await accountsOf(db, limits), username)
+    const factors = createFactors(db, limits)
+    const account = personsFactors(user.uid)
+    const hadOne = (await factors.of(account)).factors.length > 0
+    await factors.reset(account)
+    await createSessions(db, limits).endOfUser('users', user.uid)
+    const audit = createAudit(db, limits.AUDIT_KEPT)
+    const facts = { address: 'machine', correlationId: 'control-center-reset-second-factor' }
+    const entry = { actor: 'machine', action: 'factor-reset', outcome: 'ok', target: user.username, ...facts }
+    const places = await createOrganisations(db).ofMember(user.uid)
+    for (const { id } of places) await audit.record({ ...entry, organisation: id })
+    if (places.length === 0) await audit.record(entry)
+    return hadOne
+  } finally {
+    await db.destroy()
+  }
+}

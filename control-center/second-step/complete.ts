@@ -1,0 +1,94 @@
+import type { Context } from 'koa'
+import { enteredMethod, type FactorAnswer } from '../../base/accounts/check-factor.ts'
+import type { FoundSignIn } from '../../base/accounts/open-sign-ins.ts'
+import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
+import type { User } from '../../base/accounts/users.ts'
+import { readCookies, setCookie } from '../../base/http/cookies.ts'
+import { readForm } from '../../base/http/read-body.ts'
+import { cookieScopeOf, REALM } from '../access/page-sessions.ts'
+import { goTo, requireOwnForm } from '../accounts/own-form.ts'
+import { showForced } from '../accounts/pages.ts'
+import { sendPage, textFor } from '../pages/page.ts'
+import { type MemberSignIn, nextStepOf } from './gate.ts'
+import { type SecondStepParts, TITLE } from './parts.ts'
+
+/** A form of one of the step pages, with the sign-in that this browser began. */
+export type StepAttempt = {
+  readonly ctx: Context
+  readonly fields: ReadonlyMap<string, string>
+  readonly found: FoundSignIn<MemberSignIn>
+}
+
+/** A way to sign in from one of the step pages. */
+export type StepWay = WayOfSigningIn<Context, StepAttempt, StepAttempt, SignedIn, SecondStepParts>
+type SignedIn = { readonly username: string; readonly to: string }
+
+/** The steps that are the same for all of them. */
+export const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'audit' | 'redirect'> = {
+  async ownPage(ctx, parts) {
+    requireOwnForm(ctx)
+    const found = await findOpen(ctx, parts)
+    if (found === null) return new Refusal(null, () => showOver(ctx))
+    return { ctx, found, fields: await readForm(ctx, parts.limits) }
+  },
+  accept: (_attempt, done, parts) => complete(done, parts),
+  audit: (ctx, { username, outcome }, { credentials }) => credentials.note(ctx, username, 'sign-in', outcome),
+  redirect: (ctx, { to }) => goTo(ctx, to),
+}
+
+/** @returns the open sign-in of this browser, or null */
+export function findOpen(ctx: Context, { openSignIns }: SecondStepParts) {
+  return openSignIns.find(REALM, readCookies(ctx, 'step', cookieScopeOf(ctx)))
+}
+
+/** @returns null if the account was disabled or its password changed after the first step */
+export async function userOf({ open }: FoundSignIn<MemberSignIn>, { users }: SecondStepParts): Promise<User | null> {
+  const user = await users.get(open.account.uid)
+  return user?.enabled && user.passwordChangedAt === open.passwordChangedAt ? user : null
+}
+
+/** Starts the session if all steps are done. Of several parallel requests, exactly one succeeds. */
+async function complete({ ctx, found }: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
+  const { username, to, methods } = found.open
+  const { openSignIns, pageSessions, passwordTickets, credentials, limits } = parts
+  const user = await userOf(found, parts)
+  const next = user && (await nextStepOf(user, methods, parts))
+  if (next !== null) return new Refusal(null, () => goTo(ctx, next))
+  if (user === null || !(await openSignIns.finish(found))) {
+    return new Refusal({ outcome: 'refused', username }, () => showOver(ctx))
+  }
+  setCookie(ctx, 'step', cookieScopeOf(ctx), null)
+  await pageSessions.end(ctx)
+  if (user.mustChangePassword) {
+    const shown = { user, to, refusal: null, ticket: passwordTickets.issue(user) }
+    return new Refusal({ outcome: 'must-change-password', username }, () => showForced(ctx, shown, limits))
+  }
+  credentials.noteKnown(ctx, username)
+  await pageSessions.start(ctx, user, methods)
+  return { username, to }
+}
+
+/** The sign-in has expired or was completed. */
+export function showOver(ctx: Context): void {
+  const heading = textFor(ctx)('platform.step.over.title')
+  sendPage(ctx, { template: 'step-over', heading, model: { href: '/sign-in' }, status: 410 }, null)
+}
+
+/** What the models of all pages with a form have in common. @param formToken '' before there is a session */
+export function formModel(action: string, formToken: string) {
+  return { solution: { title: TITLE }, action, formToken }
+}
+
+/** Adds a try to use a factor, and a passkey of which there is a copy, to the audit log. */
+export async function noteAnswer(
+  ctx: Context,
+  username: string,
+  action: 'second-step' | 'confirm',
+  fields: ReadonlyMap<string, string>,
+  { kind }: FactorAnswer,
+  { credentials }: Pick<SecondStepParts, 'credentials'>,
+): Promise<void> {
+  const outcome = kind === 'right' ? 'ok' : kind === 'throttled' ? 'throttled' : 'refused'
+  await credentials.note(ctx, username, action, outcome, enteredMethod(fields))
+  if (kind === 'copied') await credentials.note(ctx, username, 'passkey-clone', 'refused')
+}

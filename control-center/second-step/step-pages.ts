@@ -1,0 +1,87 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { checkForm, refusalOf } from '../../base/accounts/check-factor.ts'
+import type { FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { PasskeyPurpose } from '../../base/accounts/passkey-requests.ts'
+import { Refusal, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
+import { usableFactors } from '../../base/accounts/usable-factors.ts'
+import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { passkeyScript } from '../../base/web/pages.ts'
+import { originOf } from '../access/page-sessions.ts'
+import { localeOf, sendPage, textFor } from '../pages/page.ts'
+import { findOpen, formModel, noteAnswer, STEP_WAY, type StepAttempt, type StepWay, showOver } from './complete.ts'
+import { type MemberSignIn, SET_UP_PATH, STEP_PATH } from './gate.ts'
+import { passkeyPageOf, type SecondStepParts } from './parts.ts'
+import { BY_CENTER_SET_UP, showSetUp } from './set-up.ts'
+
+/** Completes a sign-in with a passkey, a code of an authenticator app, or a recovery code. */
+export const BY_CENTER_SECOND_STEP: StepWay = {
+  ...STEP_WAY,
+  throttle: { none: '`checkFactor` counts each try, together with those of confirmations.' },
+  source: checkStep,
+  secondStep: { none: 'This is the second step.' },
+}
+
+/** The pages of sign-ins whose password was right. */
+export function addStepPages(router: Router, parts: SecondStepParts): void {
+  router.get(STEP_PATH, async (ctx) => {
+    requireNavigation(ctx)
+    const found = await findOpen(ctx, parts)
+    if (found === null) return showOver(ctx)
+    await send(ctx, found.open, { isRecovery: Object.hasOwn(ctx.query, 'recovery'), refusal: null }, 200, parts)
+  })
+
+  router.get(SET_UP_PATH, async (ctx) => {
+    requireNavigation(ctx)
+    const found = await findOpen(ctx, parts)
+    if (found === null) return showOver(ctx)
+    await showSetUp(ctx, found, parts)
+  })
+
+  router.post(STEP_PATH, (ctx) => walkSignIn(BY_CENTER_SECOND_STEP, ctx, parts))
+  router.post(SET_UP_PATH, (ctx) => walkSignIn(BY_CENTER_SET_UP, ctx, parts))
+}
+
+async function checkStep(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
+  const { ctx, fields, found } = attempt
+  const { account, username, methods } = found.open
+  const answer = await checkForm(passkeyPageOf(ctx), 'second-step', account, fields, parts)
+  await noteAnswer(ctx, username, 'second-step', fields, answer, parts)
+  if (answer.kind === 'right') {
+    const open = { ...found.open, methods: [...methods, answer.method] }
+    return { ...attempt, found: await parts.openSignIns.change(found, open) }
+  }
+  const isWrong = answer.kind !== 'throttled' && answer.kind !== 'locked'
+  if (isWrong && (await parts.openSignIns.noteWrong(found)) === 0) {
+    return new Refusal({ outcome: 'refused', username }, () => showOver(ctx))
+  }
+  return new Refusal(null, () => {
+    const { status, text: refusal } = refusalOf({ ctx, locale: localeOf(ctx) }, answer)
+    return send(ctx, found.open, { isRecovery: fields.has('recovery'), refusal }, status, parts)
+  })
+}
+
+async function send(
+  ctx: Context,
+  { account, username }: MemberSignIn,
+  shown: { readonly isRecovery: boolean; readonly refusal: string | null },
+  status: number,
+  parts: SecondStepParts,
+): Promise<void> {
+  const ways = await waysOf(ctx, 'second-step', account, parts)
+  const form = formModel(STEP_PATH, '')
+  const model = { ...form, ...shown, ways, username, cancelHref: '/sign-in', passkeyScript }
+  sendPage(ctx, { template: 'second-step', heading: textFor(ctx)('platform.step.title'), model, status }, null)
+}
+
+/** The factors that a page offers. */
+export async function waysOf(
+  ctx: Context,
+  purpose: PasskeyPurpose,
+  account: FactorAccount,
+  parts: Pick<SecondStepParts, 'factors' | 'passkeyRequests'>,
+) {
+  const usable = usableFactors(await parts.factors.of(account), originOf(ctx), parts)
+  const passkey = usable.passkey ? await parts.passkeyRequests.ask(passkeyPageOf(ctx), purpose, account) : null
+  return { passkey, hasApp: usable.app }
+}

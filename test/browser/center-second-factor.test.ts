@@ -1,0 +1,137 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { codeOf } from '../support/authenticator-app.ts'
+import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import { CENTER_PASSWORD, OWNER, startTestCenter, type TestCenter } from '../support/center.ts'
+import { startMailServer, type TestMailServer } from '../support/mail.ts'
+
+describe.skipIf(browserPath === undefined)('second factors of the control center, in a browser', () => {
+  let mail: TestMailServer
+  let center: TestCenter
+  let browser: Browser
+  let page: Page
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    mail = await startMailServer()
+    center = await startTestCenter({ HOST: 'localhost', SMTP_URL: mail.url, MAIL_FROM: 'no-reply@example.org' })
+    browser = await sharedBrowser()
+    page = await openPage({})
+  })
+  afterAll(async () => {
+    await closeContexts(browser)
+    await center?.stop()
+    await mail?.stop()
+  })
+
+  /** Opens a browser profile with a device for passkeys. */
+  async function openPage(options: BrowserContextOptions): Promise<Page> {
+    const context = await browser.newContext(options)
+    const opened = await context.newPage()
+    const devTools = await context.newCDPSession(opened)
+    await devTools.send('WebAuthn.enable')
+    await devTools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    })
+    opened.on('console', (message) => complaints.push(message.text()))
+    opened.on('pageerror', (error) => complaints.push(error.message))
+    return opened
+  }
+
+  async function signIn(at: Page, username: string): Promise<void> {
+    await at.goto(`${center.url}/sign-in`)
+    await at.fill('[name=username]', username)
+    await at.fill('[name=password]', CENTER_PASSWORD)
+    await at.click('button[type=submit]')
+  }
+
+  async function addMember(username: string): Promise<void> {
+    const uid = await center.account(username)
+    const acme = await center.parts.organisations.find('acme')
+    const wanted = { email: username, role: 'viewer', invitedBy: 'test' } as const
+    const { token } = await center.parts.invitations.create(acme?.id ?? '', wanted)
+    await center.parts.invitations.accept(token, uid)
+  }
+
+  async function mailedCode(username: string): Promise<string> {
+    const sent = () => mail.mails.findLast(({ to }) => to[0] === username)
+    await expect.poll(sent).toBeDefined()
+    return /: (\d{6})$/.exec(sent()?.subject ?? '')?.[1] ?? ''
+  }
+
+  const title = (at: Page) => at.locator('h1').textContent()
+
+  test('an owner sets up an app and a passkey, and then requires a second step of all members', async () => {
+    await signIn(page, OWNER)
+    await page.goto(`${center.url}/account`)
+    await page.click('button[value=new-app]')
+    const secret = ((await page.locator('.setup-key').textContent()) ?? '').replaceAll(' ', '')
+    await page.fill('[name=code]', codeOf(secret, -1))
+    await page.click('button[value=add-app]')
+    expect(await page.locator('#recovery-codes li').count()).toBe(10)
+    await page.click('button[value=saved]')
+    await page.click('button[value=new-passkey]')
+    await page.click('form[data-passkey] button')
+    await expect.poll(() => page.locator('main table tbody tr').count()).toBe(2)
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await page.goto(`${center.url}/o/acme/members`)
+    await page.selectOption('[name=secondFactor]', 'required')
+    await page
+      .locator('form', { has: page.locator('[name=secondFactor]') })
+      .getByRole('button')
+      .click()
+    await expect.poll(() => page.locator('#admin-said').textContent()).toBe('Second step saved.')
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+  })
+
+  test('the owner signs in with the passkey after the password, and confirms with it', async () => {
+    await page.context().clearCookies()
+    await signIn(page, OWNER)
+    expect(await title(page)).toBe('Confirm that it’s you')
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await page.click('form[data-passkey] button')
+    await page.waitForURL(`${center.url}/o/acme`)
+    await page.goto(`${center.url}/confirm?to=/account`)
+    await page.click('form[data-passkey] button')
+    await page.waitForURL(`${center.url}/account`)
+    expect(complaints).toEqual([])
+  })
+
+  test('a member without one sets it up at the sign-in, without a script too', async () => {
+    const username = 'anna@example.org'
+    await addMember(username)
+    const other = await openPage({ javaScriptEnabled: false })
+    await signIn(other, username)
+    expect(await other.locator('main').textContent()).toContain('we sent a code to your email address')
+    await other.fill('[name=code]', await mailedCode(username))
+    await other.click('button[type=submit]')
+    await other.click('summary')
+    const secret = ((await other.locator('.setup-key').textContent()) ?? '').replaceAll(' ', '')
+    await other.fill('[name=code]', codeOf(secret, 0))
+    await other.click('button[value=add-app]')
+    expect(await title(other)).toBe('Save your recovery codes')
+    await other.click('button[value=saved]')
+    expect(other.url()).toBe(`${center.url}/o/acme`)
+    await other.context().close()
+  })
+
+  test('the pages of the set-up are accessible and fit', async () => {
+    const username = 'bart@example.org'
+    await addMember(username)
+    const other = await openPage({})
+    await signIn(other, username)
+    expect(await lookOf(other)).toEqual(SOUND_LOOK)
+    await other.fill('[name=code]', await mailedCode(username))
+    await other.click('button[type=submit]')
+    expect(await title(other)).toBe('Set up a second step')
+    expect(await lookOf(other)).toEqual(SOUND_LOOK)
+    await other.context().close()
+  })
+})
