@@ -17,9 +17,12 @@ const NEIGHBOUR = `function onSolutionOpen(arg, q) { security.login(q.username, 
 const MANIFEST = { eventTypes: { probe_event: {}, probe_event_2: {} } }
 const FILE = 'modules/auth/globals.js'
 const LIMITS = createLimits()
-/** How soon a process must be idle after its calls have ended, in ms. Loading the next context has its own limit. */
+/**
+ * Time in ms within which a process must be idle after its calls have ended. Loading the next context has a separate
+ * limit.
+ */
 const QUIET_AFTER = LIMITS.LOAD_TIME + 2000
-/** How much the memory of the process that acts as the host may grow during an attack, in bytes. */
+/** The maximum memory growth, in bytes, of the process that acts as the host during an attack. */
 const HOST_GROWTH = 256 * 1024 ** 2
 
 /** Limits for attacks that only a deadline can end. */
@@ -55,7 +58,7 @@ function startNeighbour(): void {
   })()
 }
 
-/** Checks what no script may achieve, whatever it declares. */
+/** Checks for results that no script may achieve, whatever it declares. */
 function checkEffects(name: string, { effects }: ScriptEnd): void {
   const { login, showUrl, locale } = effects
   if (login !== null) {
@@ -75,7 +78,7 @@ function checkEffects(name: string, { effects }: ScriptEnd): void {
  * host.
  */
 function checkTexts({ failure, log, values }: ScriptEnd): void {
-  // The quota, plus the line that says that it is used up, plus the platform's own line about the end of the call.
+  // The quota, plus the line that reports that it is used up, plus the platform's own line about the end of the call.
   expect(log.length).toBeLessThanOrEqual(LIMITS.LOG_LINES + 3)
   expect(log.reduce((sum, { message }) => sum + message.length, 0)).toBeLessThan(LIMITS.LOG_SIZE + 10_000)
   const texts = [...log.map(({ message }) => message), failure?.message ?? '', JSON.stringify(values)]
@@ -107,7 +110,7 @@ function servingProcesses(): number[] {
   return all.filter(({ key }) => key !== null).map(({ pid }) => pid)
 }
 
-/** Whether a process is running each time it is checked. */
+/** Whether the process is running at every check. */
 async function isBusy(pid: number): Promise<boolean> {
   for (let looks = 0; looks < 8; looks++) {
     if (!wantsToRun(pid)) return false

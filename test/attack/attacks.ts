@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
 import type { ScriptEnd } from '../support/solutions.ts'
 
-/** How an attack may end: its attempts fail ("contained"), or it is stopped in one of these ways. */
+/**
+ * How an attack may end: its attempts fail ("contained"), it is stopped in one of these ways, or it succeeds
+ * ("escaped").
+ */
 export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escaped'
 
 /** A malicious script, with the declarations from its first lines. */

@@ -7,8 +7,8 @@ import { createLimits } from '../../runtime/limits.ts'
 import { bundleOf, type Files, manifestText, moduleFile, type RawEntry, rawZip, zip64Field } from '../support/zip.ts'
 import { HOSTILE_BUNDLES, MANIFEST, MARKER } from './hostile-bundles.ts'
 
-// Tests the errors for malicious bundles, and that unusual but harmless bundles are accepted. `uploads.flow.test.ts`
-// sends the same bundles to a real host.
+// Tests the errors for malicious bundles, and checks that unusual but harmless bundles are accepted.
+// `uploads.flow.test.ts` sends the same bundles to a real host.
 
 const LIMITS = createLimits()
 
@@ -31,8 +31,8 @@ test('every entry in the list has a different description', () => {
 })
 
 /**
- * The reader gets bytes and returns bytes. It can't write files or connect, because it doesn't import anything that
- * could.
+ * The reader receives bytes and returns bytes. It can't write files or open connections, because it doesn't import
+ * anything that could.
  */
 test('no file of the bundle reader imports a module that can write files, connect or start a process', () => {
   const folder = new URL('../../runtime/bundle/', import.meta.url)

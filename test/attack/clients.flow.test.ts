@@ -13,7 +13,7 @@ import { type ClientAttack, readClientAttacks } from './attacks.ts'
 // its form. At the same time, a user works with another solution and must always get a response.
 
 const ADDRESSES = ['href', 'src', 'action', 'formaction', 'xlink:href']
-/** How much the memory of the host process may grow during an attack, in bytes. */
+/** The maximum memory growth of the host process during an attack, in bytes. */
 const HOST_GROWTH = 256 * 1024 ** 2
 const COLUMNS = [{ name: 'text', sortable: true }]
 
@@ -112,7 +112,7 @@ function checkMarkup(html: string): void {
   walk(parseFragment(html))
 }
 
-/** Checks what no script may achieve, whatever it declares. */
+/** Checks for results that no script may achieve, whatever it declares. */
 function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
   const all = page.everything()
   expect(all).not.toContain('ESCAPED')
@@ -124,7 +124,7 @@ function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
     if (frame.kind === 'message') expect(frame.text.length).toBeLessThan(10_000)
     expect(['sign-in', 'sign-out']).not.toContain(frame.kind)
   }
-  // There may be at most one for each call.
+  // There may be at most one message for each call.
   expect(kinds(page).filter((kind) => kind === 'go').length).toBeLessThanOrEqual(1)
 }
 
@@ -136,7 +136,7 @@ async function pressBeside(): Promise<void> {
   }
 }
 
-// Runs the attacks at the same time, since most of them wait most of the time.
+// Run the attacks at the same time, since most of them spend most of their time waiting.
 test.concurrent.each(readClientAttacks())(
   'client attack $name ends in a declared way, shows nothing forbidden, and another solution’s user gets responses',
   { timeout: 90_000 },
@@ -145,7 +145,7 @@ test.concurrent.each(readClientAttacks())(
     const [page] = await Promise.all([play(attack), pressBeside()])
     expect(attack.expected).toContain(endOf(page))
     checkFrames(page, attack)
-    // The attacked client still works, unless it was closed. How it behaves for its own users is up to its author.
+    // The attacking client still works, unless it was closed. How it behaves for its own users is up to its author.
     if (endOf(page) !== 'closed' && attack.settles) {
       await page.press('main', 'ok')
       expect(page.element('main', 'name')).toMatch(/value="fine \d+"/)

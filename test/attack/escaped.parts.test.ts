@@ -48,7 +48,7 @@ let holed = ''
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const GUEST = `function onSolutionOpen(arg, queryParams) { console.log(queryParams.code) }`
-/** A folder that stands for the platform's folder. */
+/** A folder in place of the platform's folder. */
 const home = mkdtempSync(join(tmpdir(), 'solhost-escaped-'))
 const WRITTEN = join(home, 'written')
 const OF_THE_HOST = `of the host ${Math.random()}`
@@ -89,7 +89,7 @@ async function startHoled(): Promise<SandboxProcess> {
   return started
 }
 
-/** Runs code through the hole. @returns its outcome: `done …`, or the code of the error. */
+/** Runs code through the hole. @returns the outcome: `done …`, or the error's code */
 async function outcomeOf(code: string, process = sandbox): Promise<string> {
   const id = ++calls
   const { call } = trusted.rehearsal

@@ -31,7 +31,7 @@ const SOUND = manifestText({ authenticator: 'NONE' })
 export const MANIFEST: RawEntry = { name: 'solution.json', content: SOUND }
 const FILE = 'media/a.txt'
 
-/** A full list of errors: a hundred, and one with the number of errors that are not listed. */
+/** A full list of errors: a hundred errors, and one entry with the number of those that are not listed. */
 function hundred(...codes: readonly [...FaultCode[], FaultCode]): readonly FaultCode[] {
   const last = codes.at(-1) as FaultCode
   return [...codes, ...Array<FaultCode>(100 - codes.length).fill(last), 'more_faults']
@@ -445,7 +445,7 @@ const bombs: readonly HostileBundle[] = [
   }),
   entry('of an entry whose extra field runs over its end', 'zip_invalid', { extra: Buffer.from([1, 0, 255, 255]) }),
   row('of names that are slow to normalize', hundred('name_invalid'), () => {
-    // 150 names of 64 kB with combining marks in the wrong order, for which normalization takes quadratic time.
+    // 150 names of 64 kB with combining marks in the wrong order, for which normalisation takes quadratic time.
     const marks = `media/a${'\u0315'.repeat(16_000)}${'\u0300'.repeat(16_000)}`
     return rawZip([MANIFEST, ...Array.from({ length: 150 }, () => ({ name: marks, directoryOnly: true, offset: 0 }))])
   }),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { check, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// Attack scripts from another author.
+// Attack scripts by an independent author.
 
 useLabs()
 

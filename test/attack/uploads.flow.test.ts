@@ -49,7 +49,7 @@ async function checkServed(): Promise<void> {
   expect(filesOfHost()).toEqual(files)
 }
 
-/** Checks the same, and that its scripts run and it is the only version. */
+/** Checks the same, and also that the version's scripts run and that it is the only version. */
 async function checkUntouched(): Promise<void> {
   await checkServed()
   expect((await page()).status).toBe(200)
@@ -90,7 +90,7 @@ test('after all malicious bundles, the previous version is the only one, and non
 const UTF16 = Buffer.from('\ufeff{}', 'utf16le')
 const deep = (open: string, close: string) => `{"a":${open.repeat(10_000)}1${close.repeat(10_000)}}`
 
-/** All in one bundle, each in its own file, because the check reports the errors of each file. */
+/** All errors are in one bundle, each in a separate file, because the check reports the errors in every file. */
 const FAULTY: readonly (readonly [string, Files, readonly FaultCode[]])[] = [
   ['translations that are a list', { 'i18n/nl.json': '[]' }, ['json_invalid']],
   ['translations that are null', { 'i18n/de.json': 'null' }, ['json_invalid']],
@@ -230,7 +230,7 @@ test('messages, forms and permissions named like properties of Object.prototype 
   expect(polluted).toEqual([null, null, []])
 })
 
-/** What a script gets for a key that has no translation. */
+/** The text that a script gets for a key without a translation. */
 function absentText(key: string): string {
   return `!${key}!`
 }

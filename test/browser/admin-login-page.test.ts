@@ -23,7 +23,7 @@ const PRETTY = page(
   `<h1>%%i18n:own.title%%</h1><img src="media/own.svg" alt="">${FORM}`,
 )
 
-/** Tries every attack that a page could make on the admin who previews it, and records each result. */
+/** Tries every attack that a page could attempt on the admin who previews it, and records the results. */
 const HOSTILE = page(
   `<script>
     const notes = {}
@@ -126,7 +126,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
   })
 
   test('each choice applies immediately, is in the URL, and does not add a history entry', async () => {
-    // Must be null, because Playwright otherwise sets the color scheme of all frames.
+    // This must be null, because Playwright otherwise sets the colour scheme of all iframes.
     await using opened = await open('pretty', { colorScheme: null })
     const { page } = opened
     const inner = page.frameLocator('#login-preview')
@@ -252,7 +252,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
       if (name !== 'open') await frameOf(page)
       expect([name, opened.complaints]).toEqual([name, []])
       expect([name, await lookOf(page)]).toEqual([name, SOUND_LOOK])
-      // Ignores axe's console messages about frames that it can't access.
+      // Ignores axe's console messages about iframes that it can't access.
       opened.complaints.length = 0
     }
   })

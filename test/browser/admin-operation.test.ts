@@ -61,7 +61,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }
 
-  /** The width in px that `12/22/2026, 11:05 PM` needs. */
+  /** The width that `12/22/2026, 11:05 PM` needs, in px. */
   const WHOLE_DATE = 236
 
   const PATHS = [

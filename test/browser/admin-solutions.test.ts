@@ -64,7 +64,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
   async function open(path: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext(options)
     const page = await context.newPage()
-    // Shorter than the test timeout, so the error names what was awaited.
+    // Shorter than the test timeout, so that the error shows what the test was waiting for.
     page.setDefaultTimeout(20_000)
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
@@ -360,7 +360,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
   })
 })
 
-/** Drops files with these names on the upload card, like a file manager. */
+/** Drops files with these names on the upload card, as a file manager does. */
 async function drop(page: Page, names: readonly string[], { isFolder = false, bytes = 1 } = {}): Promise<void> {
   await page.evaluate(`((names, isFolder, bytes) => {
     const data = new DataTransfer()

@@ -35,7 +35,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
   const said = () => page.locator('#admin-said').textContent()
   const confirm = () => page.click('#admin-question button[value=yes]')
 
-  /** Checks that at both widths axe finds no violation and nothing overflows the screen. */
+  /** Checks that, at both widths, axe finds no violations and nothing overflows the screen. */
   async function expectSound(): Promise<void> {
     for (const size of SIZES) {
       await page.setViewportSize(size)

@@ -32,11 +32,11 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await server?.stop()
   })
   beforeEach(async () => {
-    // Must be null, because Playwright otherwise sets the color scheme of all frames.
+    // This must be null, because Playwright otherwise sets the colour scheme of all iframes.
     const context = await browser.newContext({ storageState, colorScheme: null })
     page = await context.newPage()
     complaints = []
-    // The URL filter also drops axe's messages about frames that it can't access, because they have no URL.
+    // The URL filter also drops axe's messages about iframes that it can't access, because they have no URL.
     page.on('console', (message) => message.location().url.startsWith(center.url) && complaints.push(message.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
     return () => context.close()

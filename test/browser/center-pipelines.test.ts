@@ -82,7 +82,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     expect(download.suggestedFilename()).toBe('shop-1.0.0-1-context.zip')
     await page.getByRole('button', { name: 'Docker information: shop-image' }).click()
     await page.getByRole('dialog').getByText('docker-repo-name').waitFor()
-    // Ignores the rejected upload, whose status browsers log to the console.
+    // Ignore the rejected upload, whose status browsers log to the console.
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
     await close()
   })

@@ -10,7 +10,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// What a real browser shows when scripts are slow, fail or lose their process, and for solutions without forms.
+// Tests what a real browser shows when scripts are slow, fail or lose their process, and for solutions without forms.
 
 const FORMS = {
   'forms/main.json': JSON.stringify({

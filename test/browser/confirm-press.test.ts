@@ -8,7 +8,7 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addUser, PASSWORD } from '../support/users.ts'
 
-// The dialog in which users confirm that it's them, because a script wants that for a press.
+// Tests the dialog in which users confirm that it's them, because a script requires it for a button press.
 
 let host: Omit<TestHost, 'stop'>
 let browser: Browser
@@ -28,7 +28,7 @@ beforeAll(async () => {
     files: {
       'i18n/default.json': JSON.stringify({ reason: 'Pay the invoice' }),
       'i18n/de.json': JSON.stringify({ reason: 'Rechnung des Verwaltungsgemeinschaftsvorsitzenden bezahlen' }),
-      // The author's style sheet must not reach the page in the frame.
+      // The author's style sheet must not apply to the page in the iframe.
       'media/style.css': '.reason, .card, #password { display: none !important }',
     },
   })
@@ -39,7 +39,7 @@ afterAll(() => closeContexts(browser))
 const input = (name: string) => `[id="e-main-${name}.input"]`
 const wiped = (page: Page) => page.innerText('#e-main-wiped')
 
-/** Opens the solution for a remembered user, who has not proved anything recently. */
+/** Opens the solution for a remembered user, who has not entered credentials recently. */
 async function open(username: string, locale = 'en-GB') {
   await addUser(host, username)
   const opened = await openWatched(browser, { locale })
@@ -79,7 +79,7 @@ test('users confirm with the keyboard, the dialog keeps the focus, and the butto
   expect(await page.getByRole('dialog', { name: 'Confirm that it’s you' }).count()).toBe(1)
   await eventually(() => focusIn(first)).toBe('password')
   expect(await first.innerText('.reason')).toBe('Delete <b>all</b> 12 orders of Bakkerij De Halm')
-  // The rest of the page can't be reached.
+  // The keyboard can't reach the rest of the page.
   for (let count = 0; count < 8; count++) {
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.closest("form[data-form]")')).toBeNull()
@@ -103,7 +103,7 @@ test('users confirm with the keyboard, the dialog keeps the focus, and the butto
   await page.keyboard.press('Enter')
   await eventually(() => wiped(page)).toBe('2')
   expect(answers(frames())).toBe(2)
-  // The browser reports the wrong password's status.
+  // Chromium logs the status of the response to the wrong password.
   expect(complaints.filter((one) => !one.includes('401'))).toEqual([])
 })
 

@@ -15,7 +15,7 @@ import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// An end-to-end test in a real browser that starts on an empty machine, with a control center and a Satellite as
+// An end-to-end test in a real browser. It starts on an empty machine, with a control center and a Satellite as
 // separate processes.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -206,7 +206,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await page.click('main table a')
     await expect.poll(() => page.textContent('main')).toContain('Done')
     await picture('rollout')
-    // 401, not 404, shows that the solution is deployed, although no user is signed in.
+    // The status is 401, not 404: the solution is deployed, although no user is signed in.
     expect((await fetch(`${satellite?.url}/solution/crm/session`)).status).toBe(401)
   })
 

@@ -17,7 +17,7 @@ import { ADMIN_GUIDES } from '../../host/pages/guides.ts'
 import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, openWatched } from '../support/client-browser.ts'
 
-// The docs as a static site, served like on a web host.
+// The docs as a static site, served as on a web host.
 
 const site = mkdtempSync(join(tmpdir(), 'solhost-site-'))
 let browser: Browser

@@ -27,7 +27,6 @@ import { EVERY_ELEMENT, SAMPLE_FORM } from '../support/sample-form.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const NONCE = 'dGVzdA'
-/** @see design, sections 3 and 8, "CSP" */
 const POLICY =
   `default-src 'none'; script-src 'nonce-${NONCE}' 'strict-dynamic'; style-src 'self' 'nonce-${NONCE}'; ` +
   "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'none'; form-action 'self'; base-uri 'none'; " +

@@ -18,7 +18,7 @@ const USERS = '/solution/users/index.html'
 const ACCOUNT = '/solution/users/account'
 const HELP = 'Call the help desk: 1234.'
 
-/** A platform page: its path, how users get there from the previous page, and what else it shows. */
+/** A platform page: its path, how users get there from the previous page, and its other content. */
 type Step = {
   readonly name: string
   readonly come: (page: Page) => Promise<unknown>
@@ -148,7 +148,7 @@ async function comeToNewApp(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Set up an authenticator app' }).click()
 }
 
-/** Enters a code as a person does, on the page of a new app or of the second step. */
+/** Enters a code as a person does, on the page that adds an app or on that of the second step. */
 async function enterCode(page: Page, code: string): Promise<void> {
   await page.getByLabel('Code from your authenticator app').pressSequentially(code)
   await page.keyboard.press('Enter')

@@ -10,7 +10,7 @@ import { openTerminal, tmuxPath } from '../support/terminal.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PASSWORD = 'seven green tractors'
 
-/** Sets up the folder as `npm install <clone>` would, so that `npx solhost` finds this clone. */
+/** Sets up the folder as `npm install <clone>` would, so that `npx solhost` uses this clone. */
 function installInto(folder: string): void {
   mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
   symlinkSync(ROOT, join(folder, 'node_modules', 'solhost'))

@@ -46,7 +46,7 @@ if (browserPath === undefined) {
       const context = await browser.newContext(options)
       const complaints: string[] = []
       context.on('console', (message) => {
-        // Some tests expect an error status, so its console message is ignored.
+        // Some tests expect an error status, so ignore its console message.
         const isAboutUs = !message.location().url.startsWith(provider.issuer)
         if (isAboutUs && !message.text().startsWith('Failed to load resource')) complaints.push(message.text())
       })
@@ -66,7 +66,9 @@ if (browserPath === undefined) {
       await page.getByRole('button', { name: 'Allow', exact: true }).click()
     }
 
-    /** Waits until the client shows the user's name. In the bar above, the name is only visible to screen readers. */
+    /**
+     * Waits until the client shows the user's name. In the bar at the top, the name is only visible to screen readers.
+     */
     function untilOpen(page: Page): Promise<void> {
       return page.getByRole('paragraph').filter({ hasText: ANNA }).waitFor()
     }
@@ -178,7 +180,7 @@ if (browserPath === undefined) {
       const left = (cookie?.expires ?? 0) * 1000 - Date.now()
       expect(left).toBeGreaterThan(0)
       expect(left).toBeLessThanOrEqual(createLimits().OAUTH_TRANSACTION)
-      // Has the same effect as an expired cookie.
+      // This has the same effect as an expired cookie.
       await context.clearCookies({ name: /^oauth-/ })
       await answerProvider(page, 'anna')
       await page.getByRole('heading', { name: 'This sign-in is no longer valid' }).waitFor()

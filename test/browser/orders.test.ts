@@ -83,7 +83,7 @@ async function backToList(page: Page): Promise<void> {
   await page.waitForSelector('#f-orders')
 }
 
-/** The element's text with normalized spaces, because languages use different spaces in numbers and dates. */
+/** The element's text with normalised spaces, because languages use different spaces in numbers and dates. */
 async function words(page: Page, selector: string): Promise<string> {
   return (await page.innerText(selector)).replace(/\s+/g, ' ').trim()
 }
@@ -536,7 +536,7 @@ test('keyboard only: sign in, search, sort, select, approve, change, go back and
 })
 
 describe('two users at the same time', () => {
-  /** Parts of forms that only some users get: labels, element and tab names, values. */
+  /** Parts of forms that only some users receive: labels, element and tab names, values. */
   const OF_EDITORS = [
     'New order',
     'e-orders-create',

@@ -82,7 +82,7 @@ const READS: Readonly<Record<string, string>> = {
   'its referrer': `return document.referrer`,
 }
 
-/** The same with windows. Each attempt has its own page. */
+/** The same attempts, but with windows. Each has a separate page. */
 const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
   'a window with the page': `return readWindow(open(victim + 'index.html'))`,
   'a window with the session': `return readWindow(open(victim + 'session'))`,
@@ -103,8 +103,7 @@ const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The same before a user signs in, because a script that can read the other login form can also read what users type
- * into it.
+ * Attempts before a user signs in: a script that can read the other login form can also read what users type into it.
  */
 const READS_OF_FORM: Readonly<Record<string, string>> = {
   'a window with the login page': `return readWindow(open(victim + 'index.html'))`,
@@ -112,7 +111,7 @@ const READS_OF_FORM: Readonly<Record<string, string>> = {
       opener.document.forms.login_form.elements.csrf_token.value)`,
 }
 
-/** What a script tries to do on behalf of the victim. The victim's session must survive. */
+/** Actions that a script tries to perform on the victim's behalf. The victim's session must survive. */
 const ACTS: Readonly<Record<string, string>> = {
   'a form to logout': `post(victim + 'logout', {})`,
   'a form to logout in a new window': `post(victim + 'logout', {}, '_blank')`,
@@ -301,7 +300,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
   let host: TestHost
   let browser: Browser
   /**
-   * On a shared host, only headers isolate windows, which requires the full browser. Elsewhere origins isolate them.
+   * On a shared host, only headers isolate windows, which requires the full browser. Otherwise, origins isolate them.
    */
   let browserOfWindows: Browser
   let context: BrowserContext

@@ -10,7 +10,6 @@ import { goesOnPage, signedOutPage, solutionListPage } from '../../host/web/page
 import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser, tabOrder } from '../support/browser.ts'
 
 const NONCE = 'dGVzdA'
-/** @see design, section 8, "CSP" */
 const POLICY = [
   "default-src 'none'",
   `script-src 'nonce-${NONCE}' 'strict-dynamic'`,

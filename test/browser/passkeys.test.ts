@@ -15,7 +15,7 @@ type Device = { readonly protocol?: 'ctap2' | 'u2f'; readonly verifies?: boolean
 
 let browser: Browser
 
-/** An author's page with a button for passkeys. */
+/** An author's login page with a button for passkeys. */
 const AUTHORS_PAGE = `<!DOCTYPE html>
 <html lang="en"><head><title>Shop</title></head><body><h1>Our shop</h1>
 <form method="post" name="login_form"><p id="errorlabel" role="alert">No.</p>
@@ -24,7 +24,7 @@ const AUTHORS_PAGE = `<!DOCTYPE html>
 <button type="submit">Enter</button><button type="button" id="passkey" hidden>With a passkey</button></form>
 </body></html>`
 
-/** Opens a browser profile that has a device for passkeys. */
+/** Opens a browser profile with a virtual authenticator for passkeys. */
 async function open(
   of: Browser,
   { protocol = 'ctap2', verifies = true }: Device = {},
@@ -55,7 +55,7 @@ async function open(
   }
 }
 
-/** Whether the device answers, as if its user touched it immediately. */
+/** Whether the authenticator responds, as if its user touched it immediately. */
 async function touches(device: { devTools: CDPSession; authenticatorId: string }, enabled: boolean): Promise<void> {
   const { devTools, authenticatorId } = device
   await devTools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
@@ -173,7 +173,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     await createPasskey(page)
     await signOut(page, index)
     await page.goto(index)
-    // The request on the login page requires verification, so the device doesn't answer it.
+    // The request on the login page requires user verification, so the authenticator doesn't respond to it.
     await button(page, 'Sign in').waitFor()
     await enterPassword(page, username)
     await button(page, 'Use a passkey').click()
@@ -236,7 +236,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     await page.goto(at('pk-one'))
     await button(page, 'With a passkey').click()
     await signedIn(page)
-    // The same user has no second factor at the other address, and the passkey isn't offered there.
+    // At the other address, the same user has no second factor, and the passkey isn't offered.
     await page.goto(at('pk-two'))
     await enterPassword(page, 'pkb-elke')
     await signedIn(page)
@@ -282,7 +282,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
   })
 })
 
-/** Terminates TLS in front of a host, as a proxy of an operator does. */
+/** Terminates TLS in front of a host, as an operator's proxy does. */
 async function startTlsProxy(folder: CertificateFolder, target: number) {
   const server = createServer({ cert: folder.bytes('site.pem'), key: folder.bytes('site-key.pem') }, (from, to) => {
     const headers = { ...from.headers, 'x-forwarded-proto': 'https', 'x-forwarded-host': from.headers.host }

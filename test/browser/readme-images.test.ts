@@ -11,9 +11,9 @@ import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
-// Creates the images in the READMEs and in a guide, and checks that each is used. With README_IMAGES=write they are written to
-// docs/images, otherwise next to the other screenshots. The images are not compared, because fonts differ between
-// machines.
+// Creates the images in the READMEs and in a guide, and checks that each is used. With README_IMAGES=write, they are
+// saved in docs/images, otherwise next to the other screenshots. The images are not compared, because fonts differ
+// between machines.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const IMAGES = `${ROOT}docs/images/`
@@ -85,7 +85,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
     size: { width: 960, height: 720 },
     options: { colorScheme: 'light' },
     async come(page) {
-      // Remembered users have not proved anything recently.
+      // Sign in with "remember": a remembered user has not entered credentials recently.
       await page.goto(`${host.url}/solution/orders/index.html`)
       await page.check('[name=remember]')
       await page.fill('#username', 'marco')
@@ -129,7 +129,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
 }
 
 let host: TestHost
-/** Has a mail server, which the pictures don't need to reach. */
+/** Set a mail server, which doesn't have to be reachable for the pictures. */
 let mailing: TestHost
 let browser: Browser
 
@@ -169,7 +169,7 @@ async function openPasskeyLogin(page: Page): Promise<void> {
   await page.waitForSelector('#passkey:visible')
 }
 
-/** Signs in with the password only, where a second step follows. */
+/** Signs in with the password only; a second step follows. */
 async function startSignIn(page: Page, username: string): Promise<void> {
   await page.goto(`${host.url}/solution/payroll/index.html`)
   await page.fill('#username', username)

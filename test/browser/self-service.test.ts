@@ -92,7 +92,7 @@ describe.skipIf(browserPath === undefined)('self-service, in a browser', () => {
     await page.fill('#repeat', NEW)
     await submit()
     await page.waitForSelector('.platform-notice')
-    // The token was in no URL that the browser sent, and in no referrer.
+    // No URL or referrer that the browser sent contained the token.
     expect(asked.filter((line) => line.includes('token='))).toEqual([])
     await signIn(NEW)
     expect(complaints.filter((text) => !/40[14]|422/.test(text))).toEqual([])

@@ -49,7 +49,7 @@ function unpackPackages(folder: string): void {
     try {
       execFileSync('apt-get', download, { cwd: downloads, timeout: TIME, stdio: 'pipe' })
     } catch {
-      // The download failed, probably because the machine's package lists are out of date, so this updates them.
+      // The download failed, probably because the machine's package lists are out of date, so update them.
       execFileSync('apt-get', ['-qq', 'update'], { timeout: TIME, stdio: 'pipe' })
       execFileSync('apt-get', download, { cwd: downloads, timeout: TIME, stdio: 'pipe' })
     }

@@ -91,7 +91,7 @@ const messages = async (from: TestCenter, words: string): Promise<string[]> => {
   return items.map(({ message }) => message)
 }
 
-/** Starts a control center on restored data and expects tokens, password, key, bundle, artifact and telemetry. */
+/** Starts a control center on restored data, and checks its tokens, password, key, bundle, artifact and telemetry. */
 async function expectWorks(home: string, properties: Record<string, string> = {}, hasTelemetry = true): Promise<void> {
   const restored = await startTestCenter(properties, { home })
   try {
@@ -168,7 +168,7 @@ test('backup: it contains every control center and telemetry table, with its key
   const telemetry = openKysely(embeddedDialect(join(settings.home, 'telemetry.sqlite')))
   for (const [one, tables, others] of [
     [db, CENTER_TABLES, [...Object.keys(BACKUP_TABLES), ...Object.keys(PLATFORM_TABLES.derived?.tables ?? {})]],
-    // Not in the backup, since `makeWords` derives it from the log lines.
+    // The backup doesn't contain this table, since `makeWords` derives it from the log lines.
     [telemetry, TELEMETRY_TABLES, ['log_words']],
   ] as const) {
     const all = (await one.introspection.getTables()).filter(({ name }) => !/^log_words_|_migration/.test(name))

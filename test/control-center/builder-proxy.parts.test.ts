@@ -32,7 +32,7 @@ async function openProxy({ names = {}, allowed = [], environment = {} }: Given =
   return { proxy, url: new URL(proxy.environment.HTTPS_PROXY ?? ''), said, asked }
 }
 
-/** Sends a CONNECT request to the proxy, like a builder. */
+/** Sends a CONNECT request to the proxy, as a builder does. */
 function connectBy(url: URL, place: string, login = `${url.username}:${url.password}`) {
   const { promise, resolve, reject } = Promise.withResolvers<{ answer: IncomingMessage; socket: Socket }>()
   const headers = { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }

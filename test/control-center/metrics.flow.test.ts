@@ -139,7 +139,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
       { every: 10, from: 0, until: 900 },
     ])
     const line = await memoryOf(environments)
-    // The first slot is 10 s after the start.
+    // The first slot begins 10 s after the start.
     const at = (second: number) => line?.values[second / 10 - 1]
     expect([at(300), at(420), at(430), at(480), at(490), at(900)]).toEqual([700, 700, 500, 500, 400, 400])
     expect(line?.last).toBe(400)

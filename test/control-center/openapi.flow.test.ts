@@ -136,7 +136,7 @@ test('every page in an organisation redirects visitors without a session to the 
   const anonymous = await each(pagesOfOrganisations(), async ({ method, path }) => {
     return (await ask(`${center.url}${addressOf(path)}`, { method, headers: NAVIGATION })).status
   })
-  // Requests by scripts of an open page, and requests for frames, are rejected instead of redirected.
+  // Requests from a page's scripts, and requests for iframes, are rejected instead of redirected.
   expect(others(anonymous, 302, 401, 403)).toEqual([])
 })
 

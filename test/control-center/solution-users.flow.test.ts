@@ -56,7 +56,7 @@ const post = (page: string, fields: Record<string, string>, headers: Record<stri
     headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(fields).toString(),
   })
-/** Posts the token of a link, like the script of its page. */
+/** Posts a link's token, as the script on the link's page does. */
 const follow = (link: string, fields: Record<string, string> = {}, headers?: Record<string, string>) => {
   const { origin, pathname, hash } = new URL(link)
   return post(`${origin}${pathname}`, { ...Object.fromEntries(new URLSearchParams(hash.slice(1))), ...fields }, headers)

@@ -87,7 +87,10 @@ const BODIES: Readonly<Record<string, () => unknown>> = {
   '/satellite/v1/solutions/:solution/refresh': () => ({ uid, since: 0 }),
 }
 
-/** Everything that the owner sees in `theirs`, except the times when it was last seen and used. */
+/**
+ * All the data that the owner sees in `theirs`, except the times when the environment was last seen and its token last
+ * used.
+ */
 async function seenOfTheirs(): Promise<string> {
   const one = 'organisations/acme/environments/theirs'
   const paths = [one, `${one}/desired`, `${one}/tokens`, 'organisations/acme/logs?environment=theirs']

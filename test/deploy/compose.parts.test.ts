@@ -8,7 +8,7 @@ const service = (name: string) => at(compose, `services.${name}`) as Described
 const NODES = ['node-one', 'node-two'] as const
 const VARIABLES = { DOMAIN: 'apps.example.org' }
 
-/** Expands `${NAME}`, `${NAME:-default}` and `${NAME:?why}` as compose does. */
+/** Expands `${NAME}`, `${NAME:-default}` and `${NAME:?why}` as Docker Compose does. */
 function filled(text: string): string {
   return text.replace(/\$\{(\w+)(?::[-?]([^}]*))?\}/g, (_all, name: string, other = '') => {
     return (VARIABLES as Record<string, string>)[name] ?? other

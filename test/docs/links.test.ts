@@ -11,7 +11,7 @@ function contentOf(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-/** Derives anchors from headings like GitHub. */
+/** Derives anchors from headings as GitHub does. */
 function anchorsOf(file: string): string[] {
   return [...contentOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

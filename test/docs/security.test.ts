@@ -8,7 +8,7 @@ const TESTS = (readdirSync(`${ROOT}test`, { recursive: true }) as string[]).map(
 
 type Row = { readonly claim: string; readonly shown: string }
 
-/** The rows of tables whose last column refers to a test. */
+/** The rows of tables in which the last column refers to a test. */
 function rowsOf(page: string): Row[] {
   const lines = readFileSync(`${ROOT}${page}`, 'utf8').split('\n')
   return lines
@@ -17,7 +17,7 @@ function rowsOf(page: string): Row[] {
     .filter(({ shown }) => shown !== 'test')
 }
 
-/** The references in a row that do not exist: a file, or part of a test name that is quoted after the file. */
+/** References in a row that don't match anything: a file, or part of a test name that is quoted after the file. */
 function missingOf({ shown }: Row): string[] {
   if (shown.startsWith('–')) return []
   const named = [...shown.matchAll(/`([^`]+)`(?: \(("[^)]*)\))?/g)]

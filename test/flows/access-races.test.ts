@@ -34,7 +34,7 @@ test.each([
     const { username } = (await askAdmin(host, 'GET', `users/${uid}`)) as { username: string }
     const these = await browsers()
     const logins = these.map((one) => one.signIn(username, PASSWORD, { remember: 'on' }))
-    // Waits only for the first sign-in, so that the others are still in progress when the user changes.
+    // Wait only for the first sign-in, so that the others are still in progress when the user changes.
     await Promise.race(logins)
     await Promise.all([...logins, askAdmin(host, 'PATCH', `users/${uid}`, change)])
     expect(await signedIn(these)).toBe(0)

@@ -21,7 +21,7 @@ async function entryOf(action: string): Promise<Entry | undefined> {
   return (items as Entry[])[0]
 }
 
-/** Sends a request. @returns the outcome and target of its audit entry */
+/** Sends a request. @returns the outcome and target of the request's audit entry */
 async function auditedBy(method: string, path: string, body: unknown, action: string) {
   const answer = await ask(`${host.url}/admin/api/${path}`, {
     method,

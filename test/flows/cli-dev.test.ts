@@ -26,7 +26,7 @@ afterAll(() => shared[Symbol.dispose]())
 async function devWith(files: Readonly<Record<string, string>>): Promise<DevProcess> {
   const manifest = JSON.parse(files['solution.json'] ?? '') as object
   shared.mark()
-  // Pauses the process, so that it sees all files as one change, however long it takes to write them.
+  // Pause the process, so that it treats all files as one change, however long it takes to write them.
   process.kill(shared.pid, 'SIGSTOP')
   for (const name of readdirSync(shared.folder).filter((one) => one !== '.state')) {
     rmSync(join(shared.folder, name), { recursive: true })
@@ -168,7 +168,7 @@ test('dev: if a version cannot open, the page waits for the next version', async
   dev.mark()
   dev.save('globals.js', "function onSolutionOpen() { throw new Error('not like this') }\n")
   await dev.printed(/error globals\.js:1:35.*not like this/)
-  // Another visitor opens the page while the version has an error.
+  // Another visitor opens the page while the newest version has an error.
   const late = await openClientPage(dev.url, 'shop', createVisitor(dev.url))
   late.hello()
   await late.frame('message')

@@ -184,7 +184,7 @@ test('test: if there are no tests, the output says how to write one; solution er
   })
 })
 
-/** One solution with the files of several test cases below. It runs only once, to save time. */
+/** One solution with the files for several of the tests below. Its tests run only once, to save time. */
 const MANY = {
   'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "http": ["api.example.org"] }',
   'globals.js': `async function rate(currency) {

@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Scripts that kill their client's process or isolate. No user is left with a dead page.
+// Tests scripts that kill their client's process or isolate. No user may be left with a dead page.
 
 let host: TestHost
 /** The memory limit is so low that scripts reach it before their time limit. */
@@ -68,7 +68,7 @@ test('if a handler kills its process, all clients in the process are reopened, w
   const opened = ['one', 'two', 'three'].map((name) => `opened ${name}`)
   expect((await outputOf(host, 'hangs')).toSorted()).toEqual([...opened, 'opened one', 'opened two'].toSorted())
 
-  // The client whose browser was disconnected is reopened when that browser reconnects.
+  // A client whose browser was disconnected is reopened when that browser reconnects.
   const visitor = createVisitor(host.url)
   const again = await openClientPage(host.url, 'hangs', visitor, { client, page: away.page, seq: away.seq() })
   again.hello()

@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// Many clients lose their connections at the same moment, while button presses are in transit.
+// Many clients lose their connections at the same moment, while button presses are being sent.
 
 const COUNT = 50
 const PRESSES = 5
@@ -35,7 +35,7 @@ test('clients: 50 clients that lose their connections during presses all reconne
   expect(new Set(ids).size).toBe(COUNT)
   opened.forEach((page, index) => {
     for (let press = 0; press < PRESSES; press++) page.fire('main', 'up', 'onAction')
-    // Some connections drop later, when the host has handled some presses and acknowledged some of those.
+    // Some connections are cut later, when the host has handled some presses and acknowledged some of them.
     if (index % 2 === 0) page.drop()
     else setTimeout(page.drop, index)
   })

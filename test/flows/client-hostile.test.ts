@@ -79,7 +79,7 @@ let solutions = 0
 /** Each test has its own client network, because rejections are logged only once a minute per network. */
 let network: Record<string, string>
 let networks = 0
-/** The number of lines about rejected frames that previous tests left in the shop's log. */
+/** The number of lines about rejected frames from previous tests in the shop's log. */
 let before: number
 
 beforeAll(async () => {
@@ -377,7 +377,7 @@ describe('floods', () => {
   ])(
     '%s: the connections are closed, and meanwhile other users of the solution are served',
     async (_what, codes, flood, isAlone = false) => {
-      // Floods that open a client per connection get a separate shop, because the shared shop has only one isolate.
+      // Floods that open a client per connection use a separate shop, because the shared shop has only one isolate.
       const name = isAlone ? await addShop() : shop
       const neighbour = await open(name)
       const ended = await whileFlooded(name, flood, async () => {
@@ -401,7 +401,7 @@ describe('floods', () => {
     page.socket.once('close', () => {
       isOver = true
     })
-    // Requests 90 kB each time, as fast as the host reads them.
+    // Sends requests for 90 kB each, as fast as the host reads them.
     const asking = (async () => {
       while (!isOver) {
         page.fire('main', 'large', 'onAction')
@@ -530,7 +530,7 @@ describe('many clients', () => {
       page.drop()
     }
     expect(await frozen.closed()).toBe(4409)
-    // Each client left behind would count towards the limit forever.
+    // A client that is left behind would count towards the limit forever.
     await untilThreeOpen(async () => {
       const page = await openClientPage(small.url, smallShop, visitor)
       page.hello()
@@ -555,7 +555,7 @@ describe('many clients', () => {
 })
 
 describe('clients of other users', () => {
-  /** Another solution for the same users of the users table. */
+  /** Another solution, for the same users in the users table. */
   let branch: string
   beforeAll(async () => {
     branch = await addShop({ authenticator: 'DEFAULT' })

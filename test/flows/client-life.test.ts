@@ -8,7 +8,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// Client lifetime and ownership: what happens when the browser disconnects, the version changes or the host stops.
+// Tests the lifetime and ownership of clients: what happens if the browser disconnects, the version changes or the host
+// stops.
 
 let host: TestHost
 /** A host that allows few clients and closes clients soon after their browser disconnects. */
@@ -196,7 +197,7 @@ test('executeLater: a cancelled function does not run', async () => {
   const visitor = await browse()
   const page = await open('cancelled', visitor)
   await page.press('main', 'cancelled')
-  // Both functions were scheduled for the same time, so the cancelled one would have run by now.
+  // Both functions were scheduled for the same time, so the cancelled function would have run by now.
   await page.until('other one', () => page.text('main', 'count') === 'ran')
   await page.press('main', 'up')
   expect(await outputOfClient('cancelled')).toEqual(['opened', 'ran'])

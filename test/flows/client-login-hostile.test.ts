@@ -6,7 +6,7 @@ import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution, askAdmin } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Attacks on a login form's client before anyone has signed in, and input in password elements.
+// Tests attacks on a login form's client before anyone has signed in, and input in password elements.
 
 const LOGIN = formWith(
   { type: 'label', name: 'said', label: 'nothing' },
@@ -111,7 +111,7 @@ describe('before a sign-in', () => {
     expect(refused.map(({ message }) => message)).toEqual(Array(7).fill(REFUSED))
   })
 
-  // Runs concurrently, because the host waits for the page before it closes the connection.
+  // Run these concurrently, because the host waits for the page before it closes the connection.
   test.concurrent.each(['enter', 'slowly'])(
     'pressing "%s" signs the user in, and the client is closed',
     async (button) => {

@@ -184,7 +184,8 @@ test('two users at the same time: events that only one user may send are rejecte
   expect(anna.page.text('main', 'said')).toBe('saved 1')
 
   for (const [element, type, value] of forged) await maria.page.event('main', element, type, value)
-  // Only this client's five events were counted (three buttons, a value, a row): clients don't share script state.
+  // The count includes only this client's five events (three buttons, a value, a row): clients don't share script
+  // state.
   expect(maria.page.text('main', 'said')).toBe('opened 5')
 })
 

@@ -6,7 +6,8 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-// `security.confirm`, and buttons with `confirm`: the press waits for its user's confirmation, then takes effect once.
+// Tests `security.confirm`, and buttons with `confirm`: a button press waits for its user's confirmation, then takes
+// effect once.
 
 let host: Omit<TestHost, 'stop'>
 beforeAll(async () => {
@@ -48,7 +49,7 @@ afterAll(() => {
 type Browser = Awaited<ReturnType<typeof visit>>
 const FRAMED = { 'sec-fetch-dest': 'iframe', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
 
-/** A browser whose user was remembered, so that they have not proved anything recently. */
+/** A browser with a remembered user, who has not entered credentials recently. */
 async function remembered(name: string, headers: Record<string, string> = {}): Promise<Browser> {
   await addUser(host, name)
   const browser = await visit(host, 'wiping', headers)
@@ -77,7 +78,7 @@ async function questionOf(page: ClientPage): Promise<string> {
 const tokenOf = (href: string) => new URL(href, host.url).searchParams.get('question') ?? ''
 const proofIn = (html: string) => /data-confirmed="([^"]+)"/.exec(html)?.[1] ?? null
 
-/** Confirms in the frame. @returns the proof */
+/** Confirms in the iframe. @returns the proof */
 async function confirm(browser: Browser, href: string, fields: Record<string, string> = { password: PASSWORD }) {
   await browser.get(href, FRAMED)
   const page = await browser.post(
@@ -88,7 +89,7 @@ async function confirm(browser: Browser, href: string, fields: Record<string, st
   return { status: page.status, text: page.text, proof: proofIn(page.text) }
 }
 
-/** Sends a frame of the page with the next number, and waits until the host has handled it. */
+/** Sends a frame with the page's next number, and waits until the host has handled it. */
 async function answer(page: ClientPage, frame: Record<string, unknown>): Promise<void> {
   const seq = page.nextSeq()
   page.send({ ...frame, seq })
@@ -111,7 +112,8 @@ describe('a press that a script wants confirmed', () => {
     const { proof } = await confirm(browser, href)
     await answer(page, { kind: 'confirmed', proof })
     expect(wiped(page)).toBe('1')
-    // The proof is used up. So is the press: a browser that repeats it sends a frame that no page sends.
+    // The proof can't be used again, and neither can the press: a browser that repeats it sends a frame that no page
+    // sends.
     await answer(page, { kind: 'confirmed', proof })
     expect(wiped(page)).toBe('1')
     await page.press('main', 'wipe')
@@ -242,7 +244,7 @@ describe('forged confirmations are refused', () => {
       await answer(page, { kind: 'confirmed', proof })
     }
     expect([wiped(page), wiped(ofOther)]).toEqual(['0', '0'])
-    // The user’s own answer still works.
+    // The user can still confirm.
     const href = questions(page).at(-1)?.href ?? ''
     await answer(page, { kind: 'confirmed', proof: (await confirm(browser, href)).proof })
     expect(wiped(page)).toBe('1')
@@ -262,7 +264,7 @@ describe('forged confirmations are refused', () => {
     ] as const) {
       expect((await browser.get(href, { ...FRAMED, [name]: value })).status).toBe(403)
     }
-    // No other page can be framed, and neither can this one’s errors.
+    // No other page can be shown in a frame, and neither can error pages of this one.
     for (const path of ['confirm', 'account', 'index.html']) {
       expect((await browser.get(`/solution/wiping/${path}`, FRAMED)).status).toBe(403)
     }

@@ -96,7 +96,7 @@ test('directories: a person of the directory signs in, becomes a user, and has t
     directory: 'main',
     permissions: ['Users', { name: 'Editors', solution: 'crm' }],
   })
-  // The password is the directory's, so it can't be changed here.
+  // The password is in the directory, so it can't be changed here.
   expect((await browser.get('/solution/crm/account')).text).toContain('Your password is stored in the directory')
   expect((await browser.get('/solution/crm/password')).status).toBe(404)
   expect((await (await visit(host, 'crm')).signIn('anna', 'wrong')).status).toBe(401)
@@ -139,7 +139,7 @@ test('directories: someone else who gets the name of a known person is refused, 
   await addPerson('eva', 'sales')
   expect((await (await visit(host, 'crm')).signIn('eva', passwordOf('eva'))).status).toBe(401)
   expect(await directoryNotes()).toContain('user:eva directory:main (another entry)')
-  // Once the operator has deleted the old user, the new person can sign in, as someone else.
+  // Once the operator has deleted the old user, the new person can sign in, with a different account.
   const { items } = await askAdmin(host, 'GET', 'users?search=eva')
   await askAdmin(host, 'DELETE', `users/${(items as { uid: string }[])[0]?.uid}`, undefined, 204)
   const browser = await signedIn('eva')
@@ -171,7 +171,7 @@ test('directories: the API refuses to change what comes from the directory, and 
   }
   const link = await send('POST', `users/${uid}/links`, { kind: 'password', solution: 'crm' })
   expect([link.status, link.text]).toEqual([422, expect.stringContaining('is in the directory')])
-  // The page of the user has no forms for what can't be changed here.
+  // The user's page has no forms for values that can't be changed here.
   const admin = await signInToAdmin(host)
   const page = await admin.get(`/admin/users/${uid}`)
   expect(page.text).toContain('This user comes from the directory')
@@ -225,11 +225,11 @@ test('directories: users whose group or entry is gone are signed out, and those 
   await waitUntil(async () => expect((await jo.session()).status).toBe(401))
   await waitUntil(async () => expect((await kim.session()).status).toBe(401))
   expect((await lea.session()).status).toBe(200)
-  // Someone with fewer permissions can sign in again.
+  // A user who has lost permissions can sign in again.
   expect((await (await signedIn('jo')).session()).json()).toMatchObject({ permissions: ['Users'] })
 
   await slapd.kill()
-  // The directory is asked again at each run, and the session continues.
+  // Each run queries the directory again, and the session continues.
   await waitUntil(() => expect(host.logged()).toContain('The directory \\"main\\"'))
   expect((await lea.session()).status).toBe(200)
   await slapd.restart()
@@ -264,7 +264,7 @@ test('directories: while the directory is down, its users get 503, which doesnâ€
   await slapd.restart()
   await remembered.open()
   expect((await remembered.session()).json()).toMatchObject({ username: 'max' })
-  // Five attempts got 503, and THROTTLE_ACCOUNT_NETWORK is 3.
+  // Five attempts got status 503, although THROTTLE_ACCOUNT_NETWORK is 3.
   await signedIn('max')
 })
 
@@ -276,7 +276,7 @@ test('directories: after the directory is deleted, its users are signed out and 
   expect((await browser.session()).status).toBe(401)
   expect((await (await visit(host, 'crm')).signIn('otto', passwordOf('otto'))).status).toBe(401)
   expect((await askAdmin(host, 'GET', 'users?search=otto')).items).toMatchObject([{ directory: 'main' }])
-  // The same directory under the same name: the users belong to it again.
+  // If the same directory is added under the same name, the users belong to it again.
   await askAdmin(host, 'PUT', 'directories/main', settings())
   await signedIn('otto')
 })

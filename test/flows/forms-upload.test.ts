@@ -9,7 +9,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-// Tests how forms get from a bundle, through the upload's sandbox process, to the platform's database.
+// Tests the path of forms from a bundle, through the upload's sandbox process, to the platform's database.
 
 let host: TestHost
 beforeAll(async () => {

@@ -28,7 +28,7 @@ test('health: the host reports its version, its database and its memory', async 
   expect([version, node, quarantined]).toEqual(['test', process.version, []])
   expect(now - startedAt - uptime).toBeLessThan(1000)
   expect(database).toEqual({ kind: 'embedded', ok: true, latency: expect.any(Number) })
-  // Doesn't compare `host`, because the machine's cgroup may have a lower limit.
+  // Don't compare `host`, because the machine's cgroup may have a lower limit.
   expect(memory).toMatchObject({ host: expect.any(Number), configured: 3 * 1024 ** 3, used: expect.any(Number) })
   expect(memory.processes).toBeGreaterThan(10 * 1024 ** 2)
 })

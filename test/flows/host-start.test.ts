@@ -24,7 +24,7 @@ test('start: a signal that a sandbox process could send does not open a debugger
   const children = readFileSync(`/proc/${host.child.pid}/task/${host.child.pid}/children`, 'utf8')
   process.kill(Number(children.split(' ')[0]), 'SIGUSR1')
   host.child.kill('SIGUSR1')
-  // Makes some requests, so that both processes have time to handle the signal.
+  // Send some requests, so that both processes have time to handle the signal.
   const url = /http:\/\/[^\s/]+/.exec(host.out())?.[0] as string
   for (let asked = 0; asked < 20; asked++) await (await fetch(`${url}/health/live`)).text()
   process.kill(-(host.child.pid as number), 'SIGTERM')

@@ -7,7 +7,7 @@ import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-/** Must not appear in any log, audit log entry or value returned to a script. */
+/** This text must not appear in any log, audit log entry or value returned to a script. */
 const SECRET = 'secret-of-the-operator'
 const GUESS = 'a guess of thirty letters here'
 
@@ -412,7 +412,7 @@ describe('data of another solution', () => {
     thief.cookies.set(`${kind}-closed`, { value, path: '/solution/closed/' })
     expect((await thief.open()).text).toContain('name="login_form"')
     expect((await thief.session()).status).toBe(401)
-    // The attempt does not invalidate the user's own remembered login either.
+    // Neither does the attempt invalidate the user's own remembered login.
     browser.close()
     await browser.open()
     expect((await browser.session()).status).toBe(200)

@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
-/** A service that checks passwords, like a customer's own. */
+/** A service that checks passwords, like a customer's own service. */
 const service = createServer(async (request, response) => {
   let body = ''
   for await (const chunk of request.setEncoding('utf8')) body += chunk
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   place = `127.0.0.1:${(service.address() as AddressInfo).port}`
   host = await startTestHost({ HTTP_ALLOWED_HOSTS: place })
-  // The operator granted the platform's own API by mistake, but it is not on the list of allowed hosts.
+  // The operator has granted the platform's own API by mistake, but it is not on the list of allowed hosts.
   other = new URL(host.url).host
   const manifest = { name: 'asks', authenticator: 'AUTHENTICATOR', modules: ['auth'], http: [place, other] }
   const files = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': script() }

@@ -389,7 +389,7 @@ test('login form: a script can require a second factor, and the session starts o
   expect(done.headers.location).toBe(PAGE)
   expect((await browser.session()).json()).toMatchObject({ username: 'fenna', tenant: ['acme', 7] })
 
-  // The factor belongs to the uid, also if the script does not require it.
+  // The factor applies to the uid, even if the script does not require it.
   const other = openBrowser()
   const second = await other.signIn({ ...person, needsSecondFactor: false })
   expect(second.headers.location).toBe('/solution/crm/second-step')
@@ -397,7 +397,7 @@ test('login form: a script can require a second factor, and the session starts o
   expect((await other.postBare('/solution/crm/second-step', { code: wrongCode(secret) })).status).toBe(401)
   await other.postBare('/solution/crm/second-step', { code: codeOf(secret, 0) })
   expect((await other.session()).json()).toMatchObject({ username: 'fenna' })
-  // Another uid of the same name is another account.
+  // A different uid is a different account, even if the name is the same.
   const stranger = openBrowser()
   await stranger.signIn({ ...person, login: { ...person.login, uid: 'f-2' }, needsSecondFactor: false })
   expect((await stranger.session()).status).toBe(200)

@@ -11,7 +11,7 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 
-// Attacks from the network: by a machine in the same network, a proxy or a slow client.
+// Tests attacks from the network: by a machine in the same network, a proxy or a slow client.
 
 const PAGE = '/solution/tenant-login/index.html'
 

@@ -9,7 +9,7 @@ import type { Page } from '../support/person.ts'
 import { type PlayedHost, sharedPlayedHost } from '../support/played-host.ts'
 import { askAdmin } from '../support/users.ts'
 
-// OAuth attacks that need a server, a client or a script; the others are in test/host/oauth/attacks.test.ts.
+// Tests OAuth attacks that need a server, a client or a script. The others are in test/host/oauth/attacks.test.ts.
 
 let played: PlayedHost
 beforeAll(async () => {

@@ -194,7 +194,7 @@ test('docs, why an email alone is risky: an invited user is matched by email onc
   const anna = comeTo(host, 'crm')
   expect((await anna.signIn()).status).toBe(303)
   expect((await anna.session()).json()).toMatchObject({ uid: 'u-1' })
-  // Another account takes over the email address and verifies it. Anna has a new address.
+  // Another account takes over the email address, and verifies it. Anna has a new address.
   const change = (name: string, claims: object) =>
     provider.accounts.splice(
       provider.accounts.findIndex((one) => one.name === name),

@@ -155,7 +155,7 @@ test('oauth settings: are described in OpenAPI', async () => {
   expect(Object.keys(components.schemas.OAuthSettingsForm?.properties ?? {})).toContain('token_endpoint_auth_method')
 })
 
-// What an upload reports about OAuth settings
+// --- OAuth settings in the report of an upload ---
 
 test('upload: OAUTH without settings, and a secret in the manifest, cause warnings', async () => {
   const codes = async (name: string, manifest: object) =>

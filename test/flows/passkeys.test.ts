@@ -4,7 +4,10 @@ import { createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device
 import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
-/** Signs in by name, without a password; users of a passkey only if the script knows them. */
+/**
+ * An authenticator that signs users in by name, without a password, and signs in users of a passkey only if it knows
+ * them.
+ */
 const SCRIPT = `function onSolutionOpen(_argument, params) {
   const { last_login: last, username } = params
   if (last && last.passkey) {
@@ -15,7 +18,7 @@ const SCRIPT = `function onSolutionOpen(_argument, params) {
   return {}
 }`
 
-/** Checks passwords in the users table, and signs in every user with a passkey. */
+/** An authenticator that checks passwords in the users table, and signs in every user of a passkey. */
 const TABLE_SCRIPT = `async function onSolutionOpen(_argument, { username, password, last_login: last }) {
   if (last && last.passkey) return security.login(last.username, last.uid, ['Users'])
   const user = await security.authenticate(username, password ?? '')
@@ -69,7 +72,7 @@ describe('a user with a passkey', () => {
     expect(recoveryCodesIn(added.text)).toHaveLength(10)
     const account = await browser.get('/solution/pk-shop/account')
     expect(account.text).toContain('<bdi>Passkey')
-    // The second one keeps the codes that the user has saved.
+    // Adding a second passkey doesn't replace the recovery codes that the user has saved.
     const second = await addPasskey(browser, 'pk-shop')
     expect([second.added.status, second.added.headers.location]).toEqual([303, '/solution/pk-shop/account'])
   })
@@ -88,7 +91,7 @@ describe('a user with a passkey', () => {
     const browser = await open('pk-shop')
     expect((await browser.signIn('pk-cora')).headers.location).toBe('/solution/pk-shop/second-step')
     const page = await browser.get('/solution/pk-shop/second-step')
-    // The user has no app, so the page asks for no code.
+    // The user has no authenticator app, so the page doesn't ask for a code.
     expect(page.text).not.toContain('one-time-code')
     expect(page.headers['permissions-policy']).toBe('publickey-credentials-get=(self), publickey-credentials-create=()')
     const passkey = own.get(optionsOn(page.text), { flags: { uv: false } })

@@ -19,7 +19,7 @@ const KINDS = ['session', 'remember', 'login', 'known', 'signed-out']
 const planted = (number: number) =>
   Array.from({ length: number }, (_, n) => KINDS.map((kind) => `${kind}-crm=${String(n).repeat(43)}`)).flat()
 
-/** Where the planted cookies are in the header. Browsers send cookies with longer paths first. */
+/** The position of the planted cookies in the header. Browsers send cookies with longer paths first. */
 type Planted = { readonly first?: number; readonly last?: number; readonly path?: string }
 
 /** A browser in which another solution plants cookies while `plants.on` is set. */

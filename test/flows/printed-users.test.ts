@@ -83,7 +83,7 @@ test.skipIf(tmuxPath === undefined)(
       marco: ['create', 'open', 'approve'],
     })
 
-    // As the printed note says, no user can sign in before the grant; all users of "orders" can afterwards.
+    // As the printed note says, no user can sign in before the grant. Afterwards, all users of "orders" can.
     const ofOrders = users.filter(({ solution }) => solution === 'orders')
     for (const user of ofOrders) expect(await signInByForm(url, user)).toBe(false)
     await askAdmin(host, 'PUT', 'solutions/orders-login-form/grants', { databases: {}, http: [], users: true })

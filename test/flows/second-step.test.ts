@@ -99,7 +99,7 @@ describe('a user with an authenticator app', () => {
     expect((await elsewhere.session()).status).toBe(401)
     elsewhere.close()
     expect((await elsewhere.open()).text).toContain('name="password"')
-    // The account is the same in every solution.
+    // The account, and so its factor, is the same in every solution.
     expect((await other.signIn('wim')).headers.location).toBe('/solution/bank/second-step')
   })
 })
@@ -122,7 +122,7 @@ describe('where the policy requires a second step', () => {
     expect(browser.cookie('session')).toBeUndefined()
     expect((await setUp({ act: 'saved' })).headers.location).toBe('/solution/bank/index.html')
     expect((await browser.session()).json()).toMatchObject({ username: 'xena' })
-    // Without it, the user could not sign in any more.
+    // Without this factor, the user could no longer sign in.
     const account = await browser.get('/solution/bank/account')
     expect(account.text).toContain('Replace your authenticator app')
     const id = /name="id" value="([^"]+)"[^>]*><button[^>]*value="remove"/.exec(account.text)?.[1] ?? ''

@@ -16,7 +16,7 @@ beforeAll(async () => {
   host = await startTestHost({ SMTP_URL: server.url, MAIL_FROM: 'no-reply@example.org', PUBLIC_URL })
   await addDefaultSolution(host, 'shop', { title: 'Shop' })
   await addAuthenticatorSolution(host, 'own', 'function onSolutionOpen() {}')
-  // A mail server without an address for links.
+  // A mail server is configured, but no base URL for links.
   noMail = await startTestHost({
     SMTP_URL: server.url,
     MAIL_FROM: 'no-reply@example.org',
@@ -123,7 +123,7 @@ describe('a forgotten password', () => {
       const answer = await forgotten(asked)
       expect([answer.status, answer.text.replace(tokens, '')]).toEqual([known.status, known.text.replace(tokens, '')])
     }
-    // Requests are processed in order, so that no other mail can follow.
+    // Requests are processed in order, so no other mail can follow.
     await forgotten('twin1')
     await mailTo('twins@example.org')
     expect(linkIn(await mailTo('Bea@example.org'))).toContain('/solution/shop/new-password#token=')
@@ -150,7 +150,7 @@ describe('a forgotten password', () => {
     expect(links).toHaveLength(3)
     const send = await opened('new-password')
     expect((await send({ token: tokenIn(links[0] ?? ''), new: NEW, repeat: NEW })).status).toBe(303)
-    // The new password invalidates the others.
+    // The new password invalidates the other links.
     expect((await send({ token: tokenIn(links[1] ?? '') })).status).toBe(410)
     const next = await visit(host, 'shop')
     expect((await next.signIn('cas', NEW)).headers.location).toBe('/solution/shop/second-step')
@@ -230,11 +230,11 @@ describe('links from operators', () => {
     expect((await send({ token: tokenIn(String(first.link)) })).status).toBe(410)
     const token = tokenIn(String(second.link))
     await askAdmin(noMail, 'PATCH', `users/${uid}`, { email: 'other@example.org' })
-    // The address changed.
+    // The link is invalid, because the address has changed.
     expect((await send({ token })).status).toBe(410)
     const third = await create('password')
     expect((await send({ token: tokenIn(String(third.link)), new: NEW, repeat: NEW })).status).toBe(303)
-    // Nothing was mailed, so nothing about the address is proved.
+    // The link wasn't mailed, so using it doesn't verify the address.
     expect(await userOf(uid, noMail)).toMatchObject({ emailVerifiedAt: null })
     expect(mailsTo('gus@example.org')).toEqual([])
   })
@@ -378,9 +378,9 @@ describe('the set-up of a second step during a sign-in', () => {
     const mail = await mailTo('nora@example.org', 3)
     const code = codeIn(mail)
     expect(mail.subject).toBe(`Your code for Bank: ${code}`)
-    // Opening the page again sends no other code.
+    // Opening the page again doesn't send another code.
     expect((await browser.get(path('bank'))).text).not.toContain('name="setup"')
-    // Neither the app nor the next page can be reached without the code.
+    // Without the code, neither the page for the app nor the next page can be opened.
     expect((await send({ act: 'add-app', setup: 'x', code: '123456' })).headers.location).toBe(path('bank'))
     expect((await send({ act: 'saved' })).headers.location).toBe(path('bank'))
     const wrong = await send({ act: 'prove', code: wrongFor(code) })
@@ -405,7 +405,7 @@ describe('the set-up of a second step during a sign-in', () => {
     expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(2)
     expect((await send({ act: 'prove', code })).status).toBe(410)
     expect((await browser.get(path('bank'))).status).toBe(410)
-    // A new sign-in gets a new code, and the old one is worthless.
+    // A new sign-in gets a new code, and the old code is no longer valid.
     const again = await start('olga', 'bank')
     const other = codeIn(await mailTo('olga@example.org', 4))
     if (other !== code) expect((await again.send({ act: 'prove', code })).status).toBe(401)
@@ -432,7 +432,7 @@ describe('the set-up of a second step during a sign-in', () => {
     const token = tokenIn(linkIn(mail))
     expect((await send({ act: 'prove', token })).headers.location).toBe(path('vault'))
     expect((await browser.get(path('vault'))).text).toContain('name="setup"')
-    // The link was used up.
+    // The link has been used, so it is no longer valid.
     const next = await start('quin', 'vault')
     expect((await next.send({ act: 'prove', token })).status).toBe(401)
     expect(await askAdmin(host, 'GET', 'solutions/vault/sign-in-policy')).toMatchObject({ setUpByLink: true })

@@ -14,7 +14,7 @@ const TIMES = scaled(1, 10)
 const NARROW = scaled(1, 6)
 const WIDE = scaled(1, 2)
 /**
- * Using a remembered cookie this long (in ms) after it was exchanged counts as theft. Requests from two simultaneous
+ * The time in ms after which using a cookie that was already exchanged counts as theft. Requests from two simultaneous
  * tabs are never that far apart.
  */
 const GRACE = 10 * 60_000
@@ -61,7 +61,7 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database, mixed 
   })
 
   test('each session that ended is invalid on both hosts within a second', () => {
-    // Two for each sign-out. The number of sign-outs depends on who is signed in at the time.
+    // Two entries for each sign-out. The number of sign-outs depends on who is signed in at the time.
     expect(result.gone.length).toBeGreaterThan(20 * TIMES)
     expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
   })

@@ -271,7 +271,7 @@ describe('an order', () => {
 })
 
 describe('permissions', () => {
-  /** For each page, the items in this list that it contains. */
+  /** The items in this list that each page contains. */
   const PARTS = ['orders-create', 'orders-approve', 'order-save', 'order-history', 'tab.past']
 
   test.each<[string, string[], string[]]>([

@@ -18,7 +18,7 @@ const OFTEN = { interval: 20 }
 let collector: Collector
 let host: TestHost
 
-/** @param hasExample false for tests without a sign-in, to save the time of an upload */
+/** @param hasExample false for tests without a sign-in, to save the time for an upload */
 async function startHost(properties: Record<string, string> = {}, hasExample = true): Promise<void> {
   host = await startTestHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -306,7 +306,7 @@ test('an event in an open client is a separate trace, with its scripts’ log li
   await waitUntil(() => expect(line()).toBeDefined(), OFTEN)
   expect(line()?.traceId).toBe(pressed()?.traceId)
   const asked = { name: 'plugin request', traceId: pressed()?.traceId, attributes: { 'solhost.binding': 'http.fetch' } }
-  // If the event takes a long time, its log line is written to the database during the event, which adds a span.
+  // Select spans by name: if the event takes a long time, writing its log line to the database adds another span.
   const below = () => spansOf(collector).filter((span) => span.parent === pressed()?.spanId && span.name === asked.name)
   await waitUntil(() => expect(below()).toMatchObject([asked]), OFTEN)
   expect(new Set(events().map(({ traceId }) => traceId)).size).toBe(events().length)

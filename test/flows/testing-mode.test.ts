@@ -5,7 +5,7 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 
-// PLATFORM_TESTING_MODE lets end-to-end tests change the clock and the throttles of a host. Nobody else can.
+// PLATFORM_TESTING_MODE lets end-to-end tests change a host's clock and throttles. Without it, nobody can.
 
 let host: TestHost
 beforeAll(async () => {

@@ -487,7 +487,7 @@ test('the command line trusts the authority in NODE_EXTRA_CA_CERTS, and suggests
   const env = { SOLHOST_PASSWORD: ADMIN_PASSWORD }
   const words = ['deploy', exampleFolder('tenant-login'), host.url, '--user', 'admin']
   const without = await runCli(words, { cwd: folder.path, env })
-  // Node.js reads the variable only when a process starts.
+  // Start a process, because Node.js reads the variable only at startup.
   const trusted = { ...env, NODE_EXTRA_CA_CERTS: folder.authority }
   const trusting = await runCliProcess(words, { cwd: folder.path, env: trusted })
   expect(without.err).toContain(

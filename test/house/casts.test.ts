@@ -7,8 +7,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDERS = ['runtime', 'plugins', 'base', 'host', 'control-center', 'cli']
 
 /**
- * How many casts that silence the type checker each file has. A comment beside each cast says why types can't replace
- * it. In files that are not listed here, use types instead.
+ * The number of casts in each file that silence the type checker. A comment next to each cast explains why types can't
+ * replace it. In all other files, use types instead.
  */
 const CASTS: Readonly<Record<string, number>> = {
   'base/database/alpha.ts': 1,

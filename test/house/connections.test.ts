@@ -17,11 +17,10 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   const imported = sources.flatMap(([file, text]) =>
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
-  // The sandbox and embedded-database processes use their file descriptor as a Socket; a server listens and answers
+  // The sandbox and embedded-database processes use their file descriptor as a Socket; a server listens and responds to
   // handshakes; outbound.ts checks each address that it connects to; directories are connected to at the URLs that the
-  // operator sets; the rest are functions on strings. The command
-  // line connects to the host that its user chooses. It runs in a separate process, which a running host never loads
-  // (test/cli/apart.test.ts).
+  // operator sets; the rest are functions on strings. The command line connects to the host that its user chooses. It
+  // runs in a separate process, which a running host never loads (test/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
     'base/accounts/passkey-places.ts: { isIP } of net',
     'base/config/properties.ts: { isIP } of net',

@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDERS = ['runtime', 'plugins', 'base', 'host', 'control-center', 'cli']
 
 /**
- * What each folder may import from (design section 3): base → plugins → runtime; plugins never import each other. Both
+ * The folders that each folder may import from: base → plugins → runtime; plugins never import each other. Both
  * services, the host and the control center, build on base and do not import each other. The command line builds on the
  * host.
  */
@@ -194,8 +194,8 @@ test.each(Object.keys(ORDER))('no import in %s violates the folder order', (top)
 test('there are no import cycles, type imports included', () => {
   const left = new Map(sources.map((file) => [file, new Set<string>()]))
   for (const { file, target } of imports) if (left.has(target)) left.get(file)?.add(target)
-  // A file that imports none of the remaining files, or that none of them imports, is not part of a cycle. Once those
-  // are removed, only cycles and the files between two cycles are left.
+  // A file that imports none of the remaining files, or that none of them imports, is not part of a cycle. Once such
+  // files are removed, only cycles and the files between two cycles are left.
   for (let before = 0; before !== left.size; ) {
     before = left.size
     for (const [file, targets] of left) {

@@ -3,14 +3,14 @@ import { type LoadedCenter, type LoadedDatabase, NEEDLE, startLoadedCenter } fro
 import { percentile, type Rows } from './report.ts'
 
 const SATELLITES = Number(process.env.CENTER_SATELLITES ?? 50)
-/** How long to measure pages, alternating with and without load. */
+/** How long to measure page response times, alternating between phases with and without load. */
 const MINUTES = Number(process.env.CENTER_MINUTES ?? 5)
-/** The number of log lines that all Satellites send before that. */
+/** The number of log lines that all Satellites together send before the measurement. */
 const LINES = Number(process.env.CENTER_LINES ?? 1_000_000)
 const KILLS = Number(process.env.CENTER_KILLS ?? 2)
 /** The interval between two exports of a Satellite's metrics. */
 const INTERVAL = 10_000
-/** The number of lines that a Satellite writes in that interval. */
+/** The number of lines that a Satellite writes in each interval. */
 const LINES_OF_INTERVAL = 20
 /** The results of one phase, with or without load. */
 const TURN = Number(process.env.CENTER_TURN_MS ?? 20_000)
@@ -28,7 +28,7 @@ const SEARCHES = [
 /**
  * Runs many Satellites with one control center. All metrics must arrive, pages must be about as fast as without load,
  * and searching a million lines must take less than a second. After the control center is killed and restarted under
- * load, it must have everything that it confirmed, exactly once.
+ * load, all data that it confirmed must be stored exactly once.
  */
 export async function centerLoad(rows: Rows, database: LoadedDatabase = 'embedded'): Promise<void> {
   const loaded = await startLoadedCenter(SATELLITES, database)
@@ -65,8 +65,8 @@ async function fill({ satellites }: LoadedCenter, rows: Rows): Promise<void> {
 
 /**
  * Alternates between phases with and without load, and which of them is first, so that other work on the machine
- * affects both. The first phase doesn't count, because cold code and remaining work from the flood of lines would make
- * the idle phase look slow.
+ * affects both. The first phase doesn't count, because code that is not compiled yet and remaining work from the flood
+ * of lines would make the idle phase look slow.
  */
 async function measurePages(loaded: LoadedCenter, rows: Rows): Promise<void> {
   const times = { idle: new Map<string, number[]>(), loaded: new Map<string, number[]>() }

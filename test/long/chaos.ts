@@ -14,12 +14,11 @@ const LOGINS_PER_SECOND = 50
  */
 const KILL_EVERY = 400
 const WARM_UP = 15_000
-/** The number of logins that may fail because they happen to be killed again when they are retried. */
+/** The number of logins that may fail because their process happens to be killed again during the retry. */
 const TWICE_KILLED = 2
 
 /**
- * What a login does besides signing in: nothing, ask (a request without side effects) or change. The last two wait for
- * 100 ms.
+ * The additional work of a login: none, ask (a request without side effects) or change. The last two wait for 100 ms.
  */
 const KINDS = { quick: 8, asks: 4, changes: 2 } as const
 type Kind = keyof typeof KINDS
@@ -162,7 +161,7 @@ function tellLogins(rows: Rows, logins: readonly Login[], kills: readonly Kill[]
   for (const problem of new Set(others.map((one) => one.problem)))
     rows.tell(`of them: ${problem}`, count(others, problem))
   rows.atMost('logins interrupted by the kill of their own solution’s process', busy.length, interrupted.length)
-  // These logins are retried once, so they fail only if they are killed a second time.
+  // These logins are retried once, so they fail only if their process is killed a second time.
   const again = ofKind(interrupted, 'quick') + ofKind(interrupted, 'asks')
   rows.atMost('of them: in scripts that change nothing', TWICE_KILLED, again)
   rows.tell('of them: in scripts that change something', ofKind(interrupted, 'changes'))

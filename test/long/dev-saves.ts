@@ -10,13 +10,13 @@ import { childrenOf, openFiles, sumOfSizes } from './processes.ts'
 import { percentile, type Rows } from './report.ts'
 
 const SAVES = Number(process.env.LONG_SAVES ?? 200)
-/** The minimum time between two saves, in ms, in which a spare sandbox process starts. */
+/** The minimum time between two saves, in ms: long enough for a spare sandbox process to start. */
 const PAUSE = 300
 /** The maximum ratio of the memory use in the last third of the run to the use in the second third. */
 const MOST_GROWTH = 1.05
 /** The maximum time from a save to the new form in the browser, in ms. */
 const RELOAD_WITHIN = 300
-/** The same for a real page in Chromium: the number of saves, and the maximum time in ms. */
+/** For a real page in Chromium: the number of saves, and the maximum time until the new form is shown, in ms. */
 const BROWSER_SAVES = 40
 const SEEN_WITHIN = 500
 

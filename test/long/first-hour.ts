@@ -11,7 +11,7 @@ import type { Rows } from './report.ts'
 /**
  * Follows README.md and docs/first-solution.md as a new user does, in terminals and in Chromium, and takes pictures of
  * each page on the way.
- * @param folder for the pictures; default: a temporary folder, which is kept
+ * @param folder for the pictures; default: a temporary folder, which isn't removed
  */
 export async function firstHour(rows: Rows, folder: string | undefined): Promise<void> {
   if (browserPath === undefined) throw new TypeError('Chromium is not installed')

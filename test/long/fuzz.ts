@@ -7,8 +7,8 @@ const SOCKETS = Number(process.env.LONG_SOCKETS ?? 2_000)
 /** The seed. To repeat an earlier run, set LONG_SEED to the seed that it printed. */
 const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
 /**
- * The longest time, in ms, that a well-behaved client may wait during the attack. It is long because this machine runs
- * both sides.
+ * The longest time, in ms, that a well-behaved client may wait during the attack. It is long because the same machine
+ * runs both the servers and the clients.
  */
 const LONGEST_WAIT = 5000
 

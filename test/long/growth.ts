@@ -12,8 +12,8 @@ const NOISE = 5
 
 /**
  * Makes many calls of all kinds in one sandbox process. In the end, the process and the host must not use more memory
- * than after a warm-up. Compares the minimums of the two halves after the warm-up, since a heap grows until garbage is
- * collected.
+ * than after a warm-up. Compares the minimums of the two halves of the run after the warm-up, since a heap grows until
+ * garbage is collected.
  */
 export async function growth(rows: Rows): Promise<void> {
   setFlagsFromString('--expose-gc')

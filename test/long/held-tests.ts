@@ -21,7 +21,7 @@ type TestReport = { readonly numTotalTests: number; readonly numFailedTests: num
 
 /**
  * Runs the tests and repeatedly suspends one of their processes for a moment, to simulate a busy machine: a test, host,
- * sandbox process, browser or database server, chosen at random. A test that fails depends on speed.
+ * sandbox process, browser or database server, chosen at random. If a test fails, it depends on timing.
  */
 export async function heldTests(rows: Rows): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-held-'))
@@ -41,7 +41,7 @@ export async function heldTests(rows: Rows): Promise<void> {
     )
     const over = new AbortController()
     const ended = once(tests, 'exit').finally(() => over.abort())
-    // Without a pid, the tests did not start, which `ended` reports.
+    // Without a pid, the tests did not start; `ended` reports this.
     const held = tests.pid === undefined ? 0 : await holdSome(tests.pid, over.signal)
     await ended
     const { numTotalTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as TestReport
@@ -54,7 +54,7 @@ export async function heldTests(rows: Rows): Promise<void> {
   }
 }
 
-/** Suspends processes until `over`. @returns the number of suspensions */
+/** Suspends processes until `over`. @returns how many times a process was suspended */
 async function holdSome(root: number, over: AbortSignal): Promise<number> {
   const random = seededRandom(SEED)
   let held = 0

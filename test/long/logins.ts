@@ -5,7 +5,7 @@ import { type Answer, createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile, zipOf } from '../support/zip.ts'
 
 export type LoginEnd = {
-  /** What went wrong, or null if the user is signed in. */
+  /** The problem; null if the user is signed in. */
   readonly problem: string | null
   /** The time from submitting the form to the response, in ms. */
   readonly milliseconds: number

@@ -64,8 +64,8 @@ async function uploadAll(rows: Rows, host: WatchedHost, names: readonly string[]
 }
 
 /**
- * The host's memory in bytes, after garbage collection and after freed memory is returned to the system, which takes a
- * while.
+ * The host's memory in bytes, after garbage collection, and after freed memory has been returned to the system, which
+ * takes a while.
  */
 async function held(host: WatchedHost): Promise<{ readonly heap: number; readonly size: number }> {
   let heap = 0

@@ -36,7 +36,7 @@ export function makeGroup(limit: number): LimitedGroup | null {
       continue
     }
     try {
-      // If the folder is not a cgroup, the file does not appear automatically, and must not be created.
+      // If the folder is not a cgroup, this file does not exist, and must not be created.
       if (existsSync(join(group, place.limit))) {
         writeFileSync(join(group, place.limit), String(limit))
         return groupAt(group, place)

@@ -21,8 +21,8 @@ const UPLOADERS = 3
 /** The size of an incompressible file, in bytes. The host unpacks a bundle of this size in memory. */
 const MEDIA = 6 * 1024 ** 2
 /**
- * How often the sum is measured, and how long it may exceed the maximum, in ms. Near the maximum, the host checks it
- * every 50 ms.
+ * The interval at which the total is measured, and how long it may exceed the maximum, in ms. Near the maximum, the
+ * host checks every 50 ms.
  */
 const LOOK_EVERY = 25
 const LONGEST_ABOVE = 250
@@ -196,7 +196,7 @@ function watch(host: number) {
   let looks = 0
   const hostSizes: number[] = []
   const timer = setInterval(() => {
-    // For some milliseconds, a process that is just starting shares the host's memory and has the host's name.
+    // For a few milliseconds, a process that is just starting shares the host's memory and has the host's name.
     const pids = [host, ...childrenOf(host).filter(isSandboxProcess)]
     hostSizes.push(residentSize(host) / MEGABYTE)
     const all = pids.map(memoryOf)

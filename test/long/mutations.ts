@@ -208,7 +208,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
 ]
 
-/** The minimum number that `npm test` alone must find. */
+/** The minimum number of mutations that `npm test` alone must find. */
 const BY_NPM_TEST = 20
 
 /** Applies each mutation to a copy of the repository and runs the tests until one fails. */

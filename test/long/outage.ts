@@ -8,7 +8,7 @@ import type { Rows } from './report.ts'
 
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 20)
 const SEED = Number(process.env.LONG_SEED ?? 47)
-/** How long a page may take while the database is down, and how long the host may take to recover, in ms. */
+/** Maximum times in ms: for a page while the database is down, and for the host to recover. */
 const LONGEST_ANSWER = 6000
 const LONGEST_RECOVERY = 10_000
 

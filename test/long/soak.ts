@@ -14,8 +14,8 @@ const MOST_GROWTH = 1.05
 /** The interval between measurements, in ms. Each measurement blocks for 4 ms per process. */
 const LOOK_EVERY = 2000
 /**
- * Memory varies with garbage collection, so each third is divided into this many windows, and the lowest value of each
- * window is used.
+ * Memory use varies with garbage collection, so each third is divided into this many windows, and the lowest value in
+ * each window is used.
  */
 const WINDOWS = 10
 const MEGABYTE = 1024 ** 2
@@ -113,7 +113,7 @@ function lookAt(host: number, at: number): Look {
   }
 }
 
-/** Ignores a process that has just exited. */
+/** Ignore a process that has just exited. */
 function filesOf(pid: number): number {
   try {
     return openFiles(pid)

@@ -11,7 +11,7 @@ import type { Rows } from './report.ts'
 const LOGINS = Number(process.env.LONG_LOGINS ?? 20)
 const LOAD: LoadOptions = { logins: LOGINS, sessions: 2 * LOGINS, clients: 10 }
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 3)
-/** The first half of this time is for the proxy, which needs 1.25 s to notice that a node is not ready. */
+/** The drain time. Its first half is for the proxy, which needs 1.25 s to notice that a node is not ready. */
 const DRAIN_TIME = '6s'
 /** The interval between two kills or restarts of nodes, in ms, under normal load. */
 const PAUSE = 4000

@@ -9,7 +9,7 @@ let lab: ScriptLab
 afterEach(() => lab.stop())
 
 const HEALTHY = "function onSolutionOpen() { security.login('n', 'n', ['Users']) }"
-/** A loop in native code, which no time-out inside the process can interrupt. */
+/** A loop in native code, which no timeout inside the process can interrupt. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 
 /**
@@ -52,8 +52,8 @@ test('calls that time out while waiting neither end the process nor pause the so
 })
 
 /**
- * Calls the lab's nth solution once. From the time `from`, its top-level code never ends, so no further context can be
- * created.
+ * Calls the lab's nth solution once. After the time `from`, its top-level code never returns, so no further context can
+ * be created.
  */
 async function calledBefore(
   patience: number,
@@ -77,7 +77,7 @@ test('a process that hangs while it creates the context for the next call is ter
   expect((await lab.run({ script, queryParams: { waits: 'yes' } })).failure).toBeNull()
   expect(processesOf(solution)).toHaveLength(1)
   await waitUntil(() => expect(processesOf(solution)).toEqual([]), { interval: 20 })
-  // Two more kills are enough to pause the solution, so this one counted.
+  // Two more kills are enough to pause the solution, so this kill was counted.
   expect(await codesOf(script, 3)).toEqual(['script_timeout', 'script_timeout', 'sandbox_busy'])
 })
 

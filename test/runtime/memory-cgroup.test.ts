@@ -33,7 +33,7 @@ test('cgroups: version 2, in a container that sees only its own group', () => {
     'sys/fs/cgroup/memory.current': 900,
     'sys/fs/cgroup/memory.stat': 'anon 500\ninactive_file 100\nactive_file 80\nfile_mapped 60\nslab 1',
   })
-  // Minus inactive page cache, and minus active page cache that no process has mapped.
+  // The usage, minus the inactive page cache and the active page cache that no process has mapped.
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 900 - 100 - 20 }])
 })
 

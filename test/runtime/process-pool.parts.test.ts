@@ -22,8 +22,8 @@ function serving(): readonly (string | undefined)[] {
 }
 
 /**
- * Counts only the private memory of sandbox processes. What this process and its other children use differs between
- * tests.
+ * Counts only the private memory of sandbox processes. The memory of this process and its other children differs
+ * between tests.
  */
 const ownOf = (pid: number) => (pid === process.pid ? 0 : memoryOf(pid).own)
 const memoryInUse = () => lab.supervisor.processes().reduce((sum, { pid }) => sum + ownOf(pid), 0)
@@ -34,7 +34,9 @@ function createTightLab(plugins: readonly Plugin[] = []): ScriptLab {
   return createScriptLab({ memory: { minimum: 0, maximum: ROOM }, bound, plugins })
 }
 
-/** Waits until the spare process has reached its size, and so processes that had to make room for it have ended. */
+/**
+ * Waits until the spare process has reached its full size. By then, processes that had to make room for it have ended.
+ */
 async function untilSpareIsReady(): Promise<void> {
   await until(() =>
     lab.supervisor.processes().some(({ pid, key }) => key === null && memoryOf(pid).own > 10 * MEGABYTE),
@@ -91,7 +93,7 @@ const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
 
 /**
- * A host whose memory in use is set by the test: `used`, of 1000 MB. Above 969 MB, the host starts to end processes.
+ * A host with a memory usage that the test sets: `used`, of 1000 MB. Above 969 MB, the host starts to end processes.
  */
 function labOf() {
   const memory = { used: 0, heapFull: false }

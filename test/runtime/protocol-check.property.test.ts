@@ -5,8 +5,8 @@ import { FAILURES } from '../../runtime/outcome.ts'
 import { checkFromSandbox } from '../../runtime/protocol-check.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
-// Compares with a second, slow and simple implementation of the check (`isMessage`). Messages that it accepts must be
-// accepted unchanged, and anything else that a malicious process sends must be rejected.
+// Compares the check with a second implementation, which is slow and simple (`isMessage`). Messages that the latter
+// accepts must be accepted unchanged, and anything else that a malicious process sends must be rejected.
 
 const SEED = 20_260_101
 
@@ -238,7 +238,7 @@ test('protocol: every message is accepted unchanged', () => {
 
 // --- hostile changes -----------------------------------------------------------------------------------------------------
 
-/** The values that `change` puts in place of others, as JSON. */
+/** The values that `change` substitutes for other values, as JSON. */
 const HOSTILE = [
   ...[
     'null',

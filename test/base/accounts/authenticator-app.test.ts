@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 const STEP = 30_000
-/** In the middle of a step. */
+/** A time in the middle of a time step. */
 const NOW = 60_000_000 * STEP + 15_000
 
 function clocked(start = NOW) {
@@ -41,7 +41,7 @@ function codeAt(secret: string, timestamp: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
 }
 
-/** Adds an app with a code of one hour ago, so that the tests can use all current steps. */
+/** Adds an app with a code from an hour ago, so that the tests can use all current time steps. */
 async function addApp(uid: string, { apps, after, at }: ReturnType<typeof clocked>): Promise<string> {
   const secret = apps.newSecret()
   after(-3_600_000)
@@ -50,7 +50,7 @@ async function addApp(uid: string, { apps, after, at }: ReturnType<typeof clocke
   return secret
 }
 
-// RFC 6238, appendix B, SHA-1; the codes there have 8 digits, of which the last 6 are the code of 6 digits.
+// The test vectors of RFC 6238, appendix B, for SHA-1. Their codes have 8 digits, and the last 6 are the 6-digit code.
 test.each([
   [59, '94287082'],
   [1_111_111_109, '07081804'],
@@ -166,11 +166,11 @@ test('authenticator app: a code of another secret or another account is wrong', 
   const { apps, at } = clock
   const [secret, others] = [await addApp('own', clock), await addApp('other', clock)]
   const right = [-1, 0, 1].map((steps) => codeAt(secret, at() + steps * STEP))
-  // The codes of two secrets can be the same by chance.
+  // Two secrets can have the same code by chance.
   const foreign = [-1, 0, 1].map((steps) => codeAt(others, at() + steps * STEP)).filter((code) => !right.includes(code))
   for (const code of foreign) expect(await apps.use(ofUser('own'), code)).toBe(false)
   expect(await apps.use(ofUser('nobody'), codeAt(secret, at()))).toBe(false)
-  // A script of another solution chose the same uid.
+  // A script in another solution has chosen the same uid.
   expect(await apps.use(factorAccount('', 'crm', 'own'), codeAt(secret, at()))).toBe(false)
   expect(await apps.use(ofUser('own'), codeAt(secret, at()))).toBe(true)
 })

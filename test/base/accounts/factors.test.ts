@@ -71,7 +71,7 @@ test('factors: an account of the users table is the same in all solutions; any o
   expect([await namesOf('', 'crm', 'u-1'), await namesOf('provider', 'crm', 'u-1')]).toEqual([[], []])
   await addRows(factorAccount('', 'crm', 'u-1'), ['of a script'])
   expect([await namesOf('', 'crm', 'u-1'), await namesOf('', 'shop', 'u-1')]).toEqual([['of a script'], []])
-  // Parts of an account can't be moved to another part.
+  // Moving characters from one part to another must not result in the same account.
   expect(accountId({ source: '', solution: 'a', uid: '","b' })).not.toBe(
     accountId({ source: '', solution: 'a","', uid: 'b' }),
   )
@@ -85,7 +85,7 @@ test('factors: FACTOR_LOCK wrong codes in a row lock the authenticator app, unti
   await factors.noteWrong(anna)
   await factors.noteWrong(anna)
   expect(await isLocked()).toBe(false)
-  // A right code resets the count.
+  // A correct code resets the count.
   await factors.unlock(anna)
   await factors.noteWrong(anna)
   await factors.noteWrong(anna)

@@ -85,14 +85,14 @@ test('options name the credentials of the account, and none on a login page', as
     allowCredentials: [],
     userVerification: 'required',
   })
-  // A passkey of another address is not offered.
+  // A passkey for another domain is not offered.
   const elsewhere = { rpId: 'other.example.org', origin: 'https://other.example.org' }
   expect(JSON.parse(await passkeys.request(account, CHALLENGE, elsewhere)).allowCredentials).toEqual([])
 })
 
 const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
-/** Each violates one check of the contract "sign-in", section 2. */
+/** Each response violates one check. */
 const VIOLATIONS: Readonly<Record<string, Forged>> = {
   'another challenge': { challenge: Buffer.from('another').toString('base64url') },
   'another origin': { origin: 'https://evil.example.org:8443' },

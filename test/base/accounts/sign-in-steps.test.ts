@@ -4,7 +4,7 @@ import { Refusal, type WayOfSigningIn, walkSignIn } from '../../../base/accounts
 type Step = 'ownPage' | 'throttle' | 'source' | 'secondStep' | 'accept'
 type Fake = WayOfSigningIn<string, string, string, { readonly username: string }, string[], string>
 
-/** Every step appends its name to the list `done`. The step `last` returns `end()`. */
+/** Each step appends its name to the list `done`. The step named by `last` returns `end()`. */
 function fakeWay(last?: Step, end: () => Refusal<string> = () => refused('refused')): Fake {
   const step = <Value>(name: Step, done: string[], value: Value) => {
     done.push(name)

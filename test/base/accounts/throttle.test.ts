@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 let names = 0
-/** A different account for each test. */
+/** Each test uses a different account. */
 const someone = (address = '192.0.2.1') => ({ source: 'users', username: `user-${names++}`, address })
 
 describe.each([

@@ -40,7 +40,7 @@ test('secret file: a file over 64 kB is rejected without reading more', () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'large')
   writeFileSync(file, '')
-  // Sparse, so it uses no disk space.
+  // The file is sparse, so it uses no disk space.
   truncateSync(file, 8 * 1024 ** 3)
   expect(faultOf('SERVLET_PASSWORD', file)).toBe(
     '  SERVLET_PASSWORD_FILE names a file that is larger than 64 kB; use a file that contains only the secret',

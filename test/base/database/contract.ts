@@ -75,7 +75,7 @@ export function usePlace(kind: KindName, start: () => Promise<TestServer | null>
   }
 }
 
-/** Behavior that every kind of database shares. */
+/** Behaviour that is the same for every kind of database. */
 export function testDatabase(kind: KindName, place: TestPlace): void {
   const addLine = (message: string, line: number | null = null) =>
     place.db
@@ -327,7 +327,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
   })
 }
 
-/** Additional behavior of every kind that runs on a server. */
+/** Additional behaviour of every kind that runs on a server. */
 export function testServer(kind: ServerKindName, place: TestPlace): void {
   const server = () => place.server as TestServer
   const read = (db = place.db) => db.selectFrom('platform').select('key').execute()
@@ -382,7 +382,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     })
   })
 
-  // Waits for the pool's time-out in real time.
+  // Waits for the pool's timeout in real time.
   testAtFullScale(`${kind}: nobody waits longer than 5 s for a connection`, async () => {
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     const holding = Array.from({ length: 10 }, () => place.db.transaction().execute(() => held))
@@ -423,7 +423,7 @@ function sleep(kind: ServerKindName, db: HostDatabase): Promise<unknown> {
   return (kind === 'alpha' ? sql`select pg_sleep(60)` : sql`select sleep(60)`).execute(db)
 }
 
-/** Retries, since a query on a connection that broke unnoticed fails. */
+/** Retry, since a query fails on a connection that was lost without anyone noticing. */
 async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < 12; attempt++) {
     try {

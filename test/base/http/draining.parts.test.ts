@@ -7,7 +7,6 @@ import { createDraining, endKeptConnections } from '../../../base/http/draining.
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** @returns the events in order */
 function begin(time: number) {
   const draining = createDraining(time)
   const happened: unknown[] = []

@@ -27,7 +27,7 @@ async function serve(options: Partial<EventStream> = {}) {
     }),
   )
   app.silent = true
-  // Ignores errors of readers that disconnected; the host's own app does not log them either.
+  // Ignore errors from readers that have disconnected; the host's own app does not log them either.
   app.on('error', () => {})
   const server = createServer(app.callback()).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -128,7 +128,7 @@ test('events: a reader that does not read is disconnected', async () => {
   const answer = await ask()
   answer.pause()
   const line = { text: 'x'.repeat(100_000) }
-  // The operating system buffers data in addition to our own limit.
+  // In addition to our own limit, the operating system buffers data.
   await waitUntil(
     () => {
       for (let count = 0; count < 10; count++) sink().send(line)

@@ -113,7 +113,7 @@ test('requests that are still waiting when their connection breaks never start',
   await expect.poll(() => open.length).toBe(MOST_OPEN)
   const gone = new Promise((resolve) => open[0]?.response.socket?.once('close', resolve))
   socket.resetAndDestroy()
-  // A paused socket notices the reset only when it is written to.
+  // A paused socket only notices the reset when something is written to it.
   answer(MOST_OPEN)
   await gone
   const other = connected()

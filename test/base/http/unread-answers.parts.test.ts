@@ -20,7 +20,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
     response.end(Buffer.alloc(Number(request.url?.slice(1)) * MB, 'x'))
   })
   const look = boundUnreadAnswers(server, trustedProxies, mostHeld, NEVER)
-  // Reachable at all of 127.0.0.0/8, so that clients can use different addresses.
+  // Listen on all of 127.0.0.0/8, so that clients can use different addresses.
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
   stops.push(() => void server.close().closeAllConnections())
   const { port } = server.address() as AddressInfo

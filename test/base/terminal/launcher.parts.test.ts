@@ -44,7 +44,7 @@ process.on('SIGTERM', () => process.stdout.write('draining\\n'))
 process.on('SIGHUP', () => process.exit(7))
 process.stdout.write('ready\\n')`,
   })
-  // The time-out is longer than any test, so only a response can end the wait.
+  // The timeout is longer than any test, so only a response can end the wait.
   const { child, said, ended } = launch(folder.path, 600_000)
   await expect.poll(() => said.out).toBe('ready\n')
   child.kill('SIGTERM')

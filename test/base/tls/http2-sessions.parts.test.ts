@@ -39,7 +39,7 @@ async function watched({ ofAddress = 512, trustedProxies = [], ...bounds }: Boun
       stream.resume().on('end', () => stream.destroyed || stream.respond({ ':status': 200 }, { endStream: true }))
     else stream.respond({ ':status': 200 }, { endStream: true })
   })
-  // Reachable at all of 127.0.0.0/8, so that clients can use different addresses.
+  // Listen on all of 127.0.0.0/8, so that clients can use different addresses.
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   cleanups.push(() => {
@@ -122,7 +122,7 @@ test('sessions: unread responses end their connection after 120 s without progre
   const stream = session.request({ ':path': '/large' })
   stream.on('error', () => undefined)
   await new Promise((resolve) => stream.once('response', resolve))
-  // When the ping is answered, everything that fits into the window has been sent.
+  // When the response to the ping arrives, everything that fits into the window has been sent.
   await new Promise<void>((resolve) => session.ping(() => resolve()))
   watch.look()
   clock.time = 120_001
@@ -183,7 +183,8 @@ test('sessions: if all are in use, the oldest one from the address with the most
   expect(await many[0]?.ended).toBe(11)
   expect([neighbour, ...many.slice(1), further].map((one) => one.isOpen())).toEqual([true, true, true, true])
   await hold([further])
-  // 127.0.0.3 has two sessions and the others one each. It would only trade places with them, so none is closed.
+  // 127.0.0.3 has two sessions, the others one each. Another session for it would only push out one of the others, so
+  // none is closed.
   expect(await (await open('127.0.0.3')).ended).toBe(11)
   expect(await (await open()).ended).toBe(11)
 })
@@ -197,7 +198,7 @@ test('sessions: those from a trusted proxy count towards the total, but not towa
   expect(proxied.map((one) => one.isOpen())).toEqual([true, true, true])
 })
 
-/** Requests 10 MB and reads about `bytes` of them; the rest waits until `more` is called. */
+/** Requests 10 MB and reads about `bytes` of them; the rest is left until `more` is called. */
 async function takeSome(session: ClientHttp2Session, bytes: number) {
   const stream = session.request({ ':path': '/large' })
   stream.on('error', () => undefined)
@@ -211,7 +212,7 @@ async function takeSome(session: ClientHttp2Session, bytes: number) {
   })
   async function settled(): Promise<void> {
     await enough.promise
-    // When the ping is answered, everything that fits into the window has been sent.
+    // When the response to the ping arrives, everything that fits into the window has been sent.
     await new Promise<void>((resolve) => session.ping(() => resolve()))
   }
   await settled()

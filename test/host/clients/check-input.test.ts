@@ -38,7 +38,7 @@ describe('checkInput', () => {
     [{ type: 'text' }, '', null],
     [{ type: 'text', maxLength: 3 }, 'abc', null],
     [{ type: 'text', maxLength: 3 }, 'abcd', fault('toolong', '3')],
-    // Each is two UTF-16 code units, which is how browsers count.
+    // Each character is two UTF-16 code units, and browsers count code units.
     [{ type: 'text', maxLength: 3 }, '😀😀', fault('toolong', '3')],
     [{ type: 'text' }, null, WRONG],
     [{ type: 'text' }, 1, WRONG],

@@ -27,7 +27,7 @@ const read = (...chunks: Buffer[]) => {
   return chunks.flatMap((chunk) => reader.read(chunk)).map((message) => message.toString('hex'))
 }
 
-/** What the library makes of the messages. */
+/** The messages as parsed by the library. */
 function parsed(messages: readonly Buffer[]): unknown[] {
   const parser = new MessageParser()
   const found: unknown[] = []
@@ -52,7 +52,7 @@ test('LDAP messages: whole messages pass, however they are cut into chunks', () 
 })
 
 test('LDAP messages: controls are left out, because the host requests none', () => {
-  // Such as the warning of some servers that a password is about to expire.
+  // A control, such as the warning from some servers that a password is about to expire.
   const controls = 'a01d301b0417322e31362e3834302e312e3131333733302e332e342e350400'
   const message = Buffer.from(`302b020103${BIND.slice(10)}${controls}`, 'hex')
   expect(read(message)).toEqual([`3084${'0000000c'}${BIND.slice(4)}`])

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** The steps as `step: result`, with the message of those that aren't skipped. */
+/** The steps as `step: result`, with the messages of those that aren't skipped. */
 async function stepsOf(more: Partial<Directory> = {}, username: string | null = null) {
   const steps = await createDirectoryTest(createConnections(1000))(adDirectory(server, more), username)
   expect(JSON.stringify(steps)).not.toContain('secret of')

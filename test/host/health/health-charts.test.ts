@@ -3,10 +3,10 @@ import { healthCharts, rangeOf } from '../../../host/health/health-charts.ts'
 import { createFigures, RANGES } from '../../../host/telemetry/figures.ts'
 
 const MEGABYTE = 1024 ** 2
-/** A time at which a step begins in both series, the hour's and the day's. */
+/** A time at which a step begins in both series: the one for an hour and the one for a day. */
 const NOW = 1_800_000_000_000
 
-/** The charts of an hour or a day in which only the last step has calls and sign-ins. */
+/** The charts for an hour or a day in which only the last step has calls and sign-ins. */
 function chartsOf(span: 'hour' | 'day', now = NOW) {
   const figures = createFigures(() => now)
   for (const milliseconds of [10, 10, 10, 1000]) {

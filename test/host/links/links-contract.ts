@@ -10,7 +10,7 @@ const GOOD = 'correct horse battery'
 const OTHER = 'stapled paper clips'
 const DAY = 24 * 3_600_000
 
-/** Links of users, on every kind of database. */
+/** Tests users' links on every kind of database. */
 export function testLinks(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let users: Users
@@ -112,7 +112,7 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     for (const asked of ['twin@example.org', 'none', 'none@example.org', 'nobody', '', '%', 'anna@example.or_']) {
       expect([asked, await linkedUsers.find(asked)]).toEqual([asked, null])
     }
-    // A username that is another user's address.
+    // This username is another user's address.
     const named = await addUser('twin@example.org')
     expect((await linkedUsers.find('twin@example.org'))?.uid).toBe(named.uid)
   })

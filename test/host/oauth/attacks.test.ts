@@ -28,7 +28,7 @@ type Added = {
 let provider: PlayedProvider
 let host: OAuthInMemory
 const solutions = new Map<string, Added>()
-/** The calls of authenticators, oldest first. */
+/** The calls to authenticators, oldest first. */
 const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
 
 /** An attacker's server that hosts may reach, so that blocked connections are not what protects the secrets. */
@@ -254,7 +254,7 @@ describe('a malicious author', () => {
     ]) {
       expect([to, await lead(to)]).toEqual([to, undefined])
     }
-    // A URL that browsers parse differently than people read it is normalized or rejected.
+    // A URL that browsers parse differently from how people read it is normalised or rejected.
     for (const to of ['https://good.example\\@evil.example/', 'https://good.example/\r\nSet-Cookie: a=b']) {
       const location = (await lead(to)) ?? 'https://good.example/'
       expect([to, new URL(location).host, /[\\\s]/.test(location)]).toEqual([to, 'good.example', false])

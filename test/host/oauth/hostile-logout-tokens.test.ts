@@ -6,7 +6,7 @@ import { ALL_WAYS, type Played, tellLogout, type Way } from '../../support/playe
 
 let played: Awaited<ReturnType<typeof createPlayedInMemory>>
 
-/** Advances the clock, which otherwise stands still. */
+/** Advances the clock, which otherwise doesn't move. */
 function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds)
 }
@@ -77,7 +77,7 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
     expect([answer.status, answer.text]).toEqual([200, ''])
     pass(1000)
     expect([await statusOf(anna), await statusOf(phone)]).toEqual([401, 401])
-    // Times in tokens are whole seconds, so a token issued in this second may be older than the sign-in.
+    // Times in tokens are in whole seconds, so a token issued in this second may be older than the sign-in.
     const again = await signedIn(way, stage)
     expect((await tell(way, token)).status).toBe(400)
     expect(await statusOf(again)).toBe(200)

@@ -19,7 +19,7 @@ let played: Awaited<ReturnType<typeof createPlayedInMemory>>
 /** The secrets of all sign-ins in this file. */
 const secrets: string[] = []
 
-/** Advances the clock, which otherwise stands still. */
+/** Advances the clock, which otherwise doesn't move. */
 function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds)
 }
@@ -107,7 +107,10 @@ test.each([40_000, 100_000])(
 )
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
-/** Where the response sends the browser: by a redirect, or, if the provider posted a form, by a page with a link. */
+/**
+ * The URL to which the response sends the browser: with a redirect or, if the provider posted a form, with a page that
+ * contains a link.
+ */
 function targetOf({ answer }: Played): URL {
   const href = answer.headers.location ?? /href="(https:[^"]+)"/.exec(answer.text)?.[1]?.replaceAll('&amp;', '&')
   return new URL(href ?? 'nowhere:')
@@ -197,7 +200,7 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'refused'))(
     expect(leadsToProvider(page, stage)).toBe(true)
     expect(visitor.cookie('remember')).toBeUndefined()
     expect((await visitor.session()).status).toBe(401)
-    // A provider answers invalid_grant to end a sign-in, so it is not an error.
+    // A provider responds with invalid_grant to end a sign-in, so this is not an error.
     const codes = name === 'refresh with invalid_grant' ? [] : ['oauth_token']
     expect((await linesOf(page)).map(({ code }) => code)).toEqual(codes)
     expect(await wrongSince(from, page, stage)).toEqual([])

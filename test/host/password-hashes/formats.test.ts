@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { hashPassword } from '../../../base/accounts/passwords.ts'
 import { MOST, readHash } from '../../../host/password-hashes/formats.ts'
 
-// These hashes were made by other programs: CPython's hashlib and Werkzeug 3, libxcrypt (bcrypt), Node's crypto
+// These hashes were created by other programs: CPython's hashlib and Werkzeug 3, libxcrypt (bcrypt), Node's crypto
 // (argon2).
 
 const PASSWORD = 'Grüße, horse'

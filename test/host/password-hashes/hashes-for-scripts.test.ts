@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const BCRYPT = '$2b$05$abcdefghijklmnopqrstuuhMz1qlbUL/Ybe9Xu8meoaOQHlMG6OHq'
 const PASSWORD = 'Grüße, horse'
-/** Its cost is so high that it is rejected without being computed. */
+/** A hash with such a high cost that it is rejected without being computed. */
 const HOSTILE = BCRYPT.replace('$05$', '$31$')
 
 let passwords: Passwords
@@ -31,7 +31,7 @@ function callOf(name = 'crm', kind: 'login' | 'open' = 'open', onlyForm: string 
   })
 }
 
-/** A throttle that rejects further attempts after this number for one account. */
+/** A throttle that rejects attempts for an account after this number of attempts. */
 function throttleOf(most: number) {
   const counts = new Map<string, number>()
   const rewarded: string[] = []

@@ -13,12 +13,12 @@ import {
 const NOW = Date.UTC(2027, 0, 31)
 const DAY = 86_400_000
 
-/** A remembered login may be used as if its user had postponed the set-up. */
+/** A remembered login may be used again as if its user had postponed the set-up. */
 function stillMeets(policy: SignInPolicy, state: SignInState, now: number): boolean {
   return nextStep(policy, { ...state, isPostponed: true }, now).step === 'done'
 }
 
-/** The shared contract "sign-in", section 3, for users to whom the level applies, without a grace period. */
+/** The expected next steps, for users to whom the level applies, without a grace period. */
 const CONTRACT = `
 second step     factors  off   optional     required     passkey
 none            none     done  done         set-up       set-up
@@ -130,7 +130,8 @@ test('policy: the table covers every mode, level, factor state and method', () =
     const states = cases.filter((one) => one.mode === mode && one.second === 'none')
     expect(states).toHaveLength(LEVELS.length * Object.keys(FACTORS).length)
   }
-  // 14 rows in 7 modes, 6 with a report of the provider in 2 modes, 2 with a passkey as first step, 4 with a token.
+  // 14 rows in 7 modes, 6 rows with a report from the provider in 2 modes, 2 with a passkey as the first step, and 4
+  // with a token.
   expect(cases).toHaveLength((7 * 14 + 2 * 6 + 2 + 4) * LEVELS.length)
 })
 
@@ -158,7 +159,7 @@ test('policy: for users without one of the permissions in requiredFor, required 
       }
     })
   }
-  // `off` and `optional` don't become more by a list.
+  // A list has no effect at the levels `off` and `optional`.
   for (const level of ['off', 'optional'] as const) {
     const policy = policyOf(level, { requiredFor: ['Users'] })
     for (const row of rows(level)) {
@@ -194,7 +195,7 @@ test('policy: during the grace period users can postpone the set-up, and nothing
   expect([asked(13.999, { isPostponed: true }), asked(14, { isPostponed: true })]).toEqual([{ step: 'done' }, end])
   // Only the set-up can be postponed.
   expect(asked(1, { isPostponed: true, factors: { app: true, passkey: false } })).toEqual({ step: 'second-step' })
-  // Without a grace period, "Not now" of a forged request has no effect.
+  // Without a grace period, "Not now" in a forged request has no effect.
   expect(nextStep(policyOf('required'), stateOf({ isPostponed: true }), NOW)).toEqual(end)
 })
 
@@ -216,7 +217,7 @@ test('policy: a remembered login can be used if its sign-in meets the policy now
       expect([row, stillMeets(policyOf(row.level), state, NOW)]).toEqual([row, row.step === 'done'])
     }
   }
-  // Logins of older versions have no methods.
+  // Logins that older versions stored have no methods.
   const older = stateOf({ methods: [] })
   expect(LEVELS.map((level) => stillMeets(policyOf(level), older, NOW))).toEqual([true, true, false, false])
 })

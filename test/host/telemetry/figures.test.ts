@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { CallEnd } from '../../../host/solutions/call-end.ts'
 import { createFigures, type Gauges } from '../../../host/telemetry/figures.ts'
 
-/** The start of an hour. */
+/** A time at the start of an hour. */
 const START = 1_700_000_000_000 - (1_700_000_000_000 % 3_600_000)
 
 function end(milliseconds: number, more: Partial<CallEnd> & { code?: CallEnd['outcome']['code'] } = {}): CallEnd {

@@ -13,7 +13,7 @@ const TIME = 1_000_000_000
 const GOOD = 'correct horse battery'
 const OTHER = 'stapled paper clips'
 
-/** Behavior of the users table on every kind of database. */
+/** Behaviour of the users table on every kind of database. */
 export function testUsers(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let db: HostDatabase

@@ -14,7 +14,7 @@ const modulesIn = (...folders: readonly string[]) =>
       .filter((file) => file.endsWith('.ts'))
       .map((file) => ({ file, source: readFileSync(new URL(file, folder), 'utf8') }))
   })
-/** `most`: the script's maximum number of characters. */
+/** `most`: the script's maximum length in characters. */
 const SCRIPTS = [
   { name: 'client', make: makeClientScript, modules: modulesIn('host/web/client'), without: ['line.ts'], most: 60_000 },
   {

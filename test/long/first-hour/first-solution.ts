@@ -11,17 +11,17 @@ import { addAdminPages, endWithCtrlC, FORM, greet, isOf, signIn, signInToAdmin }
 
 const GUIDE = 'docs/first-solution.md'
 
-/** A reader of the guide, and what their commands printed. */
+/** A reader of the guide, and the output of their commands. */
 type Reader = {
   readonly album: Album
   readonly clone: Clone
   readonly author: Terminal
   readonly host: Terminal
   readonly user: Watched
-  /** The address that `dev` printed. */
+  /** The URL that `dev` printed. */
   running: string
   printed: ReturnType<typeof readPrinted>
-  /** The address that `deploy` printed. */
+  /** The URL that `deploy` printed. */
   deployed: string
 }
 
@@ -84,7 +84,7 @@ async function followStep(reader: Reader, step: Step): Promise<void> {
   else reader.running = / is running at (\S+)/.exec(screen)?.[1] ?? ''
 }
 
-/** What the guide says between its blocks. */
+/** The instructions between the guide's code blocks. */
 function instructions(reader: Reader): readonly Instruction[] {
   const { album, clone, author, user } = reader
   const { page } = user

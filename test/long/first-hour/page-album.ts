@@ -5,13 +5,13 @@ import { PLATFORM_LOCALES } from '../../../base/web/texts.ts'
 import { axeViolations } from '../../support/browser.ts'
 import { openWatched, type Watched } from '../../support/client-browser.ts'
 
-/** How wide windows are, in px, and how high. A picture shows the whole page. */
+/** The window sizes, in px. A picture shows the whole page. */
 const WINDOWS = [
   { width: 1280, height: 800 },
   { width: 320, height: 640 },
 ] as const
 
-/** The rules to check with. In the second colour scheme, only the colour rules can fail. */
+/** The axe rules to run. In the second colour scheme, only the colour rules can produce different results. */
 const SCHEMES = [
   ['light', 'all'],
   ['dark', 'colours'],
@@ -19,7 +19,7 @@ const SCHEMES = [
 
 const OTHER_LOCALES = PLATFORM_LOCALES.filter((locale) => locale !== 'en')
 
-/** A page that the platform or a solution shows if a text is missing contains `!its.key!`. */
+/** If a text is missing, a page of the platform or of a solution contains `!its.key!`. */
 const MISSING_TEXT = /![a-z]+(?:[.-][a-z]+)+!/g
 
 /**
@@ -30,11 +30,11 @@ const EXPECTED = /status of 4\d\d|Failed to execute 'postMessage' on 'DOMWindow'
 
 export type AddOptions = {
   /**
-   * For pages that end users see: also loads the page in the other languages. A function signs in first, because a
-   * session keeps its language.
+   * For pages that end users see: also loads the page in the other languages. If this is a function, it signs in first,
+   * because a session keeps its language.
    */
   readonly inLanguages?: boolean | Enter
-  /** What the page shows when it has loaded. */
+  /** The content that shows that the page has loaded. */
   readonly ready?: string
 }
 
@@ -92,7 +92,7 @@ export function createAlbum(browser: Browser, folder: string) {
   }
 
   return {
-    /** A separate browser profile, as of another user. */
+    /** A separate browser profile, like that of another user. */
     open: () => openWatched(browser, { viewport: WINDOWS[0] }),
     async add(opened: Watched, name: string, { inLanguages = false, ready = 'main' }: AddOptions = {}): Promise<void> {
       pages++
@@ -108,7 +108,7 @@ export function createAlbum(browser: Browser, folder: string) {
       const result = problems.length === 0 ? 'no problems' : problems.map((one) => one.replace(/\s+/g, ' ')).join('; ')
       process.stdout.write(`${file}${languages}: ${result}\n`)
     },
-    /** Writes what a terminal shows next to the pictures. */
+    /** Saves a terminal's content next to the pictures. */
     addScreen(name: string, screen: string): void {
       writeFileSync(join(folder, `terminal-${name}.txt`), `${screen}\n`)
     },

@@ -18,7 +18,7 @@ export async function followReadme(album: Album): Promise<void> {
   let deployed = ''
 
   async function followBlock({ code }: Block): Promise<void> {
-    // The tests would run this too.
+    // Skip this command, which would run all tests.
     if (code.includes('npm test')) return
     if (code.startsWith('npm ci && npm start')) {
       await host.type(code.replace('npm ci && ', '').trim())

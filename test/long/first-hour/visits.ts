@@ -28,7 +28,7 @@ export async function greet(page: Page, address: string, name: string): Promise<
   await page.getByText(`Hello, ${name}!`).waitFor()
 }
 
-/** @param printed what the host's start printed */
+/** @param printed the host's output at startup */
 export async function signInToAdmin(
   album: Album,
   admin: Watched,
@@ -66,7 +66,7 @@ export async function addAdminPages(
   }
 }
 
-/** The page of one user is like that of another. */
+/** The kind of a page: all users' pages are of the same kind. */
 function kindOf(path: string): string {
   return path.replace(/\/users\/(?!(new|import)$)[^/]+/, '/users/user')
 }

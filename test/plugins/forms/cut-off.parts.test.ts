@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createFormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// A call that times out doesn't run its `finally` blocks.
+// Tests calls that time out, which don't run their `finally` blocks.
 
 const lab = createFormLab({ limits: { CALL_TIME: 500, EVENT_DEPTH: 1 } })
 afterAll(() => lab.stop())

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createFormLab, type FormClient, type FormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// Forms with a button that saves (`saves`): what counts as unsaved input, and when the user is asked before leaving.
+// Tests forms with a button that saves (`saves`): which input counts as unsaved, and when the user is asked before
+// leaving.
 
 const button = (name: string) => ({ type: 'button', name, onAction: name })
 const FORM = {

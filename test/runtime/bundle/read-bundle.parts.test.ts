@@ -316,7 +316,7 @@ test('bundle: signIn names permissions that a manifest lists, if any does', asyn
     'manifest_invalid: "signIn.requiredFor" names the permission "Administrator", which no manifest lists; did you mean "Administrators"?',
   ])
   expect(await codesOf(await bundleOf(manifest, moduleFile('base')))).toEqual([])
-  // The missing module may list it.
+  // The missing module may list the permission.
   expect(await codesOf(await bundleOf({ ...manifest, permissions: ['Users'] }))).toEqual([
     'module_missing solution.json',
   ])

@@ -3,13 +3,13 @@ import type { Loadable } from '../../../runtime/supervisor.ts'
 import { type ClientLab, createClientLab, type LabClient } from '../../support/clients.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// What happens to a misbehaving client, and which other clients are affected.
+// Tests what happens to a misbehaving client, and which other clients are affected.
 
 let lab: ClientLab
 afterEach(() => lab.stop())
 
 const LOOP = 'for (;;);'
-/** A loop in native code, which no time-out inside the process can interrupt. */
+/** A loop in native code, which no timeout inside the process can interrupt. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 const STATE = 'let count = 0; function click() { return String(++count) }'
 
@@ -137,7 +137,7 @@ test('clients: a call whose memory grows while the host is busy still gets the e
     `${STATE} function bad() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }`,
   )
   const bad = anna.run('bad')
-  // Blocks this thread, so that it reads no messages from the process, not even the one that the call has started.
+  // Block this thread, so that it reads no messages from the process, not even the message that the call has started.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   expect(await bad).toMatchObject({ code: 'script_memory', limit: { name: 'PROCESS_MEMORY' } })
 })
@@ -183,8 +183,8 @@ test('clients: after three such errors, no client of the version can open for a 
 })
 
 /**
- * Opens a client of a version whose top-level code never ends from a certain time on. All clients of a version load the
- * same code, so the time decides which of them are affected.
+ * Opens a client of a version whose top-level code never returns after a certain time. All clients of a version load
+ * the same code, so the time determines which of them are affected.
  */
 async function openedBefore(patience: number): Promise<{ version: Loadable; anna: LabClient; from: number }> {
   const from = Date.now() + patience

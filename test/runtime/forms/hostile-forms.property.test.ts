@@ -34,7 +34,7 @@ const KEYS = [
   ...new Set([...ELEMENT_TYPES.flatMap(keysOf), ...FORM_HANDLERS, 'width', 'elements', 'id', 'toString', 'x']),
 ]
 
-/** Plausible, partly valid forms: correct names of containers, correct types of keys, values of any type. */
+/** Plausible, partly valid forms, with correct container names, known keys and values of any type. */
 const { element, layout } = fc.letrec<{ element: unknown; layout: unknown; any: unknown }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

@@ -19,7 +19,7 @@ type Recipe =
   | { readonly kind: 'around'; readonly how: keyof typeof AROUND; readonly inner: Recipe }
   | { readonly kind: 'odd'; readonly name: string }
 
-/** Source code of functions that put a value into or behind another one. */
+/** Source code of functions that wrap a value in another value. */
 const AROUND = {
   getter: '(v) => ({ get a() { return v } })',
   changing: '(v) => { let n = 0; return { get a() { return n++ === 0 ? v : () => 1 } } }',
@@ -102,7 +102,7 @@ const BUILD = `function build(recipe) {
   return object
 }`
 
-/** The same function in this process. It has its own context, as it has in the isolate. */
+/** The same function in this process. It has a separate context, as in the isolate. */
 const build = vm.runInNewContext(`${BUILD}; build`) as (recipe: Recipe) => unknown
 
 const Plain = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }).map((value): Recipe => ({ kind: 'plain', value }))
@@ -137,7 +137,10 @@ const probe = createProbe()
 const lab = createScriptLab({ plugins: [probe] })
 afterAll(() => lab.stop())
 
-/** `refused`: `TypeError` thrown by the binding, `RangeError` if too deep, `EvalError` thrown by the value itself. */
+/**
+ * `refused`: `TypeError` if the binding throws, `RangeError` if the value is too deep, `EvalError` if the value itself
+ * throws.
+ */
 type Sent = { readonly value: Json } | { readonly refused: string }
 
 const SEND = `${BUILD}
@@ -158,7 +161,10 @@ async function onSolutionOpen(arg, queryParams) {
   return JSON.stringify({ ends })
 }`
 
-/** Passes each value to a binding. @returns what arrived or why it was refused, and the response to each request */
+/**
+ * Passes each value to a binding.
+ * @returns the value that arrived or why it was rejected, and the response to each request
+ */
 async function send(recipes: readonly Recipe[], by: 'command' | 'request') {
   probe.take()
   const { failure, values } = await lab.run({ script: SEND, arg: JSON.stringify(recipes), queryParams: { by } })
@@ -195,7 +201,10 @@ function expected(recipe: Recipe): Sent {
   }
 }
 
-/** Text for comparisons, so that `__proto__`, the order of keys and unpaired surrogates are compared too. */
+/**
+ * Converts a value to text for comparisons, so that `__proto__`, the order of keys and unpaired surrogates are compared
+ * too.
+ */
 const shown = (sent: Sent) => JSON.stringify(sent)
 
 test('border: plain data arrives exactly as JSON.parse(JSON.stringify()) returns it', async () => {

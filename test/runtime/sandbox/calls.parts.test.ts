@@ -4,7 +4,7 @@ import { createScriptLab } from '../../support/solutions.ts'
 const lab = createScriptLab({
   limits: { AUTHENTICATOR_TIME: 20_000, LOAD_TIME: 10_000, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
 })
-/** Has short time limits, for scripts that end only when a limit is exceeded. */
+/** A lab with short time limits, for scripts that end only when a limit is exceeded. */
 const hasty = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500 } })
 const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2, AUTHENTICATOR_TIME: 20_000 } })
 afterAll(() => {
@@ -14,7 +14,9 @@ afterAll(() => {
 })
 
 const run = (script: string) => lab.run({ script })
-/** Faster than `run`: no separate process. For scripts whose positions and loading don't matter. */
+/**
+ * Faster than `run`, because it doesn't start a separate process. For scripts whose positions and loading don't matter.
+ */
 const evaluated = (script: string) => lab.run({ script, evaluated: true })
 
 test('a thrown error contains the customer’s file, line and column', async () => {

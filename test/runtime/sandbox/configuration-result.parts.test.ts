@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createScriptLab } from '../../support/solutions.ts'
 
 const lab = createScriptLab({ limits: { CALL_TIME: 20_000, RESULT_SIZE: 2048 } })
-/** Has a short time limit, for scripts that end only when it is exceeded. */
+/** A lab with a short time limit, for scripts that end only when it is exceeded. */
 const hasty = createScriptLab({ limits: { CALL_TIME: 700 } })
 afterAll(() => {
   lab.stop()

@@ -14,7 +14,7 @@ async function floorDuring(lab: ReturnType<typeof mixedCallsLab>, calls: number)
   return floor
 }
 
-// `npm run long -- growth` runs ten times as many, with a tighter limit. A leaked context would retain 0.23 MB.
+// `npm run long -- growth` makes ten times as many calls, with a tighter limit. A leaked context would retain 0.23 MB.
 test('one sandbox process answers 1,500 calls of all kinds and retains none of their contexts', async () => {
   const lab = mixedCallsLab()
   try {
