@@ -17,7 +17,7 @@ export type Probe = {
   readonly entries: readonly string[]
   /** See `ToSandbox`. */
   readonly isForRequests?: boolean
-  /** Whether to load the unit, given what earlier probes found. Default: always. */
+  /** Whether to load the unit, given the results of earlier probes. Default: always. */
   readonly isNeeded?: (found: ReadonlyMap<Unit, readonly string[]>) => boolean
 }
 

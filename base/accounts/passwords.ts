@@ -98,7 +98,7 @@ function needsRehash(passwordHash: string): boolean {
 }
 
 /**
- * Normalizes to NFC, as RFC 8265 (OpaqueString) specifies, so that the same letters are the same password on every
+ * Normalises to NFC, as RFC 8265 (OpaqueString) specifies, so that the same letters are the same password on every
  * keyboard. NFKC would make different passwords equal.
  */
 function prepare(password: string): string {

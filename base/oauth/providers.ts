@@ -91,7 +91,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: 'client_secret_post',
   },
   /**
-   * The organisation's authorisation server. `issuer` can name a custom one, such as `https://{domain}/oauth2/default`.
+   * The organisation's authorization server. `issuer` can name a custom one, such as `https://{domain}/oauth2/default`.
    */
   Okta: {
     ...OPENID,

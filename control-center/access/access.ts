@@ -35,12 +35,12 @@ export interface Access {
   /**
    * The caller's identity in the organisation that the path contains (`:organisation`).
    * @throws ERR_NOT_FOUND if they are not a member
-   * @throws ERR_FORBIDDEN if their role lacks the right
+   * @throws ERR_FORBIDDEN if their role lacks the permission
    */
   need(ctx: Context, right: Right): Promise<Member>
   /**
-   * For streamed responses: whether the caller still has the right. In the meantime, the session may have ended, or the
-   * token or membership may have been removed. Rejects if this can't be determined now.
+   * For streamed responses: whether the caller still has the permission. In the meantime, the session may have ended,
+   * or the token or membership may have been removed. Rejects if this can't be determined now.
    */
   stillHas(ctx: Context, right: Right): Promise<boolean>
   /** @throws ERR_FORBIDDEN for a token */
@@ -90,7 +90,7 @@ export function createAccess(parts: AccessParts): Access {
     const found = await pageSessions.find(ctx)
     if (found === null) return null
     const user = await users.get(found.session.uid)
-    // Users who must choose a new password do so during sign-in. Until then, their session doesn't identify them.
+    // Users who must choose a new password do so during sign-in. Until then, don't accept their session.
     return user?.enabled && !user.mustChangePassword ? { kind: 'person', user, session: found } : null
   }
 

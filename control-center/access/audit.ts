@@ -6,7 +6,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /** An action in an organisation. */
 export type AuditEntry = Omit<JournalEntry, 'place'> & {
-  /** The organisation's id. Absent if the action belongs to no organisation, such as a refused sign-in. */
+  /** The organisation's id. Absent if the action doesn't belong to an organisation, such as a refused sign-in. */
   readonly organisation?: string
   /**
    * `user:{name}`, `token:{id}`, `satellite:{environment}`, or `center` for what the control center does automatically,
@@ -25,8 +25,8 @@ export type AuditEntry = Omit<JournalEntry, 'place'> & {
 
 export interface Audit {
   /**
-   * Resolves when the entry is in the database. Throttled attempts are recorded only once a minute per network, because
-   * anyone can send thousands of them, each with a different name.
+   * Resolves when the entry is in the database. For throttled attempts, only one per minute and network is recorded,
+   * because anyone can send thousands of them, each with a different name.
    */
   record(entry: AuditEntry): Promise<void>
   /** Newest first; pass `next` as `before` to get older entries. With a filter, a page can be short or empty and have a `next`. */
@@ -44,7 +44,6 @@ export interface Audit {
     readonly actions: readonly string[]
     readonly outcomes: readonly string[]
   }>
-  /** Removes entries that are older than `AUDIT_KEPT`. */
   sweep(): Promise<void>
 }
 
@@ -79,8 +78,7 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
 export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
 
 /**
- * Runs `work` and records the action, even if it is refused. `work` may set `named.target` as soon as the target is
- * known.
+ * Runs `work` and records the action, even if it is refused. `work` sets `named.target` as soon as it knows the target.
  */
 export function recorded<T>(
   ctx: Context,

@@ -62,7 +62,7 @@ export function addPersonRoutes(router: Router, routes: readonly PersonRoute[], 
       const user = access.needPerson(ctx)
       await read(user)
       if (act === undefined) return work(user)
-      // Actions on a person's own account belong to no organisation.
+      // Actions on a person's own account don't belong to an organisation.
       const actor = { name: `user:${user.username}` }
       return recorded(ctx, audit, actor, named(act, await name(user)), () => work(user))
     },

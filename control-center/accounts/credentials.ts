@@ -20,8 +20,8 @@ export interface Credentials {
    */
   isKnown(ctx: Context, username: string): boolean
   /**
-   * Checks the password of a user who is signed in. The browser isn't trusted because of earlier sign-ins: someone else
-   * may be using it.
+   * Checks the password of a user who is signed in. Earlier sign-ins don't make this browser trusted: someone else may
+   * be using it.
    */
   checkOwn(ctx: Context, user: User, password: string): Promise<CheckedCredentials>
   /** Remembers that the user has signed in with this browser. */

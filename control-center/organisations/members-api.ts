@@ -74,7 +74,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
       'DELETE /organisations/:organisation/members/:uid',
       {
         summary: 'Remove a member, or leave; one owner must remain',
-        // No right is needed for your own membership: any member may leave.
+        // Members need no permission to end their own membership.
         right: 'read',
         before: ({ who, params, ctx }) => (who.uid === params.uid ? undefined : access.need(ctx, 'members')),
         act: 'member-remove',
@@ -159,7 +159,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
       throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is already a member.`)
     }
     const origin = { organisation: organisation.id, askedBy: 'member' } as const
-    // Check this first: an organisation that has used up its mail quota must not get links to show instead.
+    // Check this first: otherwise, an organisation that has used up its mail quota would get links to show instead.
     if (mail.isSetUp) await mail.needShare(origin)
     const { token, ...invitation } = await invitations.create(organisation.id, { ...wanted, invitedBy: name })
     // The token is in the fragment, so that it does not appear in the logs of servers and proxies.

@@ -37,9 +37,9 @@ export async function showClientPage(
 ): Promise<void> {
   const nonce = createNonce()
   const { name, title } = solution
-  // Only signed-in users have the page in a frame that asks them to confirm.
+  // The page asks users to confirm in an iframe, but only signed-in users.
   allowPage(ctx, nonce, { frames: found !== null })
-  // A frame can use passkeys only if the page around it can.
+  // An iframe can use passkeys only if the page that embeds it can.
   if (found !== null) allowPasskeys(ctx, 'get')
   ctx.vary('Accept-Language')
   const page = requestedPage(ctx)
@@ -73,7 +73,7 @@ export function accountOf(
   return {
     username,
     logoutAction: `/solution/${name}/logout`,
-    // The issuer of a login token vouches for the user, so that there is no account to manage here.
+    // The issuer of a login token vouches for the user, so there is no account to manage here.
     accountHref: methods.includes('token') ? null : accountPath(name),
     formToken: formTokens.issue(ctx, cookieScope(ctx, sites, name)),
   }

@@ -112,7 +112,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     address: string
     created_at: number
     last_seen_at: number
-    /** When the operator last proved that it's them; null: an older version started the session. */
+    /** When the operator last confirmed that it's them; null: an older version started the session. */
     confirmed_at: number | null
   }
   /** Login pages for PLATFORM_CLOUD as received from the control center; `content` is a `LoginPageAnswer` as JSON. */

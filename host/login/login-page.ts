@@ -83,8 +83,7 @@ const OFFER_PASSKEYS = makeScript(new URL('../../base/web/passkeys/login.ts', im
 
 /**
  * Signs in with a login token in the fragment of the URL, `index.html#id_token=…`, which browsers don't send to
- * servers (design section 8). It calls the method of the prototype, because a button named `submit` would hide the
- * form's own.
+ * servers. It calls the method of the prototype, because a button named `submit` would hide the form's own.
  */
 const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
   const [, token] = /^#id_token=([A-Za-z0-9._-]+)$/.exec(location.hash) ?? []

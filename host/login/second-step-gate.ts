@@ -22,7 +22,7 @@ export type FirstStep = {
   readonly methods: readonly SignInMethod[]
   /** Starts a remembered login, unless null. */
   readonly remember: Pick<RememberedUser, 'custom'> | null
-  /** The account for which the browser is recognized later; null: none. */
+  /** The account for which the browser is recognised later; null: none. */
   readonly knownAs: { readonly source: string; readonly username: string } | null
   /** The state of the user's password when it was checked; null if it isn't in the users table. */
   readonly password: Pick<User, 'passwordChangedAt' | 'mustChangePassword'> | null

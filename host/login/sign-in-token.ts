@@ -4,7 +4,7 @@ import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** The user whom a login form's script signed in, and what the script set for them. */
+/** The user whom a login form's script signed in, and the values that the script set for them. */
 export type ClientSignIn = {
   readonly login: Login
   readonly tenant: Tenant | null

@@ -183,7 +183,7 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   const answer = await source.checkPasskey(attempt, used, fields)
   if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
   if (answer.kind === 'refused') return refused(attempt, { ...answer, state: answer.state ?? 'passkeyRefused' }, parts)
-  // The script must not sign in anybody else: the passkey proves only this account.
+  // The script must not sign in anyone else: the passkey proves only this account.
   if (answer.login.uid !== account.uid) return refused(attempt, PASSKEY_REFUSED, parts)
   await parts.throttle.succeeded(counted(attempt), true)
   return { ...answer, passkeyOf: account }
@@ -198,7 +198,9 @@ function auditCopied(
   audit.note({ ...facts, action: 'passkey-clone', outcome: 'refused' })
 }
 
-/** Signs in the user for whom a login token was issued, if the solution's scripts could grant its permissions. */
+/**
+ * Signs in the user for whom a login token was issued, if the solution's scripts could grant the token's permissions.
+ */
 async function checkLoginToken(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { solution, fields } = attempt
   const login = await parts.loginTokens.consume(solution.name, fields.get('id_token') ?? '')
@@ -241,7 +243,8 @@ function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Chec
     providerLogin: null,
     methods: [passkeyOf === undefined ? source.method : 'passkey'],
     remember: (fields.get('remember') ?? '') === '' ? null : { custom: customFields(attempt.url, fields) },
-    // A user with a passkey doesn't guess passwords, and the name in the form may be someone else's.
+    // For a passkey, don't recognise the browser: no password was guessed, and the name in the form may be someone
+    // else's.
     knownAs:
       passkeyOf === undefined ? { source: source.countedAs(solution), username: fields.get('username') ?? '' } : null,
     password: user,

@@ -21,7 +21,7 @@ export type SessionBasis = {
   readonly source: AccountSourceName
   /** The id of the sign-in at an OAuth provider, or null. */
   readonly providerLogin: string | null
-  /** The source of the account whose factors count. */
+  /** The source of the account whose second factors apply. */
   readonly factorsOf: AccountSourceName
   readonly methods: readonly SignInMethod[]
   /** Whether the user has just entered credentials. */

@@ -120,7 +120,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
   }
 }
 
-/** openid-client passes URLs as normalized by the URL parser, for example without the default port. */
+/** openid-client passes URLs as normalised by the URL parser, for example without the default port. */
 function isSameAddress(address: string, other: string | null): boolean {
   return other !== null && new URL(address).href === new URL(other).href
 }

@@ -2,7 +2,7 @@ import { readHostPort } from '../../runtime/host-port.ts'
 import { z } from '../../runtime/zod.ts'
 
 /**
- * Normalizes a granted host to the form in which it is stored and shown: `api.example.org`, `10.0.0.7:8443`,
+ * Normalises a granted host to the form in which it is stored and shown: `api.example.org`, `10.0.0.7:8443`,
  * `[fd00::1]:443`.
  * @returns null if the text is not a host name or address with an optional port; patterns such as `*.example.org` are
  * invalid
@@ -13,7 +13,7 @@ export function readGrantedHost(text: string): string | null {
   return read.port === null ? read.host : `${read.host}:${read.port}`
 }
 
-/** A host in API input. The schema returns it in the normalized form. */
+/** A host in API input. The schema returns it in the normalised form. */
 export const GrantedHost = z
   .string()
   .max(260)

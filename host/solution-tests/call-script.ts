@@ -18,7 +18,7 @@ const SOURCE = `function ${CALL}(name, args) {
 
 /**
  * Adds a script to the solution. Entry functions can only return text, so the functions that tests call need one that
- * serializes their results. It exists only in tests and loads before the author's scripts.
+ * serialises their results. It exists only in tests and loads before the author's scripts.
  */
 export function withCallScript(solution: SandboxSolution): SandboxSolution {
   const scripts = [...solution.scripts, { file: FILE, source: SOURCE }]

@@ -23,7 +23,7 @@ export type BundleReading = {
 
 /** Chosen here: a bundle may have 2,000 forms, and it takes time to compare names. */
 const MAX_COMPARED = 200
-/** Chosen here: a misspelled list is found by its first names. */
+/** Maximum names to suggest a correction for. Chosen here: if a list is misspelt, its first names already show it. */
 const MAX_SUGGESTED = 10
 
 const MODES_WITH_AUTHENTICATOR: ReadonlySet<AuthenticatorMode> = new Set([
@@ -34,7 +34,7 @@ const MODES_WITH_AUTHENTICATOR: ReadonlySet<AuthenticatorMode> = new Set([
 
 /**
  * Reads a packed bundle. Never throws because of its content: every error found is listed.
- * @param takesPasskeys whether the manifest of this solution may require passkeys; by default, every one may
+ * @param takesPasskeys whether this solution's manifest may require passkeys; by default, any manifest may
  */
 export async function readBundle(
   packed: Uint8Array,
@@ -87,7 +87,7 @@ async function checkPasskeys(
   found.fault(MANIFEST, 'passkeys_unavailable', message, places.value(['signIn', 'secondFactor']))
 }
 
-/** The most common mistake: zipping the folder instead of its contents. */
+/** Detects the most common mistake: zipping the folder instead of its contents. */
 function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   const names = [...directory.entries.map(({ name }) => name), ...directory.refused]
   if (names.includes(MANIFEST)) return false
@@ -172,19 +172,19 @@ function checkAuthenticators(
 ): void {
   if (!MODES_WITH_AUTHENTICATOR.has(main.authenticator)) return
   const names = reached.filter(({ manifest }) => manifest?.type === 'authenticator').map(({ name }) => name)
-  // A module that is missing or invalid may be the authenticator.
+  // Don't report a missing authenticator: a module that is missing or invalid may be it.
   if (names.length === 1 || (names.length === 0 && !complete)) return
   const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
   const rule = `"authenticator": "${main.authenticator}" needs exactly one module of type authenticator`
   found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`, places.value(['authenticator']))
 }
 
-/** Permissions that no manifest lists can't be granted, so a second step would be required of nobody. */
+/** Permissions that no manifest lists can't be granted, so nobody would need a second step. */
 function checkSignIn(main: Manifest, { reached, complete }: Modules, places: JsonPlaces, found: Findings): void {
   if (main.signIn === null) return
   const { requiredFor } = main.signIn
   const listed = new Set([main, ...reached.map(({ manifest }) => manifest)].flatMap((one) => one?.permissions ?? []))
-  // A module that is missing or invalid may list the others.
+  // Don't check this: a module that is missing or invalid may list the other permissions.
   if (listed.size === 0 || !complete) return
   for (const [index, name] of (requiredFor ?? []).entries()) {
     if (listed.has(name)) continue

@@ -104,7 +104,7 @@ function receive(text: string): void {
   }
 }
 
-/** If a call is unannounced, no other call is queued, so it starts immediately and can't be canceled first. */
+/** If a call is unannounced, no other call is queued, so it starts immediately and can't be cancelled first. */
 function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
   if (message.announce) {
     waiting.set(message.id, message)
@@ -161,7 +161,7 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   const { fault } = rehearsal.probe(call.unit, [])
   if (fault) throw new Error(fault.message)
   rehearsal.call(0, call)
-  // Otherwise it would use up the context created in advance for the first real call.
+  // Otherwise, this call would use up the context that was created in advance for the first real call.
   rehearsal.close()
 }
 
@@ -189,7 +189,7 @@ async function serve(served: SandboxSolution): Promise<Clients> {
   return created
 }
 
-/** Imported on demand: a process that serves logins has no clients. */
+/** Imports this on demand: a process that serves logins has no clients. */
 async function clientsOf(served: SandboxSolution): Promise<Clients> {
   const { createClients } = await import('./clients.ts')
   if (prepared === null) throw new TypeError('the process is not prepared')
@@ -224,7 +224,7 @@ function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
   send({ kind: 'loaded', faults: solution.faults as readonly Fault[] })
 }
 
-/** Imported on demand, with its dependencies: no other process can be debugged. */
+/** Imports this on demand, with its dependencies: no other process can be debugged. */
 async function startDebugging(): Promise<Debugging> {
   const { createDebugging } = await import('./debugging.ts')
   if (prepared === null) throw new TypeError('the process is not prepared')
@@ -268,7 +268,7 @@ async function probe(message: Extract<ToSandbox, { kind: 'probe' }>): Promise<vo
   send({ kind: 'probed', id: message.id, found, faults: fault ? [fault] : [] })
 }
 
-/** Sent immediately, before the script runs: the script may crash the process. */
+/** Reports this immediately, before the script runs: the script may crash the process. */
 function loading(file: string): void {
   send({ kind: 'loading', file })
 }
@@ -287,7 +287,7 @@ async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }
   }
 }
 
-/** Imported on demand, since a process that serves logins needs neither parser. */
+/** Imports this on demand, since a process that serves logins needs neither parser. */
 async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<void> {
   const { checkUpload } = await import('./check-upload.ts')
   send({ kind: 'checked', checked: await checkUpload(message.files) })

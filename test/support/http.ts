@@ -11,7 +11,7 @@ export type Ask = {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly body?: string | Uint8Array
-  /** The path to send unchanged. A URL parser would normalize it. */
+  /** The path to send unchanged. A URL parser would normalise it. */
   readonly path?: string
 }
 

@@ -67,7 +67,7 @@ export interface Exchange {
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 15_000
 /**
- * Maximum time in ms before pages of a stopping host reconnect. It is randomized, so that they don't all do so
+ * Maximum time in ms before pages of a stopping host reconnect. It is randomised, so that they don't all do so
  * together.
  */
 const MOVING_PAUSE = 1000
