@@ -4,6 +4,7 @@ import { addGuideRoutes } from '../base/http/guides.ts'
 import type { AdminFactorPageParts } from './admin-factors/page-parts.ts'
 import { addAdminFactorPages } from './admin-factors/pages.ts'
 import { type AuditPageParts, addAuditPages } from './audit/pages.ts'
+import { addDirectoryPages, type DirectoryPageParts } from './directories/pages.ts'
 import { addSolutionAccessPages, type SolutionAccessPageParts } from './grants/pages.ts'
 import { addHealthPages, type HealthPageParts } from './health/pages.ts'
 import { addLoginPagePages, type LoginPagePageParts } from './login-pages/pages.ts'
@@ -19,6 +20,7 @@ import { addSessionPages, type SessionPageParts } from './sessions/pages.ts'
 import { addSettingsPages, type SettingsPageParts } from './settings/pages.ts'
 import { addSolutionPages, type SolutionPageParts } from './solutions/pages.ts'
 import { addTokenPages, type TokenPageParts } from './tokens/pages.ts'
+import { knownPermissions } from './users/known-permissions.ts'
 import { addUserPages, type UserPageParts } from './users/pages.ts'
 
 export type AdminPageParts = SignInParts &
@@ -35,6 +37,7 @@ export type AdminPageParts = SignInParts &
   SessionPageParts &
   TokenPageParts &
   UserPageParts &
+  DirectoryPageParts &
   Pick<SignInPolicyApiParts, 'policies' | 'passkeyPlaces'>
 
 /**
@@ -60,6 +63,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addSessionPages(pages, parts)
   addTokenPages(pages, parts)
   addUserPages(pages, parts)
+  addDirectoryPages(pages, parts, () => knownPermissions(parts.store, parts.catalog))
   return router
 }
 

@@ -20,6 +20,7 @@ const CONFIRMED: ReadonlySet<AuditAction> = new Set([
   'token-create',
   'token-delete',
   'sign-in-policy',
+  'directory',
   'factor-reset',
 ])
 

@@ -6,8 +6,8 @@ import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 import { directoryTarget } from './ask-directories.ts'
 import type { Directories, Directory } from './directories.ts'
-import { DirectoryFields, DirectoryForm, DirectoryName } from './directory-settings.ts'
-import { type DirectoryTest, TEST_STEPS } from './test-directory.ts'
+import { DirectoryFields, DirectoryForm, DirectoryName, TEST_STEPS } from './directory-settings.ts'
+import type { DirectoryTest } from './test-directory.ts'
 
 export type DirectoryApiParts = {
   readonly directories: Directories
@@ -17,7 +17,14 @@ export type DirectoryApiParts = {
 }
 
 const ShownDirectory = DirectoryFields.omit({ bindPassword: true })
-  .extend({ name: DirectoryName, hasBindPassword: z.boolean() })
+  .extend({
+    name: DirectoryName,
+    hasBindPassword: z.boolean(),
+    lastTest: z
+      .object({ time: z.number().describe('epoch ms'), failed: z.enum(TEST_STEPS).nullable() })
+      .nullable()
+      .describe('the last test and the first step that failed; null: not tested since the settings were last changed'),
+  })
   .meta({ id: 'Directory' })
 
 const TestForm = z
@@ -119,7 +126,12 @@ export function directoryRoutes({
         isBodyOptional: true,
         answers: { 200: DirectoryTestResult },
       },
-      async ({ params: { name }, body }) => ({ steps: await testDirectory(await need(name), body?.username ?? null) }),
+      async ({ params: { name }, body }) => {
+        const directory = await need(name)
+        const steps = await testDirectory(directory, body?.username ?? null)
+        await directories.noteTest(directory, steps.find(({ result }) => result === 'failed')?.step ?? null)
+        return { steps }
+      },
     ),
   ]
 }

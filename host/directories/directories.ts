@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
 import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createBriefCache } from '../database/brief-cache.ts'
 import type { HostDatabase } from '../database/tables.ts'
-import { type DirectoryForm, type DirectorySettings, tidyUrls } from './directory-settings.ts'
+import { type DirectoryForm, type DirectorySettings, type TestStepName, tidyUrls } from './directory-settings.ts'
 
 /** A directory as it is stored, with the password of its bind account. */
 export type Directory = DirectorySettings & {
@@ -13,8 +14,21 @@ export type Directory = DirectorySettings & {
   readonly bindPassword: string | null
 }
 
+/** The last test of a directory's current settings. */
+export type LastTest = {
+  /** In epoch ms. */
+  readonly time: number
+  /** The first step that failed; null: none did. */
+  readonly failed: TestStepName | null
+}
+
 /** A directory without its password, for responses. */
-export type ShownDirectory = DirectorySettings & { readonly name: string; readonly hasBindPassword: boolean }
+export type ShownDirectory = DirectorySettings & {
+  readonly name: string
+  readonly hasBindPassword: boolean
+  /** Null if the settings haven't been tested since they were last changed. */
+  readonly lastTest: LastTest | null
+}
 
 /** The directories (LDAP) that are a source of users. */
 export interface Directories {
@@ -32,9 +46,12 @@ export interface Directories {
   put(name: string, form: DirectoryForm): Promise<ShownDirectory>
   /** @returns false if there is no such directory */
   remove(name: string): Promise<boolean>
+  /** Stores how a test ended, unless the settings have been changed since. */
+  noteTest(tested: Directory, failed: TestStepName | null): Promise<void>
 }
 
-type Stored = DirectorySettings & { readonly sealedPassword: string | null }
+type Stored = DirectorySettings & { readonly sealedPassword: string | null; readonly lastTest?: LastTest }
+type Row = Stored & { readonly name: string; readonly updatedAt: number }
 
 const MOST_DIRECTORIES = 10
 /** The only key of the cache. */
@@ -46,13 +63,17 @@ export function createDirectories(db: HostDatabase, key: PlatformKey, now: () =>
   // The encryption purpose includes the row's key, so that a password copied to another row can't be decrypted there.
   const purposeOf = (name: string) => `directory ${name}`
 
-  async function readAll(): Promise<readonly (Stored & { readonly name: string })[]> {
-    const rows = await db.selectFrom('directories').select(['name', 'value']).orderBy('name').execute()
-    const all = rows.map(({ name, value }) => ({ ...(JSON.parse(value) as Stored), name }))
+  async function readAll(): Promise<readonly Row[]> {
+    const rows = await db.selectFrom('directories').select(['name', 'value', 'updated_at']).orderBy('name').execute()
+    const all = rows.map(({ name, value, updated_at }) => ({
+      ...(JSON.parse(value) as Stored),
+      name,
+      updatedAt: updated_at,
+    }))
     return all.toSorted((one, other) => one.order - other.order)
   }
 
-  function opened({ sealedPassword, ...settings }: Stored & { readonly name: string }): Directory {
+  function opened({ sealedPassword, lastTest: _, updatedAt: _at, ...settings }: Row): Directory {
     if (sealedPassword === null) return { ...settings, bindPassword: null }
     const bindPassword = key.decrypt(purposeOf(settings.name), sealedPassword)
     if (bindPassword !== null) return { ...settings, bindPassword }
@@ -93,16 +114,28 @@ export function createDirectories(db: HostDatabase, key: PlatformKey, now: () =>
       const stored = { ...settings, sealedPassword: sealed(name, form, before) }
       await put(db, 'directories', ['name'], { name, value: JSON.stringify(stored), updated_at: now() })
       cache.forget(ALL)
-      return shown({ ...stored, name })
+      return shown({ ...stored, name, updatedAt: 0 })
     },
     async remove(name) {
       const isRemoved = await deletedAny(db.deleteFrom('directories').where('name', '=', name))
       cache.forget(ALL)
       return isRemoved
     },
+    async noteTest(tested, failed) {
+      const row = (await readAll()).find(({ name }) => name === tested.name)
+      if (row === undefined || !isDeepStrictEqual(opened(row), tested)) return
+      const { name, updatedAt, ...stored } = row
+      const value = JSON.stringify({ ...stored, lastTest: { time: now(), failed } })
+      await db
+        .updateTable('directories')
+        .set({ value })
+        .where('name', '=', name)
+        .where('updated_at', '=', updatedAt)
+        .execute()
+    },
   }
 }
 
-function shown({ sealedPassword, ...settings }: Stored & { readonly name: string }): ShownDirectory {
-  return { ...settings, hasBindPassword: sealedPassword !== null }
+function shown({ sealedPassword, lastTest, updatedAt: _, ...settings }: Row): ShownDirectory {
+  return { ...settings, hasBindPassword: sealedPassword !== null, lastTest: lastTest ?? null }
 }

@@ -40,6 +40,13 @@ export const ID_ATTRIBUTES = ['objectGUID', 'entryUUID'] as const
 /** `objectGUID` also means that the directory is an Active Directory, which looks up groups differently. */
 export type IdAttribute = (typeof ID_ATTRIBUTES)[number]
 
+/**
+ * The steps of a test, in order: the servers can be reached, the bind account can sign in, the base and the mapped
+ * groups exist, the filter finds a person, and that person may sign in.
+ */
+export const TEST_STEPS = ['connection', 'bind', 'base', 'groups', 'person', 'membership'] as const
+export type TestStepName = (typeof TEST_STEPS)[number]
+
 /** The placeholder in the filter that is replaced with the name. */
 export const NAME = '{name}'
 

@@ -1,15 +1,9 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Connection, Connections } from './connection.ts'
 import type { Directory } from './directories.ts'
+import { TEST_STEPS, type TestStepName } from './directory-settings.ts'
 import { type FoundEntry, findByName } from './entries.ts'
 import { groupsOf, permissionsOf } from './groups.ts'
-
-/**
- * The steps of a test, in order: the servers can be reached, the bind account can sign in, the base and the mapped
- * groups exist, the filter finds a person, and that person may sign in.
- */
-export const TEST_STEPS = ['connection', 'bind', 'base', 'groups', 'person', 'membership'] as const
-export type TestStepName = (typeof TEST_STEPS)[number]
 
 /**
  * `skipped` means that the step does not apply, or that an earlier step failed. `message` is the reason, which never

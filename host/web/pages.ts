@@ -242,6 +242,7 @@ export type AdminFrame = PageFrame & {
 export const ADMIN_PARTS = {
   solutions: '/admin/',
   users: '/admin/users',
+  directories: '/admin/directories',
   sessions: '/admin/sessions',
   tokens: '/admin/tokens',
   audit: '/admin/audit',
@@ -255,7 +256,7 @@ export type AdminPart = keyof typeof ADMIN_PARTS
 /** The navigation's groups, in display order. */
 const ADMIN_GROUPS = {
   run: ['solutions'],
-  access: ['users', 'sessions', 'tokens', 'audit'],
+  access: ['users', 'directories', 'sessions', 'tokens', 'audit'],
   operation: ['health', 'maintenance', 'settings'],
 } as const satisfies Record<string, readonly AdminPart[]>
 

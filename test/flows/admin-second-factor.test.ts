@@ -141,6 +141,8 @@ describe('an admin account with an authenticator app', () => {
       ['POST', 'tokens', { name: 'x', scopes: ['health:read'] }],
       ['DELETE', 'tokens/x', undefined],
       ['DELETE', `users/${uid}/factors`, undefined],
+      ['PUT', 'directories/corp', { urls: ['ldaps://dc1.corp.example'] }],
+      ['DELETE', 'directories/corp', undefined],
     ] as const
     for (const [method, path, body] of changes) {
       expect([path, ...problemOf(await browser.api(method, path, body))]).toEqual([

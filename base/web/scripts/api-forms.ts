@@ -10,8 +10,9 @@ import { say, sayAfterLoad } from './said.ts'
  * which is then left out of the body.
  * - `data-sure`: a question to confirm first
  * - `data-done`: a message shown on success
- * - `data-then`: `reload` (the default), a URL, or `stay`
- * With `stay`, the form gets the event `api-done` with the response as `detail`.
+ * - `data-then`: `reload` (the default), `stay`, or a URL, in which `{name}` is replaced by that property of the response
+ * With `stay`, the form gets the event `api-done` with the response as `detail`. If the request is refused, it gets
+ * `api-failed`.
  */
 export function takeOverForms(): void {
   document.addEventListener('submit', (event) => {
@@ -33,8 +34,9 @@ async function send(form: HTMLFormElement): Promise<void> {
   form.setAttribute('aria-busy', 'true')
   const answer = await askApi(method, request.address, hasBody(method) ? request.body : undefined)
   form.removeAttribute('aria-busy')
-  if (!answer.ok) showProblem(place, answer.problem)
-  else finish(form, answer.body)
+  if (answer.ok) return finish(form, answer.body)
+  showProblem(place, answer.problem)
+  form.dispatchEvent(new CustomEvent('api-failed'))
 }
 
 type ApiRequest = { readonly address: string; readonly body: Record<string, unknown> }
@@ -68,5 +70,9 @@ function finish(form: HTMLFormElement, body: unknown): void {
   }
   if (done !== '') sayAfterLoad(done)
   if (then === 'reload') location.reload()
-  else location.assign(then)
+  else location.assign(then.replace(/\{(\w+)\}/g, (_all, name) => encodeURIComponent(textAt(body, name))))
+}
+
+function textAt(body: unknown, name: string): string {
+  return String((body as Record<string, unknown> | null)?.[name] ?? '')
 }

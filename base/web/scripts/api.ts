@@ -1,3 +1,5 @@
+import { keepFields } from './kept-fields.ts'
+
 /** A problem document of the API (RFC 9457). */
 export type Problem = {
   readonly status: number
@@ -57,8 +59,9 @@ export function signInAgain(): void {
   location.assign(addressOf('sign-in'))
 }
 
-/** The user confirms that it's them on a page that returns here, and then repeats the change. */
+/** The user confirms that it's them on a page that returns here, where the fields are filled in again. */
 function confirmFirst(): void {
+  keepFields()
   location.assign(addressOf('confirm'))
 }
 

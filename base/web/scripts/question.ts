@@ -1,5 +1,5 @@
 /** The texts for scripts. The page contains them in the user's language. */
-export function scriptText(name: 'failed' | 'unreachable'): string {
+export function scriptText(name: 'failed' | 'unreachable' | 'restored'): string {
   return dialog().dataset[name] ?? ''
 }
 

@@ -2,6 +2,7 @@ import { takeOverForms } from '../../../base/web/scripts/api-forms.ts'
 import { takeOverCheckedLists } from '../../../base/web/scripts/checked-lists.ts'
 import { takeOverCopying } from '../../../base/web/scripts/copy.ts'
 import { takeOverDownloads } from '../../../base/web/scripts/download.ts'
+import { restoreFields } from '../../../base/web/scripts/kept-fields.ts'
 import { followLiveLog } from '../../../base/web/scripts/live-log.ts'
 import { keepPageLive } from '../../../base/web/scripts/live-page.ts'
 import { takeOverLoginPreview } from '../../../base/web/scripts/login-preview.ts'
@@ -10,6 +11,8 @@ import { showWhatWasSaid } from '../../../base/web/scripts/said.ts'
 import { takeOverShownPasswords } from '../../../base/web/scripts/show-password.ts'
 import { showResults } from '../../../base/web/scripts/show-result.ts'
 import { takeOverUploads } from '../../../base/web/scripts/upload.ts'
+import { takeOverDirectoryForm } from './directory-form.ts'
+import { takeOverDirectoryTest } from './directory-test.ts'
 import { takeOverGrants } from './grants.ts'
 import { takeOverOAuthForm } from './oauth-form.ts'
 import { takeOverPermissions } from './permission-rows.ts'
@@ -28,6 +31,8 @@ takeOverNewPasswords()
 takeOverShownPasswords()
 takeOverPermissions()
 showResults()
+takeOverDirectoryForm()
+takeOverDirectoryTest()
 takeOverTokenForm()
 takeOverSettingsFilter()
 takeOverImport()
@@ -37,3 +42,4 @@ keepPageLive()
 takeOverUploads()
 takeOverGrants()
 followLiveLog()
+restoreFields()

@@ -3,7 +3,7 @@ import { bodyOf } from '../../../base/web/scripts/form-body.ts'
 import { goToOAuthStep, takeOverOAuthSteps } from '../../../base/web/scripts/oauth-steps.ts'
 import { problemPlace, showProblem } from '../../../base/web/scripts/problem.ts'
 import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
-import { showOAuthResults, showOAuthTestRuns } from './oauth-results.ts'
+import { showTestRuns, showTestSteps } from './test-steps.ts'
 
 const SAVED = '#saved'
 
@@ -97,20 +97,26 @@ async function putSettings(form: HTMLFormElement, settings: Record<string, unkno
 async function testOAuth(form: HTMLFormElement): Promise<void> {
   const written = readOAuth(form)
   if (written === null) return
-  showOAuthTestRuns()
+  showTestRuns(resultsPlace())
   const answer = await askApi('POST', `${form.dataset.settings}/test`, written.settings)
   if (!answer.ok) return tellOAuth(form, answer.problem)
-  showOAuthResults(answer.body, written.secret === null ? null : (form.dataset.notSaved ?? null))
+  // The entered secret is not stored yet, so it could not be tested.
+  const replaced = written.secret === null ? {} : { secret: form.dataset.notSaved }
+  showTestSteps(resultsPlace(), answer.body, replaced)
 }
 
 async function testStoredOAuth(form: HTMLFormElement): Promise<void> {
-  showOAuthTestRuns()
+  showTestRuns(resultsPlace())
   const answer = await askApi('POST', `${form.dataset.settings}/test`)
-  if (answer.ok) showOAuthResults(answer.body, null)
+  if (answer.ok) showTestSteps(resultsPlace(), answer.body)
   else tellOAuth(form, answer.problem)
 }
 
 function tellOAuth(form: HTMLFormElement, problem: Problem): void {
-  document.querySelector('#oauth-results')?.replaceChildren()
+  resultsPlace().replaceChildren()
   showProblem(problemPlace(form), problem)
+}
+
+function resultsPlace(): HTMLElement {
+  return document.querySelector('#oauth-results') as HTMLElement
 }

@@ -3,10 +3,10 @@
  * format.
  */
 export function takeOverPermissions(): void {
-  for (const group of document.querySelectorAll<HTMLElement>('[data-permissions]')) takeOverGroup(group)
+  for (const group of document.querySelectorAll<HTMLElement>('[data-permissions]')) takeOverPermissionGroup(group)
 }
 
-function takeOverGroup(group: HTMLElement): void {
+export function takeOverPermissionGroup(group: HTMLElement): void {
   const field = group.querySelector<HTMLInputElement>('input[type=hidden]')
   const rows = group.querySelector<HTMLElement>('[data-rows]')
   const empty = group.querySelector<HTMLTemplateElement>('template')

@@ -33,7 +33,7 @@ function asking(directories: readonly Directory[], time?: number) {
   noted.length = 0
   logged.length = 0
   return createAskDirectories({
-    directories: { all: async () => directories, list: never, put: never, remove: never },
+    directories: { all: async () => directories, list: never, put: never, remove: never, noteTest: never },
     connections: createConnections(time),
     audit: { noteOnce: ({ actor, target }: AuditEntry) => noted.push(`${actor} ${target}`) > 0 },
     log: { warn: (_about, message) => void logged.push(message) },

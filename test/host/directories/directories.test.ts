@@ -47,6 +47,7 @@ test('directories: settings have defaults, and are returned without the password
     groupBase: null,
     order: 100,
     hasBindPassword: true,
+    lastTest: null,
   })
   expect(await directories.list()).toEqual([shown])
   expect(await directories.all()).toMatchObject([{ name: 'main', bindPassword: 'a secret' }])
@@ -65,6 +66,21 @@ test('directories: they are searched in their order, then by name', async () => 
   expect(await directories.remove('c')).toBe(true)
   expect(await directories.remove('c')).toBe(false)
   expect((await directories.all()).map(({ name }) => name)).toEqual(['a', 'b'])
+})
+
+test('directories: the last test is stored for the settings that it tested, until they change', async () => {
+  await directories.put('main', formOf(BIND))
+  const [tested] = await directories.all()
+  if (tested === undefined) throw new TypeError('it was just stored')
+  await directories.noteTest(tested, 'groups')
+  expect(await directories.list()).toMatchObject([{ lastTest: { time: expect.any(Number), failed: 'groups' } }])
+  await directories.noteTest(tested, null)
+  expect(await directories.list()).toMatchObject([{ lastTest: { failed: null } }])
+  expect(await directories.all()).toEqual([tested])
+  await directories.put('main', formOf({ ...BIND, order: 7 }))
+  await directories.noteTest(tested, 'bind')
+  await directories.noteTest({ ...tested, name: 'gone' }, 'bind')
+  expect(await directories.list()).toMatchObject([{ lastTest: null, order: 7 }])
 })
 
 test('directories: the stored password is never sent to another server or for another account', async () => {

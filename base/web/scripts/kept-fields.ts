@@ -1,0 +1,108 @@
+import { scriptText } from './question.ts'
+import { say } from './said.ts'
+
+const FIELDS_KEY = 'solhost-fields'
+/** Longer than anyone needs for the confirmation, in ms. Later, the page may have changed. */
+const LONGEST = 10 * 60_000
+
+type KeptControl = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
+type KeptForm = {
+  /** The length of each list whose rows can be added and removed, in document order. */
+  readonly rows: readonly number[]
+  readonly values: readonly (string | boolean)[]
+}
+type KeptPage = {
+  readonly address: string
+  readonly time: number
+  readonly forms: readonly KeptForm[]
+  /** The index of the form that was sent; -1: none. */
+  readonly sent: number
+}
+
+/** Stores what was entered on this page, without secrets, until the browser returns to it. */
+export function keepFields(): void {
+  const forms = [...document.forms]
+  const sent = forms.findIndex((form) => form.getAttribute('aria-busy') === 'true')
+  const kept: KeptPage = { address: addressOfPage(), time: Date.now(), forms: forms.map(keptForm), sent }
+  sessionStorage.setItem(FIELDS_KEY, JSON.stringify(kept))
+}
+
+/** Fills in what `keepFields` has stored, once, and moves the focus to the button of the form that was sent. */
+export function restoreFields(): void {
+  const stored = sessionStorage.getItem(FIELDS_KEY)
+  if (stored === null) return
+  const kept = JSON.parse(stored) as KeptPage
+  if (kept.address !== addressOfPage()) return
+  sessionStorage.removeItem(FIELDS_KEY)
+  if (Date.now() - kept.time > LONGEST) return
+  const forms = [...document.forms]
+  for (const [at, form] of kept.forms.entries()) restoreForm(forms[at], form)
+  const sent = forms[kept.sent]
+  if (sent === undefined || controlsOf(sent).length === 0) return
+  sent.querySelector<HTMLButtonElement>('button[type=submit]')?.focus()
+  // A live region announces only changes after the page has loaded.
+  setTimeout(say, 100, scriptText('restored'))
+}
+
+function addressOfPage(): string {
+  return location.pathname + location.search
+}
+
+function keptForm(form: HTMLFormElement): KeptForm {
+  return { rows: listsOf(form).map(({ children }) => children.length), values: controlsOf(form).map(keptValue) }
+}
+
+function restoreForm(form: HTMLFormElement | undefined, { rows, values }: KeptForm): void {
+  if (form === undefined) return
+  // A row can contain a list, so each list is looked up after those before it have their rows.
+  for (const [at, count] of rows.entries()) setRows(listsOf(form)[at], count)
+  const controls = controlsOf(form)
+  if (controls.length !== values.length) return
+  const fillAll = () => {
+    for (const [at, control] of controls.entries()) setValue(control, values[at])
+  }
+  fillAll()
+  for (const control of controls) {
+    for (const type of ['input', 'change']) control.dispatchEvent(new Event(type, { bubbles: true }))
+  }
+  // In case that a script has changed other fields.
+  fillAll()
+}
+
+function listsOf(form: HTMLFormElement): HTMLElement[] {
+  return [...form.querySelectorAll<HTMLElement>('[data-rows]')]
+}
+
+function setRows(list: HTMLElement | undefined, count: number): void {
+  if (list === undefined) return
+  while (list.children.length > count) list.lastElementChild?.remove()
+  const add = list.parentElement?.querySelector<HTMLButtonElement>(':scope > p > [data-add]')
+  for (let missing = count - list.children.length; missing > 0; missing--) add?.click()
+}
+
+function controlsOf(form: HTMLFormElement): KeptControl[] {
+  return [...form.elements].filter((element): element is KeptControl => {
+    if (element instanceof HTMLInputElement) return !isSecret(element) && !UNKEPT.includes(element.type)
+    return element instanceof HTMLSelectElement || element instanceof HTMLTextAreaElement
+  })
+}
+
+const UNKEPT: readonly string[] = ['file', 'hidden', 'submit', 'button']
+
+/** A password can be shown, so its type is `text` then. */
+function isSecret({ type, autocomplete }: HTMLInputElement): boolean {
+  return type === 'password' || /password|one-time-code/.test(autocomplete)
+}
+
+function keptValue(control: KeptControl): string | boolean {
+  return hasCheck(control) ? control.checked : control.value
+}
+
+function setValue(control: KeptControl, value: string | boolean | undefined): void {
+  if (hasCheck(control)) control.checked = value === true
+  else if (typeof value === 'string') control.value = value
+}
+
+function hasCheck(control: KeptControl): control is HTMLInputElement {
+  return control instanceof HTMLInputElement && (control.type === 'checkbox' || control.type === 'radio')
+}

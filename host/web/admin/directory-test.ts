@@ -1,0 +1,19 @@
+import { showTestRuns, showTestSteps } from './test-steps.ts'
+
+/** The test of a directory. After its settings were saved, it runs automatically. */
+export function takeOverDirectoryTest(): void {
+  const form = document.querySelector<HTMLFormElement>('#test-form')
+  const place = document.querySelector<HTMLElement>('#test-results')
+  if (form === null || place === null) return
+  form.addEventListener('submit', () => showTestRuns(place))
+  form.addEventListener('api-done', (event) => {
+    // It shows the test before this one.
+    document.querySelector('#last-test')?.remove()
+    showTestSteps(place, (event as CustomEvent<unknown>).detail)
+  })
+  form.addEventListener('api-failed', () => place.replaceChildren())
+  if (new URLSearchParams(location.search).has('test')) {
+    history.replaceState(null, '', location.pathname)
+    form.requestSubmit()
+  }
+}
