@@ -4,6 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
+import { prepareQuery } from '../database/prepared-query.ts'
 import type { Tables } from '../database/tables.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 
@@ -55,6 +56,11 @@ const EMPTY: FactorSet = { factors: [], isAppLocked: false, recoveryCodesLeft: 0
 
 /** @param now the clock, in epoch milliseconds */
 export function createFactors(db: Database, limits: Limits, now: () => number = Date.now): Factors {
+  // Every sign-in asks for the account, and most accounts have no factor.
+  const stateOf = prepareQuery(['id'], ({ id }) =>
+    db.selectFrom('factor_accounts').select(['first_asked_at', 'wrong_tries']).where('id', '=', id),
+  )
+
   async function open(account: FactorAccount): ReturnType<Factors['open']> {
     const id = accountId(account)
     const fresh = {
@@ -79,11 +85,7 @@ export function createFactors(db: Database, limits: Limits, now: () => number = 
   return {
     async of(account) {
       const id = accountId(account)
-      const row = await db
-        .selectFrom('factor_accounts')
-        .select(['first_asked_at', 'wrong_tries'])
-        .where('id', '=', id)
-        .executeTakeFirst()
+      const [row] = (await stateOf.run(db, { id })).rows
       if (row === undefined) return EMPTY
       const factors = await db
         .selectFrom('factors')

@@ -1,12 +1,14 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
+import { createGroupedInsert } from '../database/grouped-insert.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { storedHash } from '../database/stored-hash.ts'
 import type { Tables } from '../database/tables.ts'
+import { timeOrderedId } from '../database/time-ordered-id.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
@@ -141,6 +143,7 @@ const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
 export function createSessions(db: Database, limits: Limits, now: () => number = Date.now): Sessions {
   /** The cache, keyed by the hash of the cookie's value, in the order in which the sessions were read. */
   const kept = new Map<string, Kept>()
+  const insert = createGroupedInsert(db, 'sessions', SESSION_COLUMNS)
 
   const isOver = ({ created_at, last_seen_at, ended_at }: Times) =>
     ended_at !== null || last_seen_at + limits.SESSION_IDLE <= now() || created_at + limits.SESSION_LIFETIME <= now()
@@ -187,10 +190,9 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   return {
     async start(session) {
       const cookie = randomBytes(32).toString('base64url')
-      const publicId = randomUUID()
       const loggedInAt = now()
-      const row = newRow(session, cookie, publicId, loggedInAt)
-      await db.insertInto('sessions').values(row).execute()
+      const publicId = timeOrderedId(loggedInAt)
+      await insert(newRow(session, cookie, publicId, loggedInAt))
       return { cookie, publicId, loggedInAt }
     },
     async find(realm, cookie) {
@@ -297,6 +299,28 @@ async function readLiving(
   const living = rows.filter((row) => row.solution === realms.get(row.id_hash) && !isOver(row))
   return new Set(living.map(({ id_hash }) => id_hash))
 }
+
+const SESSION_COLUMNS = [
+  'id_hash',
+  'public_id',
+  'solution',
+  'username',
+  'uid',
+  'permissions',
+  'tenant',
+  'locale',
+  'address',
+  'source',
+  'selector',
+  'provider_login',
+  'methods',
+  'agent',
+  'factors_of',
+  'confirmed_at',
+  'created_at',
+  'last_seen_at',
+  'ended_at',
+] as const satisfies readonly (keyof SessionRow)[]
 
 /** Only a hash of the cookie's value is stored. */
 function newRow(session: NewSession, cookie: string, publicId: string, loggedInAt: number): SessionRow {

@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import { DEFAULT_MIGRATION_LOCK_TABLE, DEFAULT_MIGRATION_TABLE, type Migration } from 'kysely/migration'
+import { embedded } from './embedded.ts'
 import type { ColumnTypes, DatabaseKind, OpenDatabase } from './kind.ts'
+import { kindOf } from './kinds.ts'
 
 /** One statement that changes the schema. */
 export type Step = { execute(): Promise<unknown> }
@@ -368,6 +370,19 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.alterTable('api_tokens').addColumn('permissions', text),
     schema.alterTable('api_tokens').addColumn('tenant', text),
   ],
+  '021-smaller-provider-index': (schema, _types, db) =>
+    // Few sessions come from a provider. The other kinds of databases can't leave rows out of an index, or do it in a
+    // different way; their writes don't block the host.
+    kindOf(db) !== embedded
+      ? []
+      : (['sessions', 'remembered'] as const).flatMap((table) => [
+          schema.dropIndex(`${table}_of_provider_login`).ifExists(),
+          schema
+            .createIndex(`${table}_of_provider_login`)
+            .on(table)
+            .columns(['provider_login'])
+            .where(sql.ref('provider_login'), 'is not', null),
+        ]),
 }
 
 /** Version names in order; the last one is the current schema version. */

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { killSignIns } from '../support/killed-sign-ins.ts'
 import { killUploads } from '../support/killed-uploads.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 
@@ -78,4 +79,9 @@ test('a killed spare process is replaced, and the next solution can use the new 
 // `npm run long -- kill-uploads` repeats this 50 times.
 test('kill -9 of the host during an upload, 5 times: the database is not damaged, and the old or the new version is active', async () => {
   expect(await killUploads(5)).toBeGreaterThan(1)
+})
+
+// `npm run long -- kill-sign-ins` repeats this 50 times.
+test('kill -9 of the host while users sign in, twice: no acknowledged session is lost', async () => {
+  expect(await killSignIns(2)).toBeGreaterThan(4)
 })

@@ -11,6 +11,7 @@ import { fullScale } from './full-scale.ts'
 import { fuzzServers } from './fuzz.ts'
 import { growth } from './growth.ts'
 import { heldTests } from './held-tests.ts'
+import { killedSignIns } from './killed-sign-ins.ts'
 import { killedUploads } from './killed-uploads.ts'
 import { manySolutions } from './many-solutions.ts'
 import { memory } from './memory.ts'
@@ -31,6 +32,7 @@ const RUNS: Readonly<Record<string, (rows: Rows, folder: string | undefined) => 
   fuzz: fuzzServers,
   growth,
   'held-tests': heldTests,
+  'kill-sign-ins': killedSignIns,
   'kill-uploads': killedUploads,
   'many-solutions': manySolutions,
   memory,

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSessions } from '../../../base/accounts/sessions.ts'
 import { type Database, openDatabase } from '../../../base/database/open.ts'
@@ -199,4 +200,24 @@ test('sessions: a change made while a use is being recorded is not lost', async 
   expect(await sessions.find('crm', cookie)).toMatchObject({ locale: 'nl-BE' })
   expect(await sessions.find('crm', cookie)).toMatchObject({ locale: 'de' })
   expect(answers).toBe(3)
+})
+
+test('sessions: they are listed in the order in which they were started', async () => {
+  const { sessions, after } = clocked()
+  const started: string[] = []
+  for (let n = 0; n < 5; n++, after(1000)) started.push((await sessions.start({ ...ANNA, uid: 'ordered' })).publicId)
+  const { items } = await sessions.list({ limit: 10, uid: 'ordered' })
+  expect(items.map(({ id }) => id)).toEqual(started)
+  expect(started[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+})
+
+test('sessions: those of a provider sign-in are found by an index that has only them', async () => {
+  const plan = await sql<{ detail: string }>`explain query plan
+    update sessions set ended_at = 1 where ended_at is null and provider_login = ${'p-1'}`.execute(db)
+  expect(plan.rows.map(({ detail }) => detail)).toEqual([
+    'SEARCH sessions USING INDEX sessions_of_provider_login (provider_login=?)',
+  ])
+  const index = await sql<{ sql: string }>`select sql from sqlite_master
+    where name = 'sessions_of_provider_login'`.execute(db)
+  expect(index.rows[0]?.sql).toContain('is not null')
 })

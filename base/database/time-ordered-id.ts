@@ -1,0 +1,11 @@
+import { randomUUID } from 'node:crypto'
+
+/**
+ * A random UUID that starts with the time (version 7, RFC 9562, 5.7). Ids that are created later are sorted later, so
+ * an index adds them at its end instead of changing a random page for each.
+ * @param time epoch ms
+ */
+export function timeOrderedId(time: number): string {
+  const digits = Math.max(time, 0).toString(16).padStart(12, '0')
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7${randomUUID().slice(15)}`
+}
