@@ -15,7 +15,7 @@ type Waiting<Row> = { readonly row: Row; readonly resolve: () => void; readonly 
  *
  * In the embedded database, rows that arrive while others are being written share the next transaction: it writes the
  * pages of the indexes once, and they would have to wait for the next sync in any case. On a server, each row is a
- * statement of its own, so that its connections work at the same time.
+ * separate statement, so that its connections work at the same time.
  * @param columns all columns of the rows
  */
 export function createGroupedInsert<Table extends keyof Tables & string>(
