@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { CREDENTIALS } from './login.ts'
 
-/** The URL of the login form, and what the browser received with the login page. */
+/** The URL of the login form, and the data that the browser received with the login page. */
 export type FormTarget = {
   readonly port: number
   readonly path: string

@@ -42,7 +42,7 @@ function parse(name: string, command: Command, words: readonly string[]) {
   }
 }
 
-/** Node's messages describe its API; these describe what the user typed. */
+/** Node's messages describe its API, whereas these describe the user's input. */
 function problemOf(error: unknown, words: readonly string[], known: readonly string[]): string {
   const { code, message } = error as { code?: string; message: string }
   const quoted = /'(-[^'<]*?)(?: <value>)?'/.exec(message)?.[1] ?? ''

@@ -25,7 +25,7 @@ export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin:
 /**
  * `/metrics` without authentication, on a separate port that serves nothing else. Chosen here: a scraper inside a
  * cluster then needs no access to the admin pages and stores no token; the network controls access to the port.
- * Requests from browser pages are refused, whatever host name they use.
+ * Requests from browser pages are rejected, whatever host name they use.
  * @param names host names to accept in addition: `METRICS_HOST` and `ALLOWED_HOSTS`
  */
 export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: readonly string[]): Server {

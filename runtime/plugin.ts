@@ -37,7 +37,7 @@ export type Command = {
    * Whether it logs a user in or out. Such commands are applied first, because the other commands depend on the result.
    */
   readonly decidesLogin: boolean
-  /** @throws ZodError if the arguments are not what the binding sends. */
+  /** @throws ZodError if the binding doesn't send such arguments */
   readonly check: (args: unknown, solution: SolutionFacts) => unknown
   /**
    * Called once per command, in script order, after all commands of the call were checked. This is a method, so that

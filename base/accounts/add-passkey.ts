@@ -12,7 +12,10 @@ export type AddedFactor =
   | { readonly kind: 'added'; readonly method: SignInMethod }
   | { readonly kind: 'refused'; readonly refusal: string }
 
-/** Registers the passkey that the browser has just created. Its name says where, as users can't see which one it is. */
+/**
+ * Registers the passkey that the browser has just created. Its name contains the browser, because users can't tell
+ * passkeys apart otherwise.
+ */
 export async function addPasskey(
   page: PasskeyPage & { readonly locale: string },
   purpose: PasskeyPurpose,

@@ -16,12 +16,12 @@ export type FactorParts = {
   readonly passkeyRequests: PasskeyRequests
 }
 
-/** What the user entered. */
+/** The user's input. */
 export type Entered = { readonly kind: 'totp' | 'recovery-code'; readonly code: string }
 
 /**
  * `throttled`: seconds until the next try. `locked`: the app's codes don't count until the account is unlocked.
- * `passkey`: the passkey was refused. `copied`: it was rejected because there seems to be a copy of it.
+ * `passkey`: the passkey was rejected. `copied`: it was rejected because there seems to be a copy of it.
  */
 export type FactorAnswer =
   | { readonly kind: 'right'; readonly method: SignInMethod; readonly recoveryCodesLeft: number | null }

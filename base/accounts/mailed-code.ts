@@ -21,7 +21,7 @@ export function isCodeValid(code: MailedCode | null | undefined, now: number): c
 }
 
 /**
- * Checks what the user typed. The attempt is counted first, so that parallel guesses all count.
+ * Checks the user's input. The attempt is counted first, so that parallel guesses all count.
  * @returns `over`: this was the last try, and the sign-in has ended
  */
 export async function checkMailedCode<Open extends { readonly code?: MailedCode | null }>(

@@ -49,7 +49,7 @@ export function readSetUpSecret(
   return expiresAt > now() ? secret : null
 }
 
-/** What the page of a new app shows. */
+/** The data for the page that adds an authenticator app. */
 export function newAppOf(
   { title: issuer }: { readonly title: string },
   { account, login }: { readonly account: FactorAccount; readonly login: { readonly username: string } },

@@ -37,7 +37,7 @@ export type PasskeyPage = {
   readonly solution: { readonly name: string; readonly manifest: { readonly title: string } }
 }
 
-/** Asks browsers for passkeys, and checks what they send. */
+/** Requests passkeys from browsers, and checks the responses. */
 export interface PasskeyRequests {
   readonly places: PasskeyPlaces
   /** For a page on which a passkey is used. @returns options as JSON, for base/web/passkeys; null: none is offered */

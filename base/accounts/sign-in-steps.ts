@@ -17,7 +17,7 @@ export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User,
   readonly secondStep: None | ((attempt: Attempt, accepted: Accepted, parts: Parts) => Next<null, Answer>)
   /** Starts the session. */
   readonly accept: (attempt: Attempt, accepted: Accepted, parts: Parts) => Next<SignedIn, Answer>
-  /** Records the outcome in the audit log, even if an earlier step refused the sign-in. */
+  /** Records the outcome in the audit log, even if an earlier step rejected the sign-in. */
   readonly audit: None | ((asked: Asked, ended: Ended, parts: Parts) => void | Promise<void>)
   /** Responds to a user who is now signed in. */
   readonly redirect: (asked: Asked, signedIn: SignedIn, parts: Parts) => Answer | Promise<Answer>

@@ -1,7 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * Runs `work` and records its outcome in the audit log, including refusals. Errors without a code appear only in the
+ * Runs `work` and records its outcome in the audit log, including rejections. Errors without a code appear only in the
  * platform's log.
  */
 export async function recordOutcome<T>(

@@ -26,7 +26,7 @@ export type SavedTables = {
   }
 }
 
-/** What a backup of a platform or a control center contains. */
+/** The data that a backup of a platform or a control center contains. */
 export type Saved = {
   readonly name: 'platform' | 'control center'
   /** The service that uses the data, and the name of its restore command. */

@@ -5,7 +5,7 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 
 /**
  * Queues work on a bundle. Runs the work once a slot is free and there is enough memory for the unpacked files.
- * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY after too long a wait, and what `work` throws
+ * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY after too long a wait, and the errors of `work`
  */
 export type BundleTurns = <T>(packed: Pick<Uint8Array, 'length'>, work: () => Promise<T>) => Promise<T>
 

@@ -4,7 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import { type Plugin, ScriptError } from '../../runtime/plugin.ts'
 import { builtInPlugins } from './plugins.ts'
 
-/** The platform's plugins for checking bundles: the bindings exist, but every call to them is refused. */
+/** The platform's plugins for checking bundles: the bindings exist, but every call to them is rejected. */
 export function pluginsForChecks(limits: Limits): readonly Plugin[] {
   return builtInPlugins('none', limits, { database: NO_DATABASE, http: NO_HTTP })
 }

@@ -6,7 +6,7 @@ const LARGEST = 64 * 1024
 /**
  * Reads the file named by `NAME_FILE` and trims white space. Chosen here: only regular files, opened without blocking.
  * Otherwise startup would hang on a terminal or a pipe without a writer, and never finish reading a device.
- * @throws what `openSync` throws, and errors with the codes `NO_FILE` and `TOO_LARGE`; `unreadSecret` explains them
+ * @throws the errors of `openSync`, and errors with the codes `NO_FILE` and `TOO_LARGE`; `unreadSecret` explains them
  */
 export function readSecretFile(file: string): string {
   // Follows symbolic links, because orchestrators mount secrets as links.

@@ -9,7 +9,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 export interface Draining {
   /** Whether load balancers should send new work here. */
   isReady(): boolean
-  /** Whether new requests are refused because they couldn't finish in time. */
+  /** Whether new requests are rejected because they couldn't finish in time. */
   isRefusing(): boolean
   /**
    * @param move called after half of the time, with the remaining ms. By then load balancers know that this host is

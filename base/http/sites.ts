@@ -3,7 +3,7 @@ import { hostnameOf, isHostLabel, isLoopback } from '../config/host-names.ts'
 import type { SolutionOrigin } from '../config/properties.ts'
 import type { ClientSide } from './client.ts'
 
-/** What a host name refers to: the platform with all solutions, or one solution. */
+/** The site that a host name refers to: the platform with all solutions, or one solution. */
 export type Site =
   | { readonly kind: 'platform'; readonly origin: string }
   | { readonly kind: 'solution'; readonly solution: string; readonly origin: string }

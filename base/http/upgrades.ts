@@ -72,7 +72,7 @@ function refuse(response: ServerResponse, reason: string): void {
 }
 
 /**
- * Passes WebSocket handshakes through every step of the app, like any other request. A step that refuses one sets the
+ * Passes WebSocket handshakes through every step of the app, like any other request. A step that rejects one sets the
  * status of its response. The step that accepts it calls `takeWebSocket`, which takes over the socket.
  */
 export function passUpgrades(server: Server, app: Koa): void {

@@ -38,7 +38,7 @@ export type MailQueue = Mail & {
   start(): () => Promise<void>
 }
 
-/** Maximum queued mails of a service; further mails are refused. */
+/** Maximum queued mails of a service; further mails are rejected. */
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /**

@@ -192,7 +192,7 @@ export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>
 export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time }).meta({ id: 'RefreshRequest' })
 export type RefreshRequest = z.infer<typeof RefreshRequest>
 
-/** The response to both, with status 200 even if the sign-in is refused. 429 with Retry-After when throttled. */
+/** The response to both, with status 200 even if the sign-in is rejected. 429 with Retry-After when throttled. */
 export const AuthenticateAnswer = z
   .discriminatedUnion('outcome', [
     z.object({
@@ -208,7 +208,7 @@ export const AuthenticateAnswer = z
     }),
     z.object({
       outcome: z.literal('refused'),
-      /** `verify`: the email address is not confirmed yet; reported only after the right password. */
+      /** `verify`: the email address is not confirmed yet; reported only after the correct password. */
       reason: z.enum(['credentials', 'verify']),
     }),
   ])

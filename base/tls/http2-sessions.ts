@@ -23,7 +23,7 @@ const LOOK_EVERY = 5000
 const ROOM_TIME = 1000
 /**
  * Above this many connections, a new one replaces the connection that has been idle longest. If none is idle, it
- * replaces one from the network with the most connections, or is refused.
+ * replaces one from the network with the most connections, or is rejected.
  */
 const MOST_SESSIONS = 4096
 

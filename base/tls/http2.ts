@@ -14,7 +14,7 @@ const HEADER_FIELDS = 512
 const BOUNDS = {
   maxSessionInvalidFrames: 100,
   /**
-   * In MB (10^6 bytes): if more response data is unread, further requests on that connection are refused. Chosen here:
+   * In MB (10^6 bytes): if more response data is unread, further requests on that connection are rejected. Chosen here:
    * Node's default, since a browser that loads a large image needs other files of the page in the meantime.
    */
   maxSessionMemory: 10,

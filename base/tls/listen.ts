@@ -11,7 +11,7 @@ export function serverOf(app: Koa, certificate: HostCertificate | null, settings
   return certificate === null ? httpServer(app, settings) : httpsServer(app, certificate, settings)
 }
 
-/** @throws what `listen` throws */
+/** @throws the errors of `listen` */
 export function listening(server: WebServer, port: number, host: string): Promise<WebServer> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)

@@ -4,7 +4,7 @@ import { attributes, escaped, html, Markup } from './markup.ts'
 import type { TextTables } from './texts.ts'
 import { axisTimeFormat, timeFormat } from './time-format.ts'
 
-/** What every page needs: the reader's locale and the nonce of its Content-Security-Policy. */
+/** The data that every page needs: the reader's locale and the nonce of its Content-Security-Policy. */
 export type PageFrame = {
   /** A BCP 47 tag such as 'nl-BE'. Texts fall back to 'nl', then 'en'; dates use the whole tag. */
   readonly locale: string

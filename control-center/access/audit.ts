@@ -13,7 +13,7 @@ export type AuditEntry = Omit<JournalEntry, 'place'> & {
    * or `machine` for a command of its operator.
    */
   readonly actor: string
-  /** For example, `environment-create`: a subject, then what happened to it. */
+  /** For example, `environment-create`: a subject, then the event. */
   readonly action: string
   /**
    * The name of what the action changed. Absent if the actor is the target, for example when they change their own
@@ -78,7 +78,8 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
 export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
 
 /**
- * Runs `work` and records the action, even if it is refused. `work` sets `named.target` as soon as it knows the target.
+ * Runs `work` and records the action, even if it is rejected. `work` sets `named.target` as soon as it knows the
+ * target.
  */
 export function recorded<T>(
   ctx: Context,

@@ -6,7 +6,7 @@ import type { Access, Member } from './access.ts'
 import { type Audit, recorded } from './audit.ts'
 import type { Right } from './roles.ts'
 
-/** What the audit log records about a request. A handler may set an action that differs from the route's. */
+/** The data that the audit log records about a request. A handler may set an action that differs from the route's. */
 export type Names = { target?: string; action?: string }
 /** A route in the organisation that the path contains, for its members and for API tokens. */
 export type MemberRoute = Route<Member, Right, string, Names>

@@ -161,7 +161,7 @@ export function addAccountPages(router: Router, parts: AccountPageParts): void {
   })
 }
 
-/** The response status and text for a refused attempt. */
+/** The response status and text for a rejected attempt. */
 export function refusalOf(
   ctx: Context,
   checked: Exclude<CheckedCredentials, { readonly kind: 'right' }>,

@@ -1,7 +1,9 @@
 import type { User, Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 
-/** A ticket proves, without a session, that a user entered the right password but must choose a new one to continue. */
+/**
+ * A ticket proves, without a session, that a user entered the correct password but must choose a new one to continue.
+ */
 export interface PasswordTickets {
   issue(user: User): string
   /** Null if the ticket expired, was used or was never issued. */

@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { User } from '../../base/accounts/users.ts'
 
-/** A sign-in whose first step was right. */
+/** A sign-in that has passed its first step. */
 export type FirstStep = {
   readonly methods: readonly SignInMethod[]
   /** The page to go to afterwards. */
@@ -11,7 +11,7 @@ export type FirstStep = {
   readonly isProved?: boolean
 }
 
-/** What every sign-in passes before its session. */
+/** Every sign-in passes this gate before its session starts. */
 export interface SecondStepGate {
   /**
    * @returns null if the sign-in is complete; otherwise the path of the page for the next step, for which this has set

@@ -8,7 +8,7 @@ const ACCOUNT = 10001
 /** The folder on the server that the container mounts for the platform's files. */
 export const UNIX_FOLDER = '/srv/solhost'
 
-/** The command that creates that folder with the right owner. */
+/** The command that creates that folder with the required owner. */
 export const MAKE_UNIX_FOLDER = `sudo install -d -m 0700 -o ${ACCOUNT} -g ${ACCOUNT} ${UNIX_FOLDER}`
 
 export type SatelliteNeeds = {

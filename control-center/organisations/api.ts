@@ -94,7 +94,8 @@ export function organisationRoutes({ organisations, confirmations }: Organisatio
       },
       async ({ who: { organisation, uid }, body, names }) => {
         names.target = body.secondFactor
-        // Chosen here: then owners don't lock themselves out, and know what they ask for.
+        // Chosen here: owners must have a second factor first, so that they don't lock themselves out, and know what
+        // they require.
         if (body.secondFactor === 'required' && (uid === null || !(await confirmations.hasFactor(uid)))) {
           throw new PlatformError(
             'ERR_REQUEST_INVALID',

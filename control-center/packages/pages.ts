@@ -38,7 +38,7 @@ export function addPackagePages(pages: PageRouter, { packages, bundleChecks }: P
     return { template: 'package-compare', heading: text('admin.diff.title'), part: 'packages', model }
   })
 
-  /** @throws ERR_VERSION_NOT_FOUND, and what `BundleChecks.compare` throws */
+  /** @throws ERR_VERSION_NOT_FOUND, and the errors of `BundleChecks.compare` */
   async function differenceOf(
     organisation: string,
     name: string,

@@ -12,7 +12,7 @@ import { readHostPort } from '../../runtime/host-port.ts'
 export interface BuilderHosts {
   /**
    * Resolves a host once and returns the addresses that a builder may connect to. Members of any organisation can enter
-   * a host. So addresses of this machine and of private networks are refused unless the operator lists the host.
+   * a host. So addresses of this machine and of private networks are rejected unless the operator lists the host.
    * @throws ERR_OUTBOUND_PRIVATE, with the entry that the operator can add to the list
    * @throws the resolver's error if the name can't be resolved here
    */

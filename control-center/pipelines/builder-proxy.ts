@@ -17,7 +17,7 @@ import type { UpstreamProxy } from './upstream-proxy.ts'
 /**
  * An HTTP proxy on loopback for one builder while it runs. It resolves each name once, checks name, port and all
  * addresses as `BuilderHosts` does, and connects to the checked addresses. Therefore, neither a redirect nor DNS
- * rebinding can give the builder access to a private network. Requests without the proxy's password are refused, and
+ * rebinding can give the builder access to a private network. Requests without the proxy's password are rejected, and
  * the response contains no reason.
  */
 export type BuilderProxy = {
@@ -33,7 +33,7 @@ export type BuilderProxy = {
 
 export type BuilderProxyOptions = {
   readonly hosts: BuilderHosts
-  /** Reports why a host was refused, once per host. */
+  /** Reports why a host was rejected, once per host. */
   readonly say: (line: string) => void
   /** The operator's upstream proxy; null if there is none. */
   readonly upstream: UpstreamProxy | null
@@ -46,7 +46,7 @@ const MOST_CONNECTIONS = 64
 /** In ms: a registry may need time to process a layer it received. */
 const IDLE_TIME = 5 * 60_000
 const CONNECT_TIME = 30_000
-/** Maximum number of refusals that are reported: a malicious registry could flood the log. */
+/** Maximum number of rejections that are reported: a malicious registry could flood the log. */
 const MOST_REPORTED = 20
 
 /** Hop-by-hop headers. @see RFC 9110, 7.6.1 */

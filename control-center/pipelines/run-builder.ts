@@ -28,7 +28,7 @@ export interface RunBuilder {
    * Runs the builder with these arguments.
    * @param time timeout in ms
    * @param secrets redacted in the log
-   * @param more values that replace the run's own, for clean-up and to read what the builder prints
+   * @param more values that replace the run's own, for clean-up and to read the builder's output
    */
   build(
     words: readonly string[],

@@ -29,8 +29,8 @@ async function submit(asked: Asked, fields: Fields, parts: SecondStepParts): Pro
 }
 
 /**
- * What the page's forms do, by their field `act`. All of them need a confirmation. The button below new recovery codes
- * only leads back to the page.
+ * The actions of the page's forms, by the value of their field `act`. Each requires confirmation. The button below new
+ * recovery codes only links back to the page.
  */
 const ACTS = new Map<string, (asked: Asked, fields: Fields, parts: SecondStepParts) => Promise<void>>([
   ['new-app', async (asked, _fields, parts) => sendNewApp(asked, parts.apps.newSecret(), null, 200, parts)],

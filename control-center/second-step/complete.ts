@@ -74,7 +74,7 @@ export function showOver(ctx: Context): void {
   sendPage(ctx, { template: 'step-over', heading, model: { href: '/sign-in' }, status: 410 }, null)
 }
 
-/** What the models of all pages with a form have in common. @param formToken '' before there is a session */
+/** The data that the templates of all pages with a form need. @param formToken '' before there is a session */
 export function formModel(action: string, formToken: string) {
   return { solution: { title: TITLE }, action, formToken }
 }

@@ -26,7 +26,7 @@ import type { Organisations } from '../organisations/organisations.ts'
 import { localeOf } from '../pages/page.ts'
 import { createSecondStepGate, type MemberSignIn } from './gate.ts'
 
-/** What the pages of the second step, the set-up, the account and the confirmation share. */
+/** Dependencies shared by the pages for the second step, the set-up, the account and the confirmation. */
 export type SecondStepParts = FactorParts & {
   readonly openSignIns: OpenSignIns<MemberSignIn>
   readonly users: Users
@@ -89,5 +89,5 @@ export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: st
   return { ctx, scope: cookieScopeOf(ctx), serverUrl: originOf(ctx), locale: localeOf(ctx), solution }
 }
 
-/** What people sign in to, as their authenticator apps and passkeys name it. */
+/** The name of the service in users' authenticator apps and passkeys. */
 export const TITLE = 'Solhost control center'

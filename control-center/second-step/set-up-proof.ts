@@ -39,7 +39,7 @@ export async function showProof(
   else send(ctx, textFor(ctx)('platform.proof.code.unsent'), 429)
 }
 
-/** @returns what follows after the form */
+/** @returns what follows the form */
 export async function checkProof(
   { ctx, fields, found }: StepAttempt,
   { username }: User,

@@ -22,7 +22,7 @@ export const BY_CENTER_SECOND_STEP: StepWay = {
   secondStep: { none: 'This is the second step.' },
 }
 
-/** The pages of sign-ins whose password was right. */
+/** The pages of sign-ins whose password was correct. */
 export function addStepPages(router: Router, parts: SecondStepParts): void {
   router.get(STEP_PATH, async (ctx) => {
     requireNavigation(ctx)

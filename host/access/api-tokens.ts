@@ -45,7 +45,7 @@ export interface ApiTokens {
 }
 
 const MOST_TOKENS = 1000
-/** How long expired tokens stay listed, in ms, so that an operator can see why a tool is refused. */
+/** How long expired tokens stay listed, in ms, so that an operator can see why a tool is rejected. */
 const EXPIRED_KEPT = 30 * 86_400_000
 
 /** @param now the clock, in epoch milliseconds */

@@ -71,8 +71,8 @@ export interface Audit {
   /** Queues an entry for the next batch. For frequent events, such as sign-ins. */
   note(entry: AuditEntry): void
   /**
-   * Does the same as `note` for refused attempts, which anyone can repeat without limit. Among entries that differ only
-   * in the actor, which an attacker can choose freely, one is recorded per minute.
+   * Does the same as `note` for rejected attempts, which anyone can repeat without limit. Among entries that differ
+   * only in the actor, which an attacker can choose freely, one is recorded per minute.
    * @returns whether the entry was recorded
    */
   noteOnce(entry: AuditEntry): boolean

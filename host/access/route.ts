@@ -52,7 +52,7 @@ export function addAdminRoutes(
   })
 }
 
-/** The right with its parameters filled in, as arguments for `needScope`. */
+/** The scope with its parameters filled in, as arguments for `needScope`. */
 function scopeOf(
   right: Exclude<AdminRight, 'any'>,
   params: Readonly<Record<string, string>>,

@@ -63,7 +63,7 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
       bindings.apply(call, outcome.commands)
       return { failure: null, effects: call.effects }
     } catch (error) {
-      // The binding should have refused the command, so the guest may have bypassed it. Don't trust anything from this
+      // The binding should have rejected the command, so the guest may have bypassed it. Don't trust anything from this
       // client from now on.
       sandbox.close()
       supervisor.retire(solution.loadable.key)

@@ -128,7 +128,7 @@ export function createReceiveFrame(
     await apply(result)
   }
 
-  /** @returns what the scripts want to happen after the call */
+  /** @returns the actions that the scripts requested for after the call */
   async function fire(seq: number, event: Record<string, Json>, pressed: Press | null = null): Promise<Effects> {
     const isCounted = state.visitor.isLoginForm && event.type === 'onAction'
     if (isCounted && !(await mayTry(state))) return noEffects()

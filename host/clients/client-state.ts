@@ -21,7 +21,7 @@ export type ClientState = ShownState & {
   readonly outbox: Outbox
   readonly lane: Lane
   readonly timers: Timers
-  /** On a live host: what the user did, to replay it in the next version. */
+  /** On a live host: the user's actions, to replay them in the next version. */
   readonly work: UserWork | null
   screen: Screen
   sandbox: SandboxClient | null

@@ -43,7 +43,7 @@ export interface Client {
    * @returns once everything has run
    */
   move(code: number): Promise<void>
-  /** What the client currently shows. Solution tests read this, since they have no browser. */
+  /** The content that the client currently shows. Solution tests read this, since they have no browser. */
   readonly screen: Screen
   /** Runs an entry function and applies its effects, as after an event. @returns once that is done */
   run(entry: string, args: readonly Json[]): Promise<void>

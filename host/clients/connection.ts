@@ -22,7 +22,7 @@ export interface Connection {
 
 export type ConnectionEvents = {
   readonly frame: (frame: BrowserFrame) => void
-  /** Called once when the connection has closed. `refused` is the number of refused frames. */
+  /** Called once when the connection has closed. `refused` is the number of rejected frames. */
   readonly closed: (refused: number) => void
 }
 
@@ -33,9 +33,9 @@ const BURST = 300
 const PER_SECOND = 60
 /** A longer frame counts as an additional frame for each further block of this many bytes. */
 const BYTES_OF_ONE = 4096
-/** Number of refused frames to tolerate: a form that changes during a click can cause one. */
+/** Number of rejected frames to tolerate: a form that changes during a click can cause one. */
 const FORGIVEN = 20
-/** Time in ms after which one refused frame is forgiven. */
+/** Time in ms after which one rejected frame is forgiven. */
 const FORGOTTEN_EVERY = 3000
 /** Maximum bytes buffered for a browser that does not read. Above this, the connection is terminated. */
 const MOST_WAITING = 16 * 1024 ** 2

@@ -2,9 +2,9 @@ import type { FormUpdate } from '../../plugins/forms/host.ts'
 import type { BrowserEvent } from '../web/frames.ts'
 
 /**
- * Records what the user of a client on a live host did in forms, so that it can be replayed in the solution's next
- * version. Input that scripts have since overwritten is dropped. Effects of scripts are not recorded: the new scripts
- * produce them again.
+ * Records a user's actions in forms on a live host, so that they can be replayed in the solution's next version. Input
+ * that scripts have since overwritten is dropped. Effects of scripts are not recorded: the new scripts produce them
+ * again.
  */
 export interface UserWork {
   /** Records an event. If the version failed to open, the event is saved for the next version. */

@@ -40,7 +40,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     /** Number of characters in the message; 0 in lines that are older than this column. */
     size: number
   }
-  /** What the operator has granted to a solution, as JSON, in which passwords are encrypted. */
+  /** A solution's grants, as JSON, in which passwords are encrypted. */
   grants: { solution: string; value: string }
   /** Encrypted with the platform's key. `hosts` is JSON. */
   secrets: { solution: string; name: string; value: string; hosts: string; updated_at: number }

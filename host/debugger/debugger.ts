@@ -98,7 +98,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
 }
 
 /**
- * Refuses requests from web pages, which send their own `Origin`, or their own host name if they use DNS rebinding.
+ * Rejects requests from web pages, which send their own `Origin`, or their own host name if they use DNS rebinding.
  * DevTools sends a `devtools:` origin; other programs send none.
  */
 async function refuseOthers(ctx: Context, next: Next): Promise<void> {

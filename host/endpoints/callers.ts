@@ -41,7 +41,7 @@ const NOBODY = { user: null, account: null } as const
 /**
  * Finds out who calls an endpoint.
  * @param readBody reads the body, which a signature covers
- * @throws ERR_UNAUTHENTICATED, ERR_FOREIGN_ORIGIN, ERR_SECRET_MISSING, ERR_MAINTENANCE, and what `readBody` throws
+ * @throws ERR_UNAUTHENTICATED, ERR_FOREIGN_ORIGIN, ERR_SECRET_MISSING, ERR_MAINTENANCE, and the errors of `readBody`
  */
 export type FindCaller = (
   ctx: Context,

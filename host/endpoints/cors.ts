@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { MatchedEndpoint } from '../../base/bundles/endpoint-table.ts'
 import type { EndpointMethod } from '../../runtime/bundle/endpoint-schema.ts'
 
-/** What an endpoint's path offers, by method. */
+/** The endpoints at a path, by method. */
 export type Matched = ReadonlyMap<EndpointMethod, MatchedEndpoint>
 
 /** Headers that pages of other origins may send, in addition to those that need no permission. */

@@ -4,11 +4,11 @@ import type { SIGNATURE_SCHEMES } from '../../runtime/bundle/endpoint-schema.ts'
 
 export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number]
 
-/** What a request's headers say about its signature. */
+/** The parts of a request's headers that concern its signature. */
 export type SignatureHeaders = {
-  /** What precedes the body in the signed text. */
+  /** The text that precedes the body in the signed content. */
   readonly prefix: string
-  /** HMACs, of which one must be right. */
+  /** HMACs, of which one must be correct. */
   readonly macs: readonly Buffer[]
   /** In epoch ms; null if the scheme has none. */
   readonly time: number | null
@@ -65,7 +65,7 @@ export function readSignature(
 
 /**
  * Compares in constant time.
- * @returns the HMAC in hexadecimal; null if none of the signatures is right
+ * @returns the HMAC in hexadecimal; null if none of the signatures is correct
  */
 export function verifySignature(
   scheme: SignatureScheme,

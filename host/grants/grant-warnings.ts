@@ -34,10 +34,10 @@ export function requestsOf(manifests: readonly Asked[]): Asked {
 }
 
 /**
- * Why a grant must be refused, or null. A grant is refused if it opens the platform's own database. It is also refused
- * if it uses the platform's account on that server, which can change users, grants and all other rows. Names are
- * compared case-insensitively, as some servers do. After a wrong refusal, the operator only needs another name, but a
- * wrong acceptance would expose all accounts.
+ * Why a grant must be rejected, or null. A grant is rejected if it opens the platform's own database. It is also
+ * rejected if it uses the platform's account on that server, which can change users, grants and all other rows. Names
+ * are compared case-insensitively, as some servers do. After a wrong rejection, the operator only needs another name,
+ * but a wrong acceptance would expose all accounts.
  */
 export function refusalOf({ server, database, username }: GrantedPlace, platform: PlatformPlace): string | null {
   if (server !== platform.server) return null

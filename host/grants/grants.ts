@@ -15,7 +15,7 @@ export type DatabaseGrant = {
   readonly password?: string
 }
 
-/** What the operator has granted to a solution. Its scripts can't access anything else. */
+/** The resources that the operator has granted to a solution. Its scripts can't access anything else. */
 export type Grants = {
   /** Keyed by the name that scripts use. The object has no prototype, so that any name can be looked up. */
   readonly databases: Readonly<Record<string, DatabaseGrant>>

@@ -60,7 +60,7 @@ function nothing(count: number): null[] {
 
 type Stretch = { readonly from: number; readonly step: number; readonly count: number }
 
-/** All outcomes except `ok` and `throttled` are refusals by a script, a rule or the database. */
+/** All outcomes except `ok` and `throttled` are rejections by a script, a rule or the database. */
 function signInChart(signIns: NonNullable<HealthReport['signIns']>, { from, step, count }: Stretch, group: number) {
   const kinds = { ok: zeros(count), refused: zeros(count), throttled: zeros(count) }
   for (const { at, outcome, count: times } of signIns) {

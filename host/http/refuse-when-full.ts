@@ -2,12 +2,12 @@ import type { Middleware } from 'koa'
 import { memoryFull } from '../../runtime/memory-full.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 
-/** These paths are never refused: they end sessions, here or at the provider, which frees memory. */
+/** These paths are never rejected: they end sessions, here or at the provider, which frees memory. */
 const ENDS_WORK = /\/(logout|backchannel-logout)$/
 
 /**
  * Responds with 503 to form submissions, before reading the body, if running work has used up the memory for some time.
- * Pages are still served. Scripts, clients and uploads are refused where they start. The admin port is exempt, so that
+ * Pages are still served. Scripts, clients and uploads are rejected where they start. The admin port is exempt, so that
  * the operator can see the cause.
  * @throws ERR_MEMORY_FULL
  */

@@ -18,7 +18,7 @@ import { sendPage } from './send-page.ts'
 
 /**
  * Where users in the users table change their own password. Chosen here: `/solution/{name}/password`, for users who are
- * signed in or have just entered the right password. After the change, they must sign in again in every browser.
+ * signed in or have just entered the correct password. After the change, they must sign in again in every browser.
  */
 export interface ChangePasswordPages {
   /** If the user must change the password that they have just entered, sends the page instead of starting a session. */
@@ -107,7 +107,7 @@ export function createChangePasswordPages(
     return user === null || user.directory !== null ? null : { user, ticket: null }
   }
 
-  /** @returns why the password was refused; null if it was changed */
+  /** @returns why the password was rejected; null if it was changed */
   async function change(
     ctx: Context,
     locale: string,

@@ -7,7 +7,7 @@ import { platformText } from '../../base/web/texts.ts'
 
 /**
  * Checks the current password of a user who is signed in. The attempt counts like one on the login page.
- * @returns null if the password is right; otherwise the reason, in the user's language
+ * @returns null if the password is correct; otherwise the reason, in the user's language
  */
 export async function refuseOwnPassword(
   ctx: Context,

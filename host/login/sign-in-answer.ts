@@ -5,7 +5,7 @@ import type { Failed } from '../../runtime/outcome.ts'
 
 /**
  * A source's response about a user. `failed`: the source could not decide. `state`: the state in which the login page
- * shows a refusal, `refused` by default.
+ * shows a rejection, `refused` by default.
  */
 export type SignInAnswer =
   | { readonly kind: 'accepted'; readonly login: Login; readonly effects: Effects; readonly user: User | null }

@@ -156,7 +156,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refu
   try {
     const answer = await attempt.source.check(attempt, attempt.fields)
     if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
-    // The result is "verify" only if the password was right, so the attempt doesn't count as a guess.
+    // The result is "verify" only if the password was correct, so the attempt doesn't count as a guess.
     const isRight = answer.kind === 'accepted' || answer.state === 'verify'
     if (isRight) await throttle.succeeded(counted(attempt), known)
     return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
@@ -299,7 +299,7 @@ export function showRecheckFailure(
   return showFailure({ ctx, solution, locale, fields: new Map() }, failure, 200, sendLoginPage)
 }
 
-/** The source refused the sign-in, which is a valid response and not an error. */
+/** The source rejected the sign-in, which is a valid response and not an error. */
 function refused(attempt: Attempt, { effects, values, state }: Refused, { sendLoginPage }: SignInParts): Refusal {
   const { ctx, solution, locale, fields, serverUrl } = attempt
   return new Refusal(endedBy(attempt, 'refused'), () => {
@@ -342,7 +342,7 @@ function endedBy({ fields }: Attempt, outcome: string): Ended {
 }
 
 /**
- * The source failed, so it neither accepted nor refused. The user sees an error and an id that is also in the log.
+ * The source failed, so it neither accepted nor rejected. The user sees an error and an id that is also in the log.
  * @param status the status of the page, unless the host is busy
  */
 function showFailure(shown: Shown, failure: Failed, status: 200 | 401, sendLoginPage: LoginPageSender): Promise<void> {

@@ -1,7 +1,7 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** What to do after a sign-out. Before that, the browser may go to the provider and back. */
+/** The next step after a sign-out. Before it, the browser may go to the provider and back. */
 export type AfterLogout = {
   /** Where a script sends the browser with `application.showURL`; null for the signed-out page. */
   readonly target: string | null

@@ -8,7 +8,7 @@ import { findKey, type ProviderKeys } from './provider-keys.ts'
 import { PROFILES } from './read-profile.ts'
 import type { Registration, TokenRequests, Tokens } from './token-requests.ts'
 
-/** What an ID token must match, in addition to the registration. */
+/** The values that an ID token must match, in addition to the registration. */
 export type ExpectedToken = {
   readonly nonce: string
   /** When the request was sent, in epoch ms. The ID token must be newer. */

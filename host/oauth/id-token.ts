@@ -4,7 +4,7 @@ import type { Claims, Provider } from './provider.ts'
 import { type FindKey, readSignedToken } from './signed-token.ts'
 import { checkAudience, checkId, checkIssuer, checkTimes, readTime, refused } from './token-claims.ts'
 
-/** What an ID token must match. Times are epoch milliseconds. */
+/** The values that an ID token must match. Times are epoch milliseconds. */
 export type ExpectedIdToken = {
   readonly provider: Provider
   readonly clientId: string

@@ -107,7 +107,7 @@ function curveKey(kty: 'EC' | 'OKP', crv: string | null, x = '', y = ''): JWK | 
   return bytesOf(y) === curve.bytes ? { kty, crv, x, y } : null
 }
 
-/** Whether the key may have signed a token whose header says `alg`. */
+/** Whether the key may have signed a token that has the algorithm `alg` in its header. */
 export function fitsAlgorithm(key: ProviderKey, alg: string): boolean {
   const algorithm = Object.hasOwn(ALGORITHMS, alg) ? ALGORITHMS[alg] : undefined
   return algorithm?.kty === key.kty && algorithm.crv === key.crv && (key.alg === null || key.alg === alg)

@@ -2,7 +2,7 @@ import type { Provider } from './provider.ts'
 import { type FindKey, readSignedToken, readUncheckedClaims } from './signed-token.ts'
 import { checkAudience, checkId, checkIssuer, checkTimes, refused } from './token-claims.ts'
 
-/** What a logout token must match. Times are epoch milliseconds. */
+/** The values that a logout token must match. Times are epoch milliseconds. */
 export type ExpectedLogoutToken = {
   readonly provider: Provider
   readonly clientId: string

@@ -32,7 +32,7 @@ export type ProviderLoginContent = {
   readonly refreshToken: string | null
 }
 
-/** What a provider signs out: one of its sessions, or all sessions of a user. */
+/** A sign-out by a provider: of one of its sessions, or of all sessions of a user. */
 export type SignedOut = { readonly client: ClientName; readonly subject: string | null; readonly sid: string | null }
 
 /** Identifies a registration at a provider. */
@@ -80,7 +80,7 @@ export interface ProviderLogins {
  * host itself.
  */
 const REFRESH_REQUESTS = 5
-/** In ms: how long a provider's logout is recorded, so that sign-ins in progress can be refused. */
+/** In ms: how long a provider's logout is recorded, so that sign-ins in progress can be rejected. */
 const SIGNED_OUT_KEPT = 3_600_000
 
 /** @param now the clock, in epoch milliseconds */
@@ -238,7 +238,7 @@ async function wasSignedOut(
     const signedOutAt = expires_at - SIGNED_OUT_KEPT
     const [signedOut, issued] = [secondOf(signedOutAt), secondOf(issuedAt)]
     if (signedOut !== issued) return signedOut > issued
-    // Token times are in whole seconds. Within the same second, a sign-in is refused only if it started before the
+    // Token times are in whole seconds. Within the same second, a sign-in is rejected only if it started before the
     // sign-out arrived.
     return startedAt !== null && startedAt <= signedOutAt
   })

@@ -10,14 +10,14 @@ import { OAuthProblem } from './problems.ts'
  */
 export interface ProviderRequests {
   /**
-   * Checks a URL for requests or browser redirects. It must use https, or http if `OAUTH_ALLOWED_HOSTS` lists it,
-   * and have no username, password or fragment.
-   * @returns why the URL is refused, as a text that follows the setting's name; null if it is allowed
+   * Checks a URL for requests or browser redirects. It must use https, or http if `OAUTH_ALLOWED_HOSTS` lists it, and
+   * have no username, password or fragment.
+   * @returns why the URL is rejected, as a text that follows the setting's name; null if it is allowed
    */
   refusalOf(address: string): string | null
   /**
    * Reads a JSON object: a discovery document or a key set. Any response except a JSON object with status 200 is
-   * refused.
+   * rejected.
    * @param seen called with the headers of each response, with lower-case names
    * @throws OAuthProblem `oauth_provider`; `oauth_configuration` if the operator must list the host
    */

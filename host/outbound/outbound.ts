@@ -128,7 +128,7 @@ function send(
   return promise
 }
 
-/** Refuses compressed responses, so that a small response can't expand to a large one. */
+/** Rejects compressed responses, so that a small response can't expand to a large one. */
 function refuseEncoded(response: IncomingMessage, { place }: Target): void {
   const encoding = response.headers['content-encoding'] ?? 'identity'
   if (encoding === '' || encoding.toLowerCase() === 'identity') return

@@ -133,7 +133,8 @@ const FORMATS: readonly Format[] = [
 ]
 
 /**
- * Accepts the password both as typed and in NFC: our own hashes use NFC, other systems hash what was typed.
+ * Accepts the password both as typed and in NFC: our own hashes use NFC, whereas other systems hash the password as
+ * typed.
  * @throws ScriptError if the format is unknown, or the hash costs more than `MOST`
  */
 export function readHash(hash: string): HashCheck {

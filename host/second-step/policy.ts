@@ -32,7 +32,7 @@ export type SignInState = {
   readonly isPostponed: boolean
 }
 
-/** What a sign-in still needs. `canPostpone`: the page offers "Not now". */
+/** The steps that a sign-in still needs. `canPostpone`: the page offers "Not now". */
 export type NextStep =
   | { readonly step: 'done' }
   | { readonly step: 'second-step' }

@@ -5,7 +5,7 @@ import { constants } from 'node:sqlite'
 export type Authorizer = {
   /** The callback for `DatabaseSync.setAuthorizer`. */
   readonly authorize: (action: number, one: string | null, two: string | null) => number
-  /** The refusal since the last call, as a message for the script's author; null if there was none. */
+  /** The rejection since the last call, as a message for the script's author; null if there was none. */
   readonly takeRefusal: () => string | null
   /** Permits the host's own statements, which begin and end the transaction around a query. */
   readonly asHost: <T>(work: () => T) => T

@@ -51,8 +51,8 @@ const SWEEP = 5_000
 const MOST_PROCESSES = 50
 
 /**
- * Maximum running and waiting queries per solution, over all its databases. Further queries are refused before they are
- * parsed.
+ * Maximum running and waiting queries per solution, over all its databases. Further queries are rejected before they
+ * are parsed.
  */
 const MOST_QUERIES = 200
 

@@ -7,7 +7,7 @@ export function createQuestions(api: Pick<GuestApi, 'request' | 'safe'>) {
   /** Pending requests. Each Error was created where the request was made, for its stack. */
   let pending: Error[] = []
 
-  /** @param what the action's name, for the error if a test does not await it */
+  /** @param what the action's name, for the error message if a test does not await it */
   async function ask<T>(method: string, args: readonly unknown[], what: string): Promise<T> {
     const at = new api.safe.Error()
     at.message = `the test ended before ${what} did: write "await ${what}(…)"`

@@ -29,7 +29,7 @@ export type TestResult = {
   readonly milliseconds: number
   /** Null if the test passed. */
   readonly failure: TestFailure | null
-  /** What the test wrote with `console`. */
+  /** The lines that the test wrote with `console`. */
   readonly log: readonly GuestLogLine[]
 }
 

@@ -7,7 +7,7 @@ export interface TestBrowser {
   readonly connection: Connection
   /** Frames that tests can inspect later, oldest first. */
   readonly frames: readonly HostFrame[]
-  /** The number of frames that the host has refused. */
+  /** The number of frames that the host has rejected. */
   readonly refused: () => number
   lastOf<Kind extends HostFrame['kind']>(kind: Kind): Frame<Kind> | undefined
   /** Resolves once the host has handled event number `seq` (0: has opened the client), or has closed the connection. */

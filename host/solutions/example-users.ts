@@ -29,7 +29,7 @@ export interface ExampleUsers {
 /** The solution that the users are for, and its variant. Their permissions are valid only in these. */
 const SOLUTIONS = ['orders', 'orders-login-form']
 
-/** What each user may do in `orders`, as described in its README. */
+/** Each user's permissions in `orders`, as described in its README. */
 const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   vera: ['Orders'],
   edith: ['Orders', 'Edit'],

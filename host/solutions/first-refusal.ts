@@ -26,7 +26,7 @@ export function createFirstRefusal(): FirstRefusal {
   }
 }
 
-/** Shows the errors at `/` and at the address of a solution without a version. Only in `solhost dev`. */
+/** Shows the errors at `/`, and at the URL of a solution without a version. Only in `solhost dev`. */
 export function showFirstRefusal(refusal: FirstRefusal, catalog: Pick<Catalog, 'active'>): Middleware {
   return async (ctx, next) => {
     const refused = refusal.current()

@@ -25,7 +25,7 @@ export type EntryCall = {
 }
 
 export type EntryResult = {
-  /** For endpoints: what the function returned, as the guest sent it; null if it failed or returned nothing. */
+  /** For endpoints: the function's result, as the guest sent it; null if the function failed or returned nothing. */
   readonly result?: string | null
   /** Null if the call succeeded. */
   readonly failure: Failed | null
@@ -91,7 +91,7 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
       try {
         bindings.apply(call, returned.commands)
       } catch (error) {
-        // The binding should have refused the command, so the guest may have bypassed it: its process must not be
+        // The binding should have rejected the command, so the guest may have bypassed it: its process must not be
         // reused.
         supervisor.retire(solution.loadable.key)
         return { code: 'script_error', message: (error as Error).message, milliseconds }

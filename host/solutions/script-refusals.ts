@@ -4,7 +4,8 @@ import type { Audit } from '../access/audit.ts'
 import type { SolutionLog } from './solution-log.ts'
 
 /**
- * Records a refused request from a script in the solution's log and the audit log, where operators can see the attempt.
+ * Records a rejected request from a script in the solution's log and the audit log, where operators can see the
+ * attempt.
  */
 export type NoteRefusal = (call: Call, message: string, outcome?: 'refused' | 'throttled') => void
 

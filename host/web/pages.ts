@@ -93,7 +93,7 @@ export type ChangePasswordModel = {
   readonly action: string
   /** In characters. */
   readonly leastLength: number
-  /** Why the last attempt was refused, in the user's language. */
+  /** Why the last attempt was rejected, in the user's language. */
   readonly refusal: string | null
   /** Null if the user must change the password. */
   readonly cancelHref: string | null
@@ -122,7 +122,7 @@ export type SecondStepModel = StepModel & {
   /** Whether the page asks for a recovery code instead of a code of the authenticator app. */
   readonly isRecovery: boolean
   readonly cancelHref: string
-  /** Why the last attempt was refused, in the user's language. */
+  /** Why the last attempt was rejected, in the user's language. */
   readonly refusal: string | null
 }
 

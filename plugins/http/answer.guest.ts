@@ -14,10 +14,10 @@ const { stringify } = JSON
 const SafeWeakMap = WeakMap
 const { get: weakGet, set: weakSet } = WeakMap.prototype
 
-/** Creates `plugins.http.answer`. The call's result is recognized by the object that it returns. */
+/** Creates `plugins.http.answer`. A result is recognised as a response if it is an object that this function returned. */
 export function createAnswers(api: GuestApi<null, true>) {
   const { safe } = api
-  /** The responses' JSON texts. Not created in the snapshot, which can't contain a WeakMap with entries. */
+  /** The responses as JSON. This isn't created in the snapshot, which can't contain a WeakMap with entries. */
   let texts: WeakMap<object, string> | null = null
 
   api.onReturn((value) => {
@@ -75,7 +75,7 @@ export function createAnswers(api: GuestApi<null, true>) {
     if (safe.match(OTHER_CHARSET, type) !== null) throw wrong('the charset of content-type must be utf-8')
   }
 
-  /** The member of the result that has the body, as JSON. */
+  /** The member of the result that contains the body, as JSON. */
   function bodyText(body: unknown, type: string | undefined): string {
     const allowed = api.limits.ANSWER_SIZE as number
     if (type !== undefined && safe.match(JSON_TYPE, type) === null) {

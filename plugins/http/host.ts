@@ -21,7 +21,7 @@ export type HttpAnswer = {
   readonly body: Uint8Array
 }
 
-/** Why a request was refused before it was sent. */
+/** Why a request was rejected before it was sent. */
 export type HttpRefusal = 'not-asked' | 'not-granted' | 'private'
 
 /** The host services behind the binding `plugins.http`. */
@@ -30,11 +30,11 @@ export interface HttpPorts {
   granted(call: Call): Promise<readonly string[]>
   /** Sends a granted request. @throws the ERR_OUTBOUND_* of runtime/errors.ts, with messages that a script may read */
   send(request: HttpRequest): Promise<HttpAnswer>
-  /** Called for a refused request, once per call and host, and at most ten times per call. */
+  /** Called for a rejected request, once per call and host, and at most ten times per call. */
   onRefused(call: Call, host: string, why: HttpRefusal): void
 }
 
-/** Maximum refusals reported per call, since a script can name any number of hosts. */
+/** Maximum rejections reported per call, since a script can name any number of hosts. */
 const REFUSALS_REPORTED = 10
 /** Maximum queued requests per running request. Each has a body, so more would fill the host's memory. */
 const WAITING_EACH = 8

@@ -45,7 +45,7 @@ export interface SecurityPorts {
   readonly passwordHashes: PasswordHashesPort
 }
 
-/** Hashes of passwords that solutions store themselves. A refused request throws a `ScriptError`. */
+/** Hashes of passwords that solutions store themselves. A rejected request throws a `ScriptError`. */
 export interface PasswordHashesPort {
   /** @param hash null for an unknown user: returns false, but takes as long as a real check */
   check(call: Call, password: string, hash: string | null): Promise<boolean>
@@ -53,7 +53,7 @@ export interface PasswordHashesPort {
 }
 
 /**
- * The platform's users, if the operator granted the solution access to them. A refused request throws a `ScriptError`.
+ * The platform's users, if the operator granted the solution access to them. A rejected request throws a `ScriptError`.
  * The last five methods require an administrator.
  */
 export interface UsersPort {

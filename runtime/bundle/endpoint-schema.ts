@@ -44,7 +44,7 @@ export const INPUT_KEYS = ['type', 'description', 'properties', 'required', 'ite
 
 const number = z.number({ error: 'must be a number' })
 const count = z.int({ error: 'must be a whole number' }).min(0, { error: 'must be a whole number' })
-/** JSON with other names for prototypes is refused before it is checked. */
+/** JSON with other names for prototypes is rejected before it is checked. */
 const PropertyName = text(100).refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), {
   error: 'must not be __proto__, constructor or prototype',
 })
@@ -74,7 +74,7 @@ const Input: z.ZodType<InputSchema> = z.lazy(() =>
 
 type Place = (string | number)[]
 
-/** Finds what each key alone allows, but together makes no sense. */
+/** Finds combinations of keys that make no sense, although each key is valid. */
 function inputProblem(schema: InputSchema, place: Place, depth: number): { place: Place; message: string } | null {
   const { type, properties = {}, required = [], items } = schema
   if (depth > MOST_DEPTH) return { place, message: `must not be nested more than ${MOST_DEPTH} levels deep` }

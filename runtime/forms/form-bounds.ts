@@ -11,7 +11,7 @@ import {
 type Open = { readonly layout: unknown; readonly nesting: number }
 
 /**
- * Returns what exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
+ * Describes what exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
  * Call this before the schema checks anything: a schema reports every error in every item, which can be hundreds of
  * thousands in a file of 1 MB. `form` may be any JSON; the schema rejects anything that doesn't have the structure of a
  * form.

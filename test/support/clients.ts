@@ -69,7 +69,7 @@ export type HostedClient = {
   readonly close: () => void
 }
 
-/** Runs clients in real sandbox processes, without HTTP and a database. The test answers `probe.ask(text)`. */
+/** Runs clients in real sandbox processes, without HTTP and a database. The test responds to `probe.ask(text)`. */
 export function createClientLab(
   options: {
     readonly limits?: Partial<Record<LimitName, number>>

@@ -34,7 +34,7 @@ export type ServerProgram = {
   readonly account: string
   readonly prepare: (folder: Folder) => void
   readonly command: (folder: string, port: number) => readonly [program: string, ...options: string[]]
-  /** What the server prints when it accepts connections. */
+  /** The text that the server prints when it accepts connections. */
   readonly ready: RegExp
 }
 

@@ -54,7 +54,7 @@ export type ExampleLab = {
 }
 
 /**
- * What a user can do and see in a client. Actions are validated like those from a browser.
+ * A user's view of a client, and the actions that they can perform. Actions are validated like those from a browser.
  * @throws Error if an action is rejected
  */
 export type Person = {

@@ -17,7 +17,7 @@ export type Changes = {
   readonly titles: Readonly<Record<string, string>>
   /** Whether a form has unsaved input, by form. */
   readonly unsaved: Readonly<Record<string, boolean>>
-  /** The form that a script wants to show once the user agrees to leave; null: the user is not asked. */
+  /** The form that a script has requested, shown once the user agrees to leave; null: the user is not asked. */
   readonly leaving: string | null
   /** `null` means unchanged. */
   readonly listening: readonly string[] | null

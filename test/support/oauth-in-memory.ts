@@ -56,7 +56,7 @@ export type OAuthInMemory = {
   readonly stop: () => Promise<void>
 }
 
-/** What a solution's script returns for the URL's query parameters. */
+/** The result of a solution's script for the URL's query parameters. */
 export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
 
 /** Returns the server for a host and port, such as `127.0.0.1:3`. */

@@ -47,7 +47,7 @@ export class SimulatedHost {
     this.gauges.set(JSON.stringify([metric, labels]), { metric, labels, value })
   }
 
-  /** What the process sends at a given time. */
+  /** The data that the process sends at a given time. */
   metrics(time = Date.now()): Message {
     const at = { startTimeUnixNano: nano(this.started), timeUnixNano: nano(time) }
     const metrics = [

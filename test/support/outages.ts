@@ -200,7 +200,7 @@ async function rememberedBrowser(url: string) {
   return browser
 }
 
-/** Signs in users until stopped, and creates a user every third time. Records what was confirmed. */
+/** Signs in users until stopped, and creates a user every third time. Records which operations were confirmed. */
 function createLoad() {
   const sessions: string[] = []
   const users: string[] = []

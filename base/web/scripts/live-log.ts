@@ -70,7 +70,10 @@ async function follow(live: LiveLog): Promise<void> {
 /** `wait` in ms. */
 type Refusal = { readonly reason: string; readonly wait: number }
 
-/** Resolves when the connection ends. @returns the refusal if there are already too many streams */
+/**
+ * Resolves when the connection ends.
+ * @returns the rejection if there are already too many streams
+ */
 async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal | null> {
   const answer = await askLog(live.address.replace(/&?limit=\d+/, ''), 'text/event-stream', signal)
   if (answer.status === 429) return refusalOf(answer)

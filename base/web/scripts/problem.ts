@@ -1,7 +1,7 @@
 import type { Fault, Problem } from './api.ts'
 import { scriptText } from './question.ts'
 
-/** Shows why a request was refused in the page's alert element, with the position of every error. */
+/** Shows why a request was rejected in the page's alert element, with the position of every error. */
 export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem): void {
   const text = document.createElement('p')
   text.textContent = status === 0 ? scriptText('unreachable') : (detail ?? `${scriptText('failed')} (${status})`)

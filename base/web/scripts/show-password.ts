@@ -1,4 +1,4 @@
-/** The buttons in password fields that show what was typed. Without script, they stay hidden. */
+/** The buttons in password fields that show the password. Without script, they stay hidden. */
 export function takeOverShownPasswords(): void {
   for (const toggle of document.querySelectorAll<HTMLElement>('.toggle[data-show]')) {
     const field = document.getElementById(toggle.getAttribute('aria-controls') ?? '')

@@ -22,7 +22,7 @@ export type CloudSourceParts = {
 const AWAY_FOR = 10
 
 /**
- * The users that the control center manages (authenticator PLATFORM_CLOUD). If it neither accepts nor refuses the user,
+ * The users that the control center manages (authenticator PLATFORM_CLOUD). If it neither accepts nor rejects the user,
  * `check` and `recheck` throw ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED (the operator has to fix something) or
  * ERR_THROTTLED. The browser's cookies and the remembered login then stay unchanged.
  */

@@ -108,7 +108,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     if (press === undefined && open === undefined && sort === undefined && page === undefined) return
     // Password managers may fill inputs without firing an event.
     for (const control of controlsIn(root)) if (!isOfTable(control)) sendChange(control)
-    // While offline, refuse presses, because they would run later without the user watching. Input is still sent later.
+    // While offline, reject presses, because they would run later without the user watching. Input is still sent later.
     if (!exchange.isOnline) {
       showMessage(pageText('notnow'), 'warning')
       return

@@ -43,7 +43,7 @@ const never = () => Promise.reject(new Error('not needed here'))
 
 const codeOf = (work: Promise<unknown>) => work.then(() => null).catch((error: { code?: string }) => error.code)
 
-/** What the server is asked during `work`. */
+/** Returns the requests that the server receives during `work`. */
 async function askedDuring(work: () => Promise<unknown>, of = server): Promise<readonly string[]> {
   const before = of.asked.length
   await work()
@@ -199,7 +199,7 @@ test('directories: a server that does not answer is given up, and its connection
   expect(await codeOf(ask.authenticate('anna', 'password of Anna Berg', null))).toBe('ERR_DIRECTORY_UNREACHABLE')
   expect(await codeOf(ask.lookUp('corp', ANNA_GUID.text))).toBe('ERR_DIRECTORY_UNREACHABLE')
   await waitUntil(() => expect(server.connections()).toBe(0))
-  // Answers that come one by one, each in time, don't extend the time limit.
+  // Responses that arrive one by one, each in time, don't extend the time limit.
   Object.assign(server.play, { isSilent: false, delay: 90 })
   expect(await codeOf(ask.authenticate('anna', 'password of Anna Berg', null))).toBe('ERR_DIRECTORY_UNREACHABLE')
 })

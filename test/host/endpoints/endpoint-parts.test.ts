@@ -7,7 +7,7 @@ import { INPUT_KEYS, type InputSchema } from '../../../runtime/bundle/endpoint-s
 import { manifestOf } from '../../support/solutions.ts'
 
 const item: InputSchema = { type: 'integer' }
-/** For each key, a value that is accepted and one that is refused. */
+/** For each key, a value that is accepted and one that is rejected. */
 const CASES: Readonly<Record<(typeof INPUT_KEYS)[number], [schema: InputSchema, accepted: unknown, refused: unknown]>> =
   {
     type: [{ type: 'null' }, null, 0],
