@@ -174,6 +174,7 @@ const parts: HostParts = {
   secrets,
   oauth,
   answerEndpoint: async () => {},
+  figures: createFigures(),
   oauthSettings: oauth.settings,
   ...secondSteps,
   ...createDirectoryParts({ db, key, limits, audit, log, endAccess: nobody, now: Date.now }),

@@ -18,6 +18,7 @@ export type CheckedSolution = {
   readonly sha256: string
   /** Null if the manifest cannot be read. */
   readonly manifest: Manifest | null
+  readonly modules: Bundle['modules']
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
 }
@@ -53,5 +54,13 @@ export async function packSolution(folder: SolutionFolder): Promise<CheckedSolut
 async function readPacked({ files }: SolutionFolder): Promise<CheckedSolution & { readonly bundle: Bundle | null }> {
   const packed = await packFiles(files)
   const { bundle, faults, warnings } = await readBundle(packed, limits)
-  return { packed, sha256: hash('sha256', packed, 'hex'), manifest: bundle?.manifest ?? null, faults, warnings, bundle }
+  return {
+    packed,
+    sha256: hash('sha256', packed, 'hex'),
+    manifest: bundle?.manifest ?? null,
+    modules: bundle?.modules ?? [],
+    faults,
+    warnings,
+    bundle,
+  }
 }

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   test: async () => (await import('./commands/test.ts')).testCommand,
   types: async () => (await import('./commands/types.ts')).typesCommand,
   'login-template': async () => (await import('./commands/login-template.ts')).loginTemplateCommand,
+  openapi: async () => (await import('./commands/openapi.ts')).openapiCommand,
   pack: async () => (await import('./commands/pack.ts')).packCommand,
   start: async () => (await import('./commands/start.ts')).startCommand,
   deploy: async () => (await import('./commands/deploy.ts')).deployCommand,

@@ -5,6 +5,7 @@ import type { Audit } from './access/audit.ts'
 import { type AdminRight, type AdminRoute, addAdminRoutes } from './access/route.ts'
 import { auditRoutes } from './audit/api.ts'
 import { type DirectoryApiParts, directoryRoutes } from './directories/api.ts'
+import { type EndpointApiParts, endpointRoutes } from './endpoints/api.ts'
 import { type GrantApiParts, grantRoutes } from './grants/api.ts'
 import { type HealthApiParts, healthRoutes } from './health/api.ts'
 import { type LoginTokenApiParts, loginTokenRoutes } from './login/login-token-api.ts'
@@ -28,6 +29,7 @@ export type AdminApiParts = SolutionApiParts &
   HealthApiParts &
   SettingsApiParts &
   LoginPageApiParts &
+  EndpointApiParts &
   GrantApiParts &
   SecretApiParts &
   LoginTokenApiParts &
@@ -68,6 +70,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
     ...settingsRoutes(parts),
     ...versionRoutes(parts),
     ...loginPageRoutes(parts),
+    ...endpointRoutes(parts),
     ...grantRoutes(parts),
     ...secretRoutes(parts),
     ...loginTokenRoutes(parts),

@@ -29,19 +29,19 @@ export function createInputCheck({ declaration }: Endpoint): InputCheck {
 
 /** Exported for the test, which tries each key: zod may ignore keys that it doesn't know. */
 export function zodOf(schema: InputSchema): z.ZodType {
-  return z.fromJSONSchema(strict(schema) as Parameters<typeof z.fromJSONSchema>[0])
+  return z.fromJSONSchema(strictSchema(schema) as Parameters<typeof z.fromJSONSchema>[0])
 }
 
 /** Properties that the schema doesn't name are refused. */
-function strict(schema: InputSchema): Record<string, unknown> {
+export function strictSchema(schema: InputSchema): Record<string, unknown> {
   const { properties, items, ...others } = schema
   const closed = schema.type === 'object' ? { additionalProperties: false } : {}
   return {
     ...others,
     ...(properties === undefined
       ? {}
-      : { properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, strict(one)])) }),
-    ...(items === undefined ? {} : { items: strict(items) }),
+      : { properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, strictSchema(one)])) }),
+    ...(items === undefined ? {} : { items: strictSchema(items) }),
     ...closed,
   }
 }

@@ -13,28 +13,21 @@ import { isRefusal } from '../../base/http/errors.ts'
 import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { stateOf } from '../../base/http/request.ts'
-import { AnswerTooLarge, type EndpointAnswer, readEndpointAnswer } from '../../plugins/http/answer.ts'
 import type { EndpointMethod } from '../../runtime/bundle/endpoint-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
-import type { Supervisor } from '../../runtime/supervisor.ts'
-import { failureLine } from '../solutions/guest-bindings.ts'
-import type { EntryRunner } from '../solutions/run-entry.ts'
 import { createCallLimit } from './call-limit.ts'
 import { type Caller, type CallerParts, createCallers } from './callers.ts'
 import { createInputCheck, type InputCheck } from './check-input.ts'
 import { allowedMethods, allowOrigin, answerOptions, methodOf } from './cors.ts'
 import { createNetworkLimit } from './network-limit.ts'
 import { headersOf, parseBody, queryOf, type RawBody, readRawBody } from './read-request.ts'
+import { createRunEndpoint, type RunEndpoint, type RunEndpointParts } from './run-endpoint.ts'
 import { sendAnswer, sendFailure } from './send-answer.ts'
 
-export type EndpointParts = CallerParts & {
-  readonly limits: Limits
-  readonly runEntry: EntryRunner
-  readonly supervisor: Pick<Supervisor, 'retire'>
-}
+export type EndpointParts = CallerParts & RunEndpointParts & { readonly limits: Limits }
 
 /**
  * Responds to a request below a solution's `api/`, in this order: path and method, limits, caller, permission, query and
@@ -45,7 +38,8 @@ export type AnswerEndpoint = (ctx: Context, needSolution: () => Promise<ActiveSo
 type Table = { readonly endpoints: readonly Endpoint[]; readonly checks: Map<Endpoint, InputCheck> }
 
 export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
-  const { limits, runEntry, supervisor, sites, solutionLog } = parts
+  const { limits, sites } = parts
+  const runEndpoint = createRunEndpoint(parts)
   const findCaller = createCallers(parts)
   const network = createNetworkLimit(limits, parts.now)
   const inTurn = createCallLimit(limits)
@@ -119,49 +113,21 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     sendAnswer(ctx, answer, caller.way === 'none')
   }
 
-  async function run(
+  function run(
     ctx: Context,
     solution: ActiveSolution,
-    { address, declaration }: Endpoint,
-    { user, account, methods }: Caller,
+    endpoint: Endpoint,
+    { way: _, ...caller }: Caller,
     request: Json,
-  ): Promise<EndpointAnswer | Failed> {
+  ): ReturnType<RunEndpoint> {
     const { client, correlationId } = stateOf(ctx)
-    const { failure, result = null } = await runEntry(solution, {
-      entry: declaration.function,
-      label: address,
-      args: [request],
-      secrets: new Map(),
-      call: {
-        kind: 'request',
-        correlationId,
-        user,
-        account,
-        ...(methods === undefined ? {} : { methods }),
-        address: client.address,
-        locale: chooseLocale(ctx.get('Accept-Language'), availableLocales(solution.texts)),
-        serverUrl: sites.originOf(solution.name, client),
-      },
+    return runEndpoint(solution, endpoint, request, {
+      ...caller,
+      correlationId,
+      address: client.address,
+      locale: chooseLocale(ctx.get('Accept-Language'), availableLocales(solution.texts)),
+      serverUrl: sites.originOf(solution.name, client),
     })
-    if (failure !== null) return failure
-    try {
-      return readEndpointAnswer(result, limits.ANSWER_SIZE)
-    } catch (error) {
-      const failed = failureOf(error)
-      // The binding should have refused the response, so the guest may have bypassed it: its process must not be reused.
-      if (failed.code === 'script_error') supervisor.retire(solution.loadable.key)
-      solutionLog.write(solution.name, { ...failureLine(failed), correlationId })
-      return failed
-    }
-  }
-
-  function failureOf(error: unknown): Failed {
-    if (error instanceof AnswerTooLarge) {
-      const limit = { name: 'ANSWER_SIZE', allowed: limits.ANSWER_SIZE, used: error.used }
-      return { code: 'script_quota', message: error.message, limit, milliseconds: 0 }
-    }
-    if (error instanceof TypeError) return { code: 'script_error', message: error.message, milliseconds: 0 }
-    throw error
   }
 
   return async (ctx, needSolution) => {

@@ -28,6 +28,12 @@ declare const solution: {
   signIn(queryParams?: TestQueryParams): Promise<TestSignIn>
   /** Requests the OAuth settings for a URL with these parameters. */
   getOAuthConfig(queryParams?: Readonly<Record<string, string>>): Promise<TestOAuthConfig>
+  /**
+   * Sends a request to an endpoint, as far as its function can tell: `solution.request('POST /orders', { body: { sku: 'a' } })`.
+   * The path may have a query. Without `user`, `token` or `signed`, only endpoints with the authentication `none` respond.
+   * Rejects if the script fails.
+   */
+  request(address: string, request?: TestRequest): Promise<TestResponse>
   /** Opens the solution in a simulated browser. */
   open(options?: TestOpening): Promise<TestClient>
   /** Adds a user to the platform's users table. The scripts can query the table after that. */
@@ -122,6 +128,32 @@ interface TestOpening {
   readonly locale?: string
   /** Opens the manifest's `loginForm`, before anyone is signed in. */
   readonly loginForm?: boolean
+}
+
+interface TestRequest {
+  /** Plain data, as the function gets it: the parsed JSON, the fields of a form or a string. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Such as `nl`; default `en`. */
+  readonly locale?: string
+  /** The signed-in user; one added with `addUser` needs only the username. */
+  readonly user?: TestOpening['user']
+  /** Sends an API token with these permissions and this tenant. */
+  readonly token?: { readonly permissions?: readonly string[]; readonly tenant?: readonly (string | number)[] }
+  /** Whether the request has a right signature. */
+  readonly signed?: boolean
+}
+
+interface TestResponse extends TestDone {
+  readonly status: number
+  /** The headers that the function set, by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The parsed JSON, or the text of another type. null if there is none. */
+  readonly body: any
+  /** The error code if the platform refused the request, such as `ERR_REQUEST_INVALID`; otherwise null. */
+  readonly code: string | null
+  /** What the schemas refused. */
+  readonly faults: readonly { readonly path: string; readonly message: string }[]
 }
 
 /** An open solution. Its properties show the state after the last action. */

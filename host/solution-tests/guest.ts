@@ -29,6 +29,7 @@ export default function solution(api: GuestApi<Facts>) {
   const actions = {
     signIn: (params: unknown = {}) => ask('signIn', [params], 'solution.signIn'),
     getOAuthConfig: (params: unknown = {}) => ask('getOAuthConfig', [params], 'solution.getOAuthConfig'),
+    request: (address: unknown, request: unknown = {}) => ask('request', [address, request], 'solution.request'),
     async open(options: unknown = {}) {
       const { id, state } = await ask<{ id: number } & Answer>('open', [options], 'solution.open')
       return clientHandle(ask, id, state)

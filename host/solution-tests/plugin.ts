@@ -30,6 +30,24 @@ const Opening = z.strictObject({
   loginForm: z.boolean().optional(),
 })
 
+const TestUser = Opening.shape.user
+const TestRequest = z.strictObject({
+  body: Plain.optional(),
+  headers: z.record(z.string().max(100), z.string().max(8192)).optional(),
+  locale: Opening.shape.locale,
+  user: TestUser,
+  token: z
+    .strictObject({
+      permissions: z.array(Name).max(1000).optional(),
+      tenant: z
+        .array(z.union([z.string().max(1000), z.number()]))
+        .max(100)
+        .optional(),
+    })
+    .optional(),
+  signed: z.boolean().optional(),
+})
+
 const NewUser = z.strictObject({
   username: Name,
   password: z.string().max(1000).optional(),
@@ -101,6 +119,9 @@ export function createTestPlugin(
     requests: {
       signIn: asked(z.tuple([Params]), ([params]) => stage.signIn(params)),
       getOAuthConfig: asked(z.tuple([Params]), ([params]) => stage.getOAuthConfig(params)),
+      request: asked(z.tuple([z.string().max(8192), TestRequest]), ([address, given]) =>
+        stage.request(address, given as Parameters<Stage['request']>[1]),
+      ),
       open: asked(z.tuple([Opening]), async ([opening]) => {
         opened += 1
         if (opened > MOST_CLIENTS) throw new ScriptError(`a test can open at most ${MOST_CLIENTS} clients`)

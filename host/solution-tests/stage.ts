@@ -3,6 +3,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import { type Json, ScriptError } from '../../runtime/plugin.ts'
 import type { DeclaredAnswer, SeenRequest } from './http-answers.ts'
 import { type OpenClient, openClient } from './open-client.ts'
+import { requestEndpoint, type TestRequest } from './request.ts'
 import { type GivenParams, getOAuthConfig, signIn } from './sign-in.ts'
 import { createStageParts } from './stage-parts.ts'
 import { type Opening, visitorOf } from './stage-visitor.ts'
@@ -19,6 +20,7 @@ export interface Stage {
   readonly solution: ActiveSolution
   signIn(params: GivenParams): Promise<Json>
   getOAuthConfig(params: GivenParams): Promise<Json>
+  request(address: string, request: TestRequest): Promise<Json>
   open(opening: Opening): Promise<OpenClient>
   addUser(user: NewUser): Promise<{ uid: string }>
   answerHttp(answer: DeclaredAnswer): void
@@ -44,6 +46,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   let open: OpenClient[] = []
   let added: string[] = []
   const isAdded = (uid: string) => added.includes(uid)
+  const visitors = { solution, users, sessions, isAdded }
 
   /** Turns errors from parts of the host into a `ScriptError` with the original message. */
   async function withScriptErrors<T>(work: Promise<T>): Promise<T> {
@@ -61,7 +64,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   }
 
   async function openFor(opening: Opening): Promise<OpenClient> {
-    return openClient(await visitorOf(opening, { solution, users, sessions, isAdded }), ofClients)
+    return openClient(await visitorOf(opening, visitors), ofClients)
   }
 
   const everything = started.move()
@@ -69,6 +72,18 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     solution,
     signIn: (params) => withScriptErrors(signIn(solution, params, ofClients)),
     getOAuthConfig: (params) => withScriptErrors(getOAuthConfig(solution, params, ofClients)),
+    request: (address, request) =>
+      withScriptErrors(
+        (async () => {
+          const visitor = await visitorOf(request.user === undefined ? {} : { user: request.user }, visitors)
+          const found = visitor.found?.session ?? null
+          try {
+            return await requestEndpoint(solution, address, request, found, ofClients)
+          } finally {
+            await visitor.forget()
+          }
+        })(),
+      ),
     async open(opening) {
       const client = await withScriptErrors(openFor(opening))
       open.push(client)

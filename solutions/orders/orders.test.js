@@ -23,6 +23,32 @@ test('orders are deleted once the user has confirmed, and the next ones without 
   assert(!hasRow(client, second))
 })
 
+test('an API token with the permission adds an order, which can then be read', async () => {
+  const token = { permissions: ['Orders', 'Edit'] }
+  const body = { customer: 'Greyfriars', mail: 'orders@greyfriars.example', amount: 12.5 }
+  const added = await solution.request('POST /orders', { body, token })
+  assert.equal(added.status, 201)
+  const path = added.headers.location.replace('/solution/orders/api', '')
+  const { body: order } = await solution.request(`GET ${path}`, { token })
+  assert.equal([order.customer, order.status, order.notes], ['Greyfriars', 'new', ''])
+  assert.equal((await solution.request('POST /orders', { body })).status, 401)
+  assert.equal((await solution.request('POST /orders', { body, token: {} })).status, 403)
+  const refused = await solution.request('POST /orders', { body: { ...body, amount: -1, discount: 5 }, token })
+  assert.equal([refused.status, refused.faults.map(({ path }) => path)], [422, ['body.amount', 'body']])
+})
+
+test('signed-in users download the orders; the carrier reports shipped ones', async () => {
+  const { headers, body } = await solution.request('GET /orders.csv', { user: MARCO })
+  assert.equal(headers['content-type'], 'text/csv')
+  const approved = body.split('\r\n').find((line) => line.endsWith('"approved"'))
+  const order = Number(/O-(\d+)/.exec(approved)[1]) - 1000
+  assert.equal((await solution.request('POST /hooks/shipped', { body: { order }, signed: true })).status, 204)
+  const { body: after } = await solution.request(`GET /orders/${order}`, { user: MARCO })
+  assert.equal(after.status, 'shipped')
+  assert.equal((await solution.request('GET /orders/0', { user: MARCO })).status, 404)
+  assert.equal((await solution.request('GET /version')).body, { version: solution.version })
+})
+
 test('if the user closes the question, nothing is deleted', async () => {
   const client = await solution.open({ user: MARCO })
   const id = await selectFirst(client)

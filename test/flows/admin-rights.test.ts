@@ -59,6 +59,7 @@ const ALL_SCOPES = [
   'solutions:other:write',
   ...SUBJECTS.flatMap((subject) => [`${subject}:read`, `${subject}:write`]),
   'health:read',
+  'solutions:crm:call',
 ]
 
 /** All scopes that grant the given scope. */
@@ -82,6 +83,8 @@ const NEEDED: Readonly<Record<string, string | null>> = {
   'GET /solutions/:name/diff': 'solutions:crm:read',
   'GET /solutions/:name/versions/:sha256/bundle': 'solutions:crm:read',
   'DELETE /solutions/:name/versions/:sha256': 'solutions:crm:write',
+  'GET /solutions/:name/endpoints': 'solutions:crm:read',
+  'GET /solutions/:name/endpoints/openapi.json': 'solutions:crm:read',
   'GET /solutions/:name/login-page': 'solutions:crm:read',
   'GET /solutions/:name/login-page/template': 'solutions:crm:read',
   'POST /solutions/:name/login-page/generate': 'solutions:crm:write',

@@ -377,6 +377,28 @@ test('a script’s errors give 500 without its message; an endless loop gives 50
   )
 })
 
+test('the API lists the endpoints with their calls, and describes them as OpenAPI', async () => {
+  await call('/orders/latest')
+  const { items, retryAt } = (await api.send('GET', '/solutions/shop/endpoints')).json() as {
+    items: { method: string; path: string; calls: number; failures: number; p95: number | null }[]
+    retryAt: number | null
+  }
+  expect([items.length, retryAt]).toEqual([Object.keys(ENDPOINTS).length, null])
+  const latest = items.find(({ path }) => path === '/orders/latest')
+  expect(latest).toMatchObject({ method: 'GET', function: 'latest', authentication: ['none'], failures: 0 })
+  expect(latest?.calls).toBeGreaterThan(0)
+  expect(items.find(({ path }) => path === '/fails/{secret}')?.failures).toBeGreaterThan(0)
+  const document = await api.get('/solutions/shop/endpoints/openapi.json')
+  expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: '/solution/shop/api' }] })
+  const { paths } = document as { paths: Record<string, Record<string, Record<string, unknown>>> }
+  expect(paths['/orders/{id}']?.get?.security).toEqual([{ session: [] }, { token: [] }])
+  expect(paths['/orders']?.post).toMatchObject({
+    parameters: [{ name: 'page', in: 'query', schema: { type: 'string', maxLength: 3 } }],
+    requestBody: { content: { 'application/json': { schema: { additionalProperties: false, required: ['sku'] } } } },
+  })
+  expect((await api.get('/solutions/other/endpoints')).items).toEqual([])
+})
+
 test('during maintenance, only requests with a session are answered', async () => {
   await api.send('PUT', '/maintenance', { on: true })
   try {

@@ -65,6 +65,11 @@ async function removeSelected() {
   showMessage(forms.orders, i18n.getI18NMessage('orders.removed', [removed.length, ids.length]))
 }
 
+/** The endpoint that responds checks the user's session and permission again. */
+function downloadReport() {
+  application.showURL('/solution/orders/api/orders.csv')
+}
+
 /** The platform translates the forms' texts, but this script has to create its own texts again. */
 async function switchLanguage() {
   i18n.setLocale(i18n.getI18NMessage('language.switch_to'))

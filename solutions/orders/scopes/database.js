@@ -73,6 +73,15 @@ async function setApproved({ id, revision }) {
   return changed.length === 1
 }
 
+/** A second delivery of the same webhook changes nothing. */
+function setShipped(id) {
+  return query(
+    `UPDATE orders SET status = 'shipped', changed_by = 'carrier', revision = revision + 1
+      WHERE id = ? AND status = 'approved'`,
+    [id],
+  )
+}
+
 /** @returns the orders that still existed */
 function removeOrders(ids) {
   return query('DELETE FROM orders WHERE id IN (SELECT value FROM json_each(?)) RETURNING id', [JSON.stringify(ids)])

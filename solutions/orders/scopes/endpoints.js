@@ -1,0 +1,45 @@
+// The functions that solution.json names under "endpoints". Each call has fresh globals and no forms.
+
+/** Anyone may call it, for example a monitor. */
+function getVersion() {
+  return { version: application.getSolutionVersion() }
+}
+
+async function getOrder({ params }) {
+  await setUpDatabase()
+  const order = await readOrder(Number(params.id))
+  return order ?? plugins.http.answer(404, { message: 'There is no such order.' })
+}
+
+/** The host has checked the body with the schema in solution.json. */
+async function addOrder({ body }) {
+  await setUpDatabase()
+  const ordered = new Date().toISOString().slice(0, 10)
+  const order = await saveOrder({ notes: '', ...body, ordered, status: 'new' })
+  return plugins.http.answer(201, order, { location: `/solution/orders/api/orders/${order.id}` })
+}
+
+/** The browser downloads it, because the form sends the user to its URL. */
+async function getReport() {
+  await setUpDatabase()
+  const orders = await findOrders('', null)
+  const lines = orders.map(({ number, customer, ordered, amount, status }) => {
+    return [number, customer, ordered, amount, status].map(cell).join(',')
+  })
+  return plugins.http.answer(200, ['number,customer,ordered,amount,status', ...lines, ''].join('\r\n'), {
+    'content-type': 'text/csv',
+    'content-disposition': 'attachment; filename="orders.csv"',
+  })
+}
+
+/** A spreadsheet would run a text that starts like a formula. */
+function cell(value) {
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
+  return `"${text.replaceAll('"', '""')}"`
+}
+
+/** The carrier's webhook. The host has checked its signature. */
+async function orderShipped({ body }) {
+  await setUpDatabase()
+  await setShipped(body.order)
+}
