@@ -160,6 +160,7 @@ const parts: HostParts = {
   sites,
   adminFactors,
   adminOpenSignIns,
+  adminPasskeys: secondSteps.passkeyRequests,
   adminSecondStep: adminFactors,
   requireAdmin: requireAdmin({ credentials, tokens, adminSecondStep: adminFactors }),
   credentials,

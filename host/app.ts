@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { FormTokens } from '../base/accounts/form-token.ts'
 import type { KnownBrowsers } from '../base/accounts/known-browser.ts'
 import type { OpenSignIns } from '../base/accounts/open-sign-ins.ts'
+import type { PasskeyRequests } from '../base/accounts/passkey-requests.ts'
 import type { Remembered } from '../base/accounts/remembered.ts'
 import type { Sessions } from '../base/accounts/sessions.ts'
 import type { Throttle } from '../base/accounts/throttle.ts'
@@ -65,6 +66,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly previewTickets: PreviewTickets
     readonly adminFactors: AdminFactors
     readonly adminOpenSignIns: OpenSignIns<AdminSignIn>
+    readonly adminPasskeys: PasskeyRequests
     readonly adminSecondStep: AdminSecondStep
     readonly catalog: Catalog
     readonly store: SolutionStore

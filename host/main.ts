@@ -4,6 +4,9 @@ import { createKnownBrowsers } from '../base/accounts/known-browser.ts'
 import { noticeChanges } from '../base/accounts/notice-changes.ts'
 import { createNotices } from '../base/accounts/notices.ts'
 import { createOpenSignIns } from '../base/accounts/open-sign-ins.ts'
+import { ownPasskeyPlaces } from '../base/accounts/passkey-places.ts'
+import { createPasskeyRequests } from '../base/accounts/passkey-requests.ts'
+import { createPasskeys } from '../base/accounts/passkeys.ts'
 import { createPasswords } from '../base/accounts/passwords.ts'
 import { createRemembered } from '../base/accounts/remembered.ts'
 import { createSessions } from '../base/accounts/sessions.ts'
@@ -326,6 +329,16 @@ function createParts(
   const credentials = createAdminCredentials({ account, audit, limits })
   const adminOpenSignIns = createOpenSignIns<AdminSignIn>(db, key, limits, testing.now)
   const { factors } = signIn
+  const adminPasskeys = createPasskeyRequests(
+    {
+      db,
+      key,
+      passkeys: createPasskeys(db, key, factors, limits, testing.now),
+      places: ownPasskeyPlaces(settings.passkeys !== 'off'),
+      formTokens,
+    },
+    testing.now,
+  )
   const adminFactors = createAdminFactors({ mode: settings.adminSecondFactor, factors, openSignIns: adminOpenSignIns })
   const health = createHealth({
     figures,
@@ -352,6 +365,7 @@ function createParts(
     sites,
     adminFactors,
     adminOpenSignIns,
+    adminPasskeys,
     adminSecondStep: adminFactors,
     requireAdmin: requireAdmin({ credentials, tokens, adminSecondStep: adminFactors }),
     credentials,

@@ -24,7 +24,9 @@ export function ownPasskeyPlaces(isOn: boolean): PasskeyPlaces {
 
 /** Browsers require a host name, and https, except on loopback. */
 export function takesPasskeys(origin: string): boolean {
-  const { hostname, protocol } = new URL(origin)
+  const address = URL.parse(origin)
+  if (address === null) return false
+  const { hostname, protocol } = address
   if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return false
   return protocol === 'https:' || isLoopback(hostname)
 }

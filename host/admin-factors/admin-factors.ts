@@ -13,7 +13,7 @@ import type { AdminFactorMode } from '../config/settings.ts'
 export const ADMIN_FACTORS: FactorAccount = { source: 'admin', solution: '', uid: 'admin' }
 
 /** No solution can have this name, because solutions' names are in lower case. */
-const REALM = 'Admin-Pages'
+export const REALM = 'Admin-Pages'
 
 /** A sign-in to the admin pages whose password was right. */
 export type AdminSignIn = {
@@ -65,7 +65,9 @@ export function noteAdmin(
   action: AuditAction,
   outcome: string,
   { audit }: { readonly audit: Audit },
+  target?: string,
 ): void {
   const { client, correlationId } = stateOf(ctx)
-  audit.note({ actor: 'admin', action, outcome, address: client.address, correlationId })
+  const facts = { actor: 'admin', action, outcome, address: client.address, correlationId }
+  audit.note(target === undefined ? facts : { ...facts, target })
 }

@@ -1,5 +1,6 @@
 import type { FactorParts } from '../../base/accounts/check-factor.ts'
 import type { OpenSignIns } from '../../base/accounts/open-sign-ins.ts'
+import type { PasskeyRequests } from '../../base/accounts/passkey-requests.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../access/audit.ts'
@@ -10,6 +11,8 @@ import type { AdminFactors, AdminSignIn } from './admin-factors.ts'
 
 /** What the pages of the admin account's factors share. */
 export type AdminFactorPageParts = Omit<FactorParts, 'passkeyRequests'> & {
+  /** Those of the admin pages, which share their origin with no solution. */
+  readonly adminPasskeys: PasskeyRequests
   readonly adminFactors: AdminFactors
   readonly adminOpenSignIns: OpenSignIns<AdminSignIn>
   readonly pageSessions: PageSessions

@@ -1,16 +1,18 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { checkFactor, refusalOf } from '../../base/accounts/check-factor.ts'
+import { refusalOf } from '../../base/accounts/check-factor.ts'
 import { readSetUpSecret } from '../../base/accounts/new-app.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
+import { passkeyScript } from '../../base/web/pages.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { pageCookieOf, pageSessionOf } from '../access/admit-page-session.ts'
+import { adminOrigin, pageCookieOf, pageSessionOf } from '../access/admit-page-session.ts'
 import type { PageSession } from '../access/page-sessions.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
 import { goTo, pageToGoTo, requireOwnForm } from '../pages/sign-in.ts'
 import { ADMIN_FACTORS, noteAdmin } from './admin-factors.ts'
 import type { AdminFactorPageParts } from './page-parts.ts'
+import { addAdminPasskey, checkAdminForm, passkeyPageOf, waysOf } from './passkey-page.ts'
 import { addSecondStepPages, modelOf, showCodes, showNewApp } from './second-step-pages.ts'
 
 /** A request of an operator who is signed in to the admin pages. */
@@ -71,6 +73,8 @@ async function submitAccount(asked: Asked, fields: Fields, parts: AdminFactorPag
 const ACTS = new Map<string, (asked: Asked, fields: Fields, parts: AdminFactorPageParts) => Promise<void>>([
   ['new-app', async (asked, _fields, parts) => sendNewApp(asked, parts.apps.newSecret(), null, 200, parts)],
   ['add-app', addApp],
+  ['new-passkey', (asked, _fields, parts) => sendNewPasskey(asked, null, 200, parts)],
+  ['add-passkey', addNewPasskey],
   ['remove', removeFactor],
   ['new-codes', renewCodes],
 ])
@@ -86,6 +90,18 @@ async function addApp(asked: Asked, fields: Fields, parts: AdminFactorPageParts)
   noteAdmin(ctx, 'factor-add', 'ok', parts)
   await parts.pageSessions.endOthers(cookie)
   await sendCodes(asked, parts)
+}
+
+async function addNewPasskey(asked: Asked, fields: Fields, parts: AdminFactorPageParts): Promise<void> {
+  const { ctx, cookie } = asked
+  const added = await addAdminPasskey(ctx, 'account', fields.get('passkey') ?? '', parts)
+  if (added.kind === 'refused') return sendNewPasskey(asked, added.refusal, 401, parts)
+  noteAdmin(ctx, 'factor-add', 'ok', parts)
+  await parts.pageSessions.endOthers(cookie)
+  // Another factor keeps the codes that the operator saved with the first one.
+  const { recoveryCodesLeft } = await parts.factors.of(ADMIN_FACTORS)
+  if (recoveryCodesLeft === 0) return sendCodes(asked, parts)
+  goTo(ctx, ACCOUNT)
 }
 
 async function removeFactor(asked: Asked, fields: Fields, parts: AdminFactorPageParts): Promise<void> {
@@ -119,19 +135,35 @@ function sendNewApp(
   status: number,
   parts: AdminFactorPageParts,
 ): void {
-  const shown = { action: ACCOUNT, formToken: session.csrfToken, cancelHref: ACCOUNT, heading: 'platform.setup.own' }
-  showNewApp(ctx, secret, { ...shown, refusal, status }, parts)
+  showNewApp(ctx, secret, { action: ACCOUNT, formToken: session.csrfToken, refusal, status }, parts)
+}
+
+async function sendNewPasskey(
+  { ctx, session }: Asked,
+  refusal: string | null,
+  status: number,
+  { adminPasskeys, settings }: AdminFactorPageParts,
+): Promise<void> {
+  const passkey = await adminPasskeys.offer(passkeyPageOf(ctx), 'account', ADMIN_FACTORS, settings.adminName)
+  if (passkey === null) return goTo(ctx, ACCOUNT)
+  const form = modelOf(ctx, ACCOUNT, session.csrfToken)
+  const model = { ...form, passkey, refusal, cancelHref: ACCOUNT, passkeyScript }
+  const heading = textFor(ctx)('platform.passkey.add')
+  sendPage(ctx, { template: 'new-passkey', heading, part: null, model, status })
 }
 
 async function sendAccount(
   { ctx, session }: Asked,
   refusal: string | null,
   status: number,
-  { factors, settings, adminFactors }: AdminFactorPageParts,
+  { factors, settings, adminFactors, adminPasskeys }: AdminFactorPageParts,
 ): Promise<void> {
   const { firstAskedAt: _, factors: own, ...set } = await factors.of(ADMIN_FACTORS)
-  const passkeys = { isOffered: false, isBlocked: false }
-  const shown = own.map((one) => ({ ...one, isElsewhere: false }))
+  const { places } = adminPasskeys
+  const origin = adminOrigin(ctx)
+  const place = places.at(origin)
+  const passkeys = { isOffered: place !== null, isBlocked: places.isBlockedByAddress(origin) }
+  const shown = own.map((one) => ({ ...one, isElsewhere: one.kind === 'passkey' && one.rpId !== place?.rpId }))
   const form = modelOf(ctx, ACCOUNT, session.csrfToken)
   const model = {
     ...form,
@@ -158,7 +190,6 @@ async function showConfirm({ ctx, session }: Asked, parts: AdminFactorPageParts)
 async function submitConfirm({ ctx, session, cookie }: Asked, fields: Fields, parts: AdminFactorPageParts) {
   const to = pageToGoTo(fields.get('to') ?? '')
   const refused = await refusalOfConfirmation(ctx, fields, parts)
-  noteAdmin(ctx, 'confirm', refused === null ? 'ok' : 'refused', parts)
   if (refused === null) {
     await parts.pageSessions.confirm(cookie)
     return goTo(ctx, to)
@@ -176,16 +207,17 @@ async function refusalOfConfirmation(
   parts: AdminFactorPageParts,
 ): Promise<Refused | null> {
   if (await parts.adminFactors.isNeeded()) {
-    const kind = fields.has('recovery') ? 'recovery-code' : 'totp'
-    const answer = await checkFactor(ADMIN_FACTORS, { kind, code: fields.get('code') ?? '' }, parts)
+    const answer = await checkAdminForm(ctx, 'confirm', fields, parts)
     return answer.kind === 'right' ? null : refusalOf({ ctx, locale: localeOf(ctx) }, answer)
   }
   const text = textFor(ctx)
   try {
     const isRight = await parts.credentials.areRight(ctx, parts.settings.adminName, fields.get('password') ?? '')
+    noteAdmin(ctx, 'confirm', isRight ? 'ok' : 'refused', parts, 'password')
     return isRight ? null : { status: 401, text: text('platform.password.wrong') }
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
+    noteAdmin(ctx, 'confirm', 'throttled', parts, 'password')
     const { retryAfter } = error.details as { retryAfter: number }
     ctx.set('Retry-After', String(retryAfter))
     return { status: 429, text: text('admin.signin.throttled', Math.ceil(retryAfter / 60)) }
@@ -196,13 +228,14 @@ async function sendConfirm(
   { ctx, session }: Pick<Asked, 'ctx' | 'session'>,
   { to, ...shown }: { readonly to: string; readonly isRecovery: boolean; readonly refusal: string | null },
   status: number,
-  { adminFactors, settings }: AdminFactorPageParts,
+  parts: AdminFactorPageParts,
 ): Promise<void> {
+  const { adminFactors, settings } = parts
   const way = (await adminFactors.isNeeded()) ? 'factor' : 'password'
   const form = modelOf(ctx, '/admin/confirm', session.csrfToken)
   const field = ['to', to] as const
-  const texts = { why: 'admin.confirm.why', reason: null, cancelHref: to, username: settings.adminName }
-  const ways = { passkey: null, hasApp: true }
+  const texts = { why: 'admin.confirm.why', reason: null, cancelHref: to, username: settings.adminName, passkeyScript }
+  const ways = await waysOf(ctx, 'confirm', parts)
   const model = { ...form, ...shown, ...texts, way, ways, field }
   sendPage(ctx, { template: 'confirm', heading: textFor(ctx)('platform.step.title'), part: null, model, status })
 }

@@ -1,16 +1,19 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { checkFactor, type FactorAnswer, refusalOf } from '../../base/accounts/check-factor.ts'
+import type { AddedFactor } from '../../base/accounts/add-passkey.ts'
+import { refusalOf } from '../../base/accounts/check-factor.ts'
 import { newAppOf, readSetUpSecret } from '../../base/accounts/new-app.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
+import { passkeyScript } from '../../base/web/pages.ts'
 import { setPageCookie, setStepCookie } from '../access/page-cookie.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
 import { goTo, requireOwnForm } from '../pages/sign-in.ts'
 import { ADMIN_FACTORS, type FoundAdminSignIn, noteAdmin } from './admin-factors.ts'
 import type { AdminFactorPageParts } from './page-parts.ts'
+import { addAdminPasskey, checkAdminForm, passkeyPageOf, titleOf, waysOf } from './passkey-page.ts'
 
 type Attempt = {
   readonly ctx: Context
@@ -38,28 +41,25 @@ const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'redirect'> = {
   redirect: (ctx, { to }) => goTo(ctx, to),
 }
 
-/** Completes a sign-in to the admin pages with a code of an authenticator app, or with a recovery code. */
+/** Completes a sign-in to the admin pages with a passkey, a code of an authenticator app, or a recovery code. */
 export const BY_ADMIN_SECOND_STEP: StepWay = {
   ...STEP_WAY,
   throttle: { none: '`checkFactor` counts each try, together with those of confirmations.' },
   async source(attempt, parts) {
     const { ctx, fields, found } = attempt
-    const kind = fields.has('recovery') ? 'recovery-code' : 'totp'
-    const answer = await checkFactor(ADMIN_FACTORS, { kind, code: fields.get('code') ?? '' }, parts)
-    noteAdmin(ctx, 'second-step', outcomeOf(answer.kind), parts)
+    const answer = await checkAdminForm(ctx, 'second-step', fields, parts)
     if (answer.kind === 'right') return attempt
-    const isOver = answer.kind === 'wrong' && (await parts.adminOpenSignIns.noteWrong(found)) === 0
+    const isWrong = answer.kind !== 'throttled' && answer.kind !== 'locked'
+    const isOver = isWrong && (await parts.adminOpenSignIns.noteWrong(found)) === 0
     if (isOver) return new Refusal(null, () => goTo(ctx, '/admin/sign-in'))
     const { status, text } = refusalOf({ ctx, locale: localeOf(ctx) }, answer)
-    return new Refusal(null, () =>
-      showStep(ctx, { isRecovery: kind === 'recovery-code', refusal: text }, status, parts),
-    )
+    return new Refusal(null, () => showStep(ctx, { isRecovery: fields.has('recovery'), refusal: text }, status, parts))
   },
   secondStep: { none: 'This is the second step.' },
   audit: { none: 'Each try is recorded as `second-step` when it is checked.' },
 }
 
-/** Completes a sign-in to the admin pages for which the operator set up an authenticator app. */
+/** Completes a sign-in to the admin pages for which the operator set up a factor. */
 export const BY_ADMIN_SET_UP: StepWay = {
   ...STEP_WAY,
   throttle: { none: 'The operator has passed the first step, and knows the secret that the code belongs to.' },
@@ -68,15 +68,17 @@ export const BY_ADMIN_SET_UP: StepWay = {
     if (fields.get('act') === 'saved') {
       return found.open.isDone ? attempt : new Refusal(null, () => goTo(ctx, '/admin/set-up'))
     }
-    const secret = readSetUpSecret(ADMIN_FACTORS, fields.get('setup') ?? '', parts)
-    if (secret === null) return new Refusal(null, () => goTo(ctx, '/admin/set-up'))
-    const text = textFor(ctx)
-    const added = await parts.apps.add(ADMIN_FACTORS, secret, fields.get('code') ?? '', text('platform.factor.app'))
-    if (added === 'wrong') {
-      return new Refusal(null, () => showSetUp(ctx, secret, text('platform.step.wrong'), 401, parts))
-    }
     // Another browser has set one up since. The operator proves that it's them with that one.
-    if (added === 'taken') return new Refusal(null, () => goTo(ctx, '/admin/second-step'))
+    if (await parts.adminFactors.hasFactor()) return new Refusal(null, () => goTo(ctx, '/admin/second-step'))
+    const answer = fields.get('passkey') ?? ''
+    const secret = answer === '' ? readSetUpSecret(ADMIN_FACTORS, fields.get('setup') ?? '', parts) : null
+    if (answer === '' && secret === null) return new Refusal(null, () => goTo(ctx, '/admin/set-up'))
+    const added =
+      secret === null ? await addAdminPasskey(ctx, 'set-up', answer, parts) : await addFirstApp(attempt, secret, parts)
+    if (added.kind === 'taken') return new Refusal(null, () => goTo(ctx, '/admin/second-step'))
+    if (added.kind === 'refused') {
+      return new Refusal(null, () => showSetUp(ctx, secret ?? parts.apps.newSecret(), added.refusal, 401, parts))
+    }
     noteAdmin(ctx, 'factor-add', 'ok', parts)
     await parts.pageSessions.endOthers(null)
     await parts.adminOpenSignIns.change(found, { ...found.open, isDone: true })
@@ -87,6 +89,17 @@ export const BY_ADMIN_SET_UP: StepWay = {
   audit: { none: 'The new factor is recorded as `factor-add`.' },
 }
 
+async function addFirstApp(
+  { ctx, fields }: Attempt,
+  secret: string,
+  { apps }: AdminFactorPageParts,
+): Promise<AddedFactor | { readonly kind: 'taken' }> {
+  const text = textFor(ctx)
+  const added = await apps.add(ADMIN_FACTORS, secret, fields.get('code') ?? '', text('platform.factor.app'))
+  if (added === 'wrong') return { kind: 'refused', refusal: text('platform.step.wrong') }
+  return added === 'taken' ? { kind: 'taken' } : { kind: 'added', method: 'totp' }
+}
+
 /** The pages of sign-ins whose password was right. */
 export function addSecondStepPages(router: Router, parts: AdminFactorPageParts): void {
   const { adminFactors } = parts
@@ -94,22 +107,18 @@ export function addSecondStepPages(router: Router, parts: AdminFactorPageParts):
   router.get('/second-step', async (ctx) => {
     requireNavigation(ctx)
     if ((await adminFactors.find(ctx)) === null) return goTo(ctx, '/admin/sign-in')
-    showStep(ctx, { isRecovery: Object.hasOwn(ctx.query, 'recovery'), refusal: null }, 200, parts)
+    await showStep(ctx, { isRecovery: Object.hasOwn(ctx.query, 'recovery'), refusal: null }, 200, parts)
   })
 
   router.get('/set-up', async (ctx) => {
     requireNavigation(ctx)
     if ((await adminFactors.find(ctx)) === null) return goTo(ctx, '/admin/sign-in')
     if (await adminFactors.hasFactor()) return goTo(ctx, '/admin/second-step')
-    showSetUp(ctx, parts.apps.newSecret(), null, 200, parts)
+    await showSetUp(ctx, parts.apps.newSecret(), null, 200, parts)
   })
 
   router.post('/second-step', (ctx) => walkSignIn(BY_ADMIN_SECOND_STEP, ctx, parts))
   router.post('/set-up', (ctx) => walkSignIn(BY_ADMIN_SET_UP, ctx, parts))
-}
-
-function outcomeOf(kind: FactorAnswer['kind']): string {
-  return kind === 'right' ? 'ok' : kind === 'throttled' ? 'throttled' : 'refused'
 }
 
 /** What the pages of the admin account's factors have in common. */
@@ -117,31 +126,39 @@ export function modelOf(ctx: Context, action: string, formToken: string) {
   return { solution: { title: titleOf(ctx) }, action, formToken }
 }
 
-export function titleOf(ctx: Context): string {
-  return `Solhost ${textFor(ctx)('admin.area')}`
-}
-
-function showStep(
+async function showStep(
   ctx: Context,
   shown: { readonly isRecovery: boolean; readonly refusal: string | null },
   status: number,
-  { settings }: AdminFactorPageParts,
-): void {
+  parts: AdminFactorPageParts,
+): Promise<void> {
+  const ways = await waysOf(ctx, 'second-step', parts)
   const form = modelOf(ctx, '/admin/second-step', '')
-  const ways = { passkey: null, hasApp: true }
-  const model = { ...form, ...shown, ways, username: settings.adminName, cancelHref: '/admin/sign-in' }
+  const username = parts.settings.adminName
+  const model = { ...form, ...shown, ways, username, cancelHref: '/admin/sign-in', passkeyScript }
   sendPage(ctx, { template: 'second-step', heading: textFor(ctx)('platform.step.title'), part: null, model, status })
 }
 
-function showSetUp(
+async function showSetUp(
   ctx: Context,
   secret: string,
   refusal: string | null,
   status: number,
   parts: AdminFactorPageParts,
-): void {
-  const shown = { action: '/admin/set-up', formToken: '', cancelHref: null, heading: 'platform.setup.title' }
-  showNewApp(ctx, secret, { ...shown, refusal, status }, parts)
+): Promise<void> {
+  const { adminPasskeys, settings } = parts
+  const page = passkeyPageOf(ctx)
+  const passkey = await adminPasskeys.offer(page, 'set-up', ADMIN_FACTORS, settings.adminName)
+  const isBlocked = adminPasskeys.places.isBlockedByAddress(page.serverUrl)
+  const shown = { takesApp: true, passkey, isBlocked, canPostpone: false, refusal, passkeyScript }
+  const model = { ...modelOf(ctx, '/admin/set-up', ''), ...shown, app: appOf(ctx, secret, parts) }
+  const heading = textFor(ctx)('platform.setup.title')
+  sendPage(ctx, { template: 'factor-set-up', heading, part: null, model, status })
+}
+
+function appOf(ctx: Context, secret: string, parts: AdminFactorPageParts) {
+  const login = { username: parts.settings.adminName }
+  return newAppOf({ title: titleOf(ctx) }, { account: ADMIN_FACTORS, login }, secret, parts)
 }
 
 /** The page with the QR code of a new app. */
@@ -151,18 +168,14 @@ export function showNewApp(
   shown: {
     readonly action: string
     readonly formToken: string
-    readonly cancelHref: string | null
-    readonly heading: string
     readonly refusal: string | null
     readonly status: number
   },
   parts: AdminFactorPageParts,
 ): void {
-  const { action, formToken, cancelHref, heading, refusal, status } = shown
-  const login = { username: parts.settings.adminName }
-  const app = newAppOf({ title: titleOf(ctx) }, { account: ADMIN_FACTORS, login }, secret, parts)
-  const model = { ...modelOf(ctx, action, formToken), app, canPostpone: false, cancelHref, refusal }
-  sendPage(ctx, { template: 'new-app', heading: textFor(ctx)(heading), part: null, model, status })
+  const { action, formToken, refusal, status } = shown
+  const model = { ...modelOf(ctx, action, formToken), app: appOf(ctx, secret, parts), cancelHref: action, refusal }
+  sendPage(ctx, { template: 'new-app', heading: textFor(ctx)('platform.setup.own'), part: null, model, status })
 }
 
 export function showCodes(ctx: Context, action: string, formToken: string, codes: readonly string[]): void {

@@ -44,6 +44,11 @@ const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] 
     '-- new-password',
     'needs an account; test/control-center/new-password.flow.test.ts runs it',
   ],
+  [
+    'docs/control-center.md',
+    'control-center -- reset-second-factor',
+    'needs an account; test/control-center/second-factor.flow.test.ts runs it',
+  ],
   ['docs/control-center.md', '[Service]', 'is for systemd'],
   ['docs/control-center.md', 'HOST=0.0.0.0\nPORT=443', 'settings of that service'],
   ['docs/control-center.md', 'systemd-run', 'needs a service of systemd'],

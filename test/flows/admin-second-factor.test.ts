@@ -6,6 +6,7 @@ import { codeOf, readNewApp, recoveryCodesIn, wrongCode } from '../support/authe
 import { runCli, temporaryFolder } from '../support/cli.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device.ts'
 import { addDefaultSolution, addUser } from '../support/users.ts'
 
 // The second factor of the admin account, and changes that the operator must confirm.
@@ -185,6 +186,55 @@ async function tokenOf(browser: ReturnType<typeof browserAt>) {
   const page = await browser.get('/admin/account')
   return { token: /name="csrf_token" value="([^"]+)"/.exec(page.text)?.[1] ?? '' }
 }
+
+test('a passkey is a second step and confirms; it works only where it was created, and a copy is refused', async () => {
+  await using other = await started({})
+  const local = { adminUrl: other.adminUrl.replace('127.0.0.1', 'localhost') }
+  const browser = browserAt(local)
+  await browser.signIn()
+  expect((await browser.get('/admin/account')).text).toContain('Add a passkey')
+  const device = createPasskeyDevice(local.adminUrl)
+  const offered = passkeyOptionsIn((await browser.post('/admin/account', { act: 'new-passkey' })).text) ?? ''
+  expect(JSON.parse(offered)).toMatchObject({ rp: { id: 'localhost' }, user: { name: 'admin' } })
+  const forged = device.create(offered, { origin: other.url })
+  expect((await browser.post('/admin/account', { act: 'add-passkey', passkey: forged })).status).toBe(401)
+  const again = passkeyOptionsIn((await browser.post('/admin/account', { act: 'new-passkey' })).text) ?? ''
+  const added = await browser.post('/admin/account', { act: 'add-passkey', passkey: device.create(again) })
+  expect(recoveryCodesIn(added.text)).toHaveLength(10)
+
+  const next = browserAt(local)
+  expect((await next.signIn()).headers.location).toBe('/admin/second-step')
+  expect((await next.get('/admin/set-up')).headers.location).toBe('/admin/second-step')
+  expect((await next.post('/admin/set-up', { act: 'add-passkey', passkey: '{}' })).headers.location).toBe(
+    '/admin/second-step',
+  )
+  const page = await next.get('/admin/second-step')
+  expect(page.headers['permissions-policy']).toContain('publickey-credentials-get=(self)')
+  const answer = device.get(passkeyOptionsIn(page.text) ?? '', { counter: 1 })
+  // A solution's page on another port of the same host can't ask for this passkey.
+  const asked = passkeyOptionsIn((await next.get('/admin/second-step')).text) ?? ''
+  const elsewhere = device.get(asked, { origin: other.url.replace('127.0.0.1', 'localhost') })
+  expect((await next.post('/admin/second-step', { passkey: elsewhere })).status).toBe(401)
+  expect((await next.post('/admin/second-step', { passkey: answer })).headers.location).toBe('/admin/tokens')
+  const confirm = passkeyOptionsIn((await next.get('/admin/confirm?to=/admin/tokens')).text) ?? ''
+  expect((await next.post('/admin/confirm', { to: '/admin/tokens', passkey: answer })).status).toBe(401)
+  const right = await next.post('/admin/confirm', { to: '/admin/tokens', passkey: device.get(confirm, { counter: 2 }) })
+  expect(right.headers.location).toBe('/admin/tokens')
+
+  const third = browserAt(other)
+  expect((await third.signIn()).headers.location).toBe('/admin/second-step')
+  const byAddress = await third.get('/admin/second-step')
+  expect([passkeyOptionsIn(byAddress.text), byAddress.text.includes('Use a recovery code')]).toEqual([null, true])
+  const copy = browserAt(local)
+  await copy.signIn()
+  const last = passkeyOptionsIn((await copy.get('/admin/second-step')).text) ?? ''
+  const copied = await copy.post('/admin/second-step', { passkey: device.get(last, { counter: 2 }) })
+  expect([copied.status, copied.text.includes('there seems to be a copy of it')]).toEqual([401, true])
+  const code = recoveryCodesIn(added.text)[0] ?? ''
+  expect((await copy.post('/admin/second-step', { recovery: 'yes', code })).headers.location).toBe('/admin/tokens')
+  const clones = await copy.api('GET', 'audit?action=passkey-clone')
+  expect(clones.json()).toMatchObject({ items: [{ actor: 'admin', outcome: 'refused' }] })
+})
 
 test('with ADMIN_SECOND_FACTOR=required, the first sign-in sets up an app, and the last one can’t be removed', async () => {
   await using strict = await started({ ADMIN_SECOND_FACTOR: 'required' })

@@ -1,0 +1,58 @@
+import type { Context } from 'koa'
+import { type AddedFactor, addPasskey } from '../../base/accounts/add-passkey.ts'
+import { checkForm, enteredMethod, type FactorAnswer } from '../../base/accounts/check-factor.ts'
+import type { PasskeyPage, PasskeyPurpose } from '../../base/accounts/passkey-requests.ts'
+import { usableFactors } from '../../base/accounts/usable-factors.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { adminOrigin } from '../access/admit-page-session.ts'
+import { localeOf, textFor } from '../pages/page.ts'
+import { ADMIN_FACTORS, noteAdmin, REALM } from './admin-factors.ts'
+import type { AdminFactorPageParts } from './page-parts.ts'
+
+/** What the operator signs in to, as their authenticator app and passkeys name it. */
+export function titleOf(ctx: Context): string {
+  return `Solhost ${textFor(ctx)('admin.area')}`
+}
+
+/** A page of the admin pages, as passkeys see it. */
+export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: string } {
+  const scope = { realm: REALM, secure: stateOf(ctx).client.protocol === 'https', ownHost: true }
+  const solution = { name: REALM, manifest: { title: titleOf(ctx) } }
+  return { ctx, scope, serverUrl: adminOrigin(ctx), locale: localeOf(ctx), solution }
+}
+
+/** The factors that a page offers. */
+export async function waysOf(ctx: Context, purpose: PasskeyPurpose, { factors, adminPasskeys }: AdminFactorPageParts) {
+  const page = passkeyPageOf(ctx)
+  const usable = usableFactors(await factors.of(ADMIN_FACTORS), page.serverUrl, { passkeyRequests: adminPasskeys })
+  const passkey = usable.passkey ? await adminPasskeys.ask(page, purpose, ADMIN_FACTORS) : null
+  return { passkey, hasApp: usable.app }
+}
+
+/** Checks the form of a page that asks for a factor, and adds the try to the audit log. */
+export async function checkAdminForm(
+  ctx: Context,
+  purpose: 'second-step' | 'confirm',
+  fields: ReadonlyMap<string, string>,
+  parts: AdminFactorPageParts,
+): Promise<FactorAnswer> {
+  const checking = { ...parts, passkeyRequests: parts.adminPasskeys }
+  const answer = await checkForm(passkeyPageOf(ctx), purpose, ADMIN_FACTORS, fields, checking)
+  const outcome = answer.kind === 'right' ? 'ok' : answer.kind === 'throttled' ? 'throttled' : 'refused'
+  noteAdmin(ctx, purpose, outcome, parts, enteredMethod(fields))
+  if (answer.kind === 'copied') noteAdmin(ctx, 'passkey-clone', 'refused', parts)
+  return answer
+}
+
+/** Registers the passkey that the browser has just created. */
+export function addAdminPasskey(
+  ctx: Context,
+  purpose: 'set-up' | 'account',
+  answer: string,
+  { adminPasskeys, limits, settings }: AdminFactorPageParts,
+): Promise<AddedFactor> {
+  const page = passkeyPageOf(ctx)
+  const user = { username: settings.adminName, permissions: [], tenant: null, locale: page.locale }
+  const parts = { passkeyRequests: adminPasskeys, limits }
+  return addPasskey(page, purpose, ADMIN_FACTORS, user, answer, parts)
+}
