@@ -37,9 +37,12 @@ function startMessage({ publicUrl, setUp }: ControlCenter): string {
     lines.push(`Next: create the first account at ${publicUrl}/set-up. The set-up code ${code}`, '')
   }
   if (publicUrl.startsWith('http:')) {
-    lines.push('Note: without TLS, use it only on this machine: Satellites on other machines need https.', '')
+    lines.push(
+      'Note: without TLS, use the control center only on this machine: Satellites on other machines need https.',
+      '',
+    )
   }
-  return `${[...lines, 'Ctrl+C stops it.'].join('\n')}\n`
+  return `${[...lines, 'Press Ctrl+C to stop it.'].join('\n')}\n`
 }
 
 /** `new-password <email address>` @returns null if the arguments are invalid */
@@ -92,12 +95,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 const USAGE = `Without arguments, the control center starts. The commands read the same environment variables:
 
-  new-password <email address>   set a new password for an account
+  new-password <email address>    set a new password for an account
   reset-second-factor <email address>
                                   remove the second factor of an account whose owner lost it
   backup <file> [--without-key] [--without-telemetry]
-                                  write everything to a new file; the control center can keep running
-  restore <file>                  restore such a file into an empty folder and an empty database
+                                  back up everything to a new file; the control center can keep running
+  restore <file>                  restore a backup into an empty folder and an empty database
 `
 
 function usage(): Exit {

@@ -194,7 +194,9 @@ function messageOf({ tenants, logCommand }: OAuthExample): string {
     '',
   ])
   const why = ['If a sign-in is denied, the solution’s log shows the reason:', '', `  ${logCommand}`, '']
-  return ['The example "many-providers" is running. Open:', '', ...lines, ...why, 'Ctrl+C stops it.', ''].join('\n')
+  return ['The example "many-providers" is running. Open:', '', ...lines, ...why, 'Press Ctrl+C to stop it.', ''].join(
+    '\n',
+  )
 }
 
 if (import.meta.main) {

@@ -22,12 +22,12 @@ export async function startMessage(host: Host, settings: Settings, isTerminal = 
   const names = await host.solutionNames()
   lines.push(...solutionLines(host, names, names.includes('orders') ? await orderUsers(host, isTerminal) : []))
   lines.push(...nextLines(host, settings))
-  lines.push(...passwordLines(host, settings), ...warningLines(host, settings, names), 'Ctrl+C stops it.')
+  lines.push(...passwordLines(host, settings), ...warningLines(host, settings, names), 'Press Ctrl+C to stop it.')
   return `${lines.join('\n')}\n`
 }
 
 function solutionLines(host: Host, names: readonly string[], ofOrders: readonly string[]): string[] {
-  if (names.length === 0) return ['No solution is listed yet.', '']
+  if (names.length === 0) return ['There are no listed solutions yet.', '']
   const examples = new Set(host.hasExamples ? firstExampleNames() : [])
   const lines = names.flatMap((name) => {
     const users = examples.has(name) ? usersToTry(name, host) : []
@@ -102,7 +102,7 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
   }
   if (settings.mail !== null && solutionOrigin === null && settings.publicUrl === null) {
     lines.push(
-      'Note: SMTP_URL is set, but the host sends no mail, because links in mails need an address. Set PUBLIC_URL or',
+      'Note: SMTP_URL is set, but the host sends no mail, because links in mails need a full URL. Set PUBLIC_URL or',
       '      SOLUTION_ORIGIN.',
     )
   }
@@ -113,7 +113,7 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
   const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')
   if (!secure) {
     lines.push(
-      'Note: without TLS, use it only on this machine: over a network, cookies and pages are not fully protected.',
+      'Note: without TLS, use Solhost only on this machine: over a network, cookies and pages are not fully protected.',
     )
   }
   return lines.length === 0 ? [] : [...lines, '']

@@ -32,14 +32,14 @@ export async function runBackup(words: readonly string[], terminal: Terminal): P
     terminal.out(`${printable(file)}: ${contentOf(report.manifest)}, ${report.size} bytes\n`)
     terminal.out(`${KEY_TEXTS[report.key]}\n`)
     terminal.out(
-      `Next: store it where nobody else can read it. To restore it, run "${CONTROL_CENTER.restoreCommand} …".\n`,
+      `Next: store the file where nobody else can read it. To restore it, run "${CONTROL_CENTER.restoreCommand} …".\n`,
     )
   })
 }
 
 const KEY_TEXTS = {
   'in the backup':
-    'It contains the secrets and the key that decrypts them: anyone who has the file can read all of them.',
+    'It contains the secrets and the key that decrypts them, so anyone who has the file can read all secrets.',
   'left out': 'It does not contain the key. Back up the file platform-key in PLATFORM_HOME separately.',
   PLATFORM_KEY: 'It does not contain PLATFORM_KEY. Back it up separately: without it, the secrets cannot be read.',
 }
@@ -60,9 +60,9 @@ export async function runRestore(words: readonly string[], terminal: Terminal): 
     const { createdAt, solhost } = manifest
     terminal.out(`Restored the control center as of ${createdAt} (Solhost ${solhost}): ${contentOf(manifest)}.\n`)
     terminal.out(
-      'Tokens, members, sessions and invitations are as they were at that time. Revoke again any that were revoked since then.\n',
+      'Tokens, members, sessions and invitations are as they were at that time. If you have revoked any since then, revoke them again.\n',
     )
-    terminal.out('Next: start it with the same PUBLIC_URL, so that its Satellites can reach it.\n')
+    terminal.out('Next: start the control center with the same PUBLIC_URL, so that its Satellites can reach it.\n')
   })
 }
 

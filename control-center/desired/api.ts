@@ -24,7 +24,7 @@ const ReadNumber = z
   .int()
   .min(0)
   .optional()
-  .describe('number of the state that the change is based on; 409 if it is not the current one')
+  .describe('sequence number of the state that the change is based on; 409 if it is not the current one')
 
 const NewDesired = z
   .strictObject({
@@ -32,14 +32,14 @@ const NewDesired = z
     solutions: z
       .record(SolutionName, z.strictObject({ sha256: Sha256 }))
       .optional()
-      .describe('versions of packages; unchanged if absent'),
+      .describe('package versions; unchanged if absent'),
     settings: DesiredSettings.optional().describe('unchanged if absent'),
   })
   .meta({ id: 'NewDesired' })
 
 const DesiredAnswer = z
   .object({
-    number: z.int().describe('0 if no state has been requested yet'),
+    number: z.int().describe('sequence number; 0 if no state has been requested yet'),
     issuedAt: z.int().nullable().describe('epoch ms'),
     solutions: z.record(SolutionName, z.object({ sha256: Sha256, version: z.string() })),
     settings: DesiredSettings,
@@ -62,7 +62,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
 
   async function changed(organisation: string, last: Desired, wanted: z.infer<typeof NewDesired>) {
     if (wanted.number !== undefined && wanted.number !== last.number) {
-      const message = `The environment has changed in the meantime: its number is now ${last.number}. Get the current state and try again.`
+      const message = `The environment’s desired state has changed in the meantime: its sequence number is now ${last.number}. Get the current state and try again.`
       throw new PlatformError('ERR_CHANGED_MEANWHILE', message)
     }
     const solutions =
@@ -105,7 +105,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
     route(
       'PUT /organisations/:organisation/environments/:environment/desired',
       {
-        summary: 'Change versions or settings; waiting Satellites get them immediately',
+        summary: 'Change versions or settings; connected Satellites get the change immediately',
         right: 'rollouts',
         act: 'desired-change',
         names,

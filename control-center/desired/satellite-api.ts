@@ -28,7 +28,7 @@ const DesiredQuery = z.strictObject({
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .default(0)
-    .describe('the highest number that the node knows'),
+    .describe('the highest sequence number that the node knows'),
   wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0).describe('seconds'),
 })
 

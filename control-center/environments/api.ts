@@ -21,7 +21,7 @@ const NewEnvironment = z
   .meta({ id: 'NewEnvironment' })
 
 const State = z.object({
-  isConnected: z.boolean().describe('seen within 2 minutes'),
+  isConnected: z.boolean().describe('whether a Satellite sent a request in the last 2 minutes'),
   lastSeenAt: z.int(),
   version: z.string().nullable(),
   health: z.object({ health: z.enum(['good', 'warning', 'bad']), findings: z.array(z.string()) }).nullable(),
@@ -41,7 +41,7 @@ const EnvironmentDetails = Environment.extend({
 }).meta({ id: 'EnvironmentDetails' })
 
 const ConfirmQuery = z.object({
-  confirm: z.string().optional().describe('the environment’s name again, to confirm; required'),
+  confirm: z.string().optional().describe('the environment’s name, to confirm the deletion; required'),
 })
 
 export function environmentRoutes({ environments, environmentStates }: EnvironmentApiParts): MemberRoute[] {

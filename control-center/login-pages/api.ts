@@ -33,7 +33,7 @@ const LoginPage = z
   .object({
     number: z.int().describe('0 if it has not been designed yet'),
     design: Design,
-    history: z.array(LoginPageVersion).describe('the last ten, the newest first'),
+    history: z.array(LoginPageVersion).describe('the last ten versions, newest first'),
   })
   .meta({ id: 'LoginPage' })
 

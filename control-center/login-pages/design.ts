@@ -72,7 +72,7 @@ const Field = z.strictObject({
     )
     .max(30)
     .default([])
-    .describe('for a select'),
+    .describe('the choices of a select field'),
 })
 export type DesignedField = z.infer<typeof Field>
 
@@ -122,7 +122,7 @@ export const Design = z
       const isTwice = fields.findIndex((one) => one.name === name) !== at
       if (isTwice) addIssue({ code: 'custom', path: [...path, 'name'], message: `"${name}" is used twice` })
       if ((type === 'select') !== options.length > 0) {
-        const message = 'must have values if the type is select, and none if it is text'
+        const message = 'must have values if the type is select, and must be empty if it is text'
         addIssue({ code: 'custom', path: [...path, 'options'], message })
       }
       if (new Set(options.map(({ value }) => value)).size < options.length) {

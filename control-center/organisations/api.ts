@@ -40,7 +40,7 @@ export function ownOrganisationRoutes({ organisations }: Pick<OrganisationApiPar
     personRoute(
       'POST /organisations',
       {
-        summary: 'Create an organisation, of which you become an owner',
+        summary: 'Create an organisation; you become its owner',
         right: 'person',
         act: 'organisation-create',
         body: NewOrganisation,

@@ -45,7 +45,8 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  if ('failure' in started) throw failed(`"${command}" could not be started: ${(await started.failure).message}`)
+  if ('failure' in started)
+    throw failed(`"${command}" could not be started: ${(await started.failure).message}. Check BUILDER_COMMAND`)
   const { child } = started
   const ended = Promise.withResolvers<number | NodeJS.Signals>()
   // Ignore errors, for example if the signal could not be delivered.
@@ -68,7 +69,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   try {
     const how = await ended.promise
     signal.throwIfAborted()
-    if (isLate) throw failed(`"${command}" was terminated because it took more than ${time / 60_000} minutes`)
+    if (isLate) throw failed(`"${command}" was terminated because it ran longer than ${time / 60_000} minutes`)
     if (how !== 0) {
       const step = args.find((word) => !word.startsWith('-')) ?? ''
       throw failed(`"${command} ${step}" failed with ${typeof how === 'number' ? 'exit code ' : ''}${how}`)

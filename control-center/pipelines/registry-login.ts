@@ -31,11 +31,14 @@ export async function logInToRegistry(
     signal: AbortSignal.timeout(PATIENCE),
   })
     .then(async (response) => ({ status: response.status, text: (await response.text()).slice(0, LONGEST) }))
-    .catch((error: Error) => refuse(`${place} cannot be reached: ${error.message}`))
+    .catch((error: Error) =>
+      refuse(`${place} cannot be reached (${error.message}). Check the host name and the network`),
+    )
   if (answer.status !== 200) refuse(`${place} responded with HTTP ${answer.status}. Check the registry’s access keys`)
   const token = tokenOf(answer.text)
   const [username, password] = token?.split(':', 2) ?? []
-  if (!username || !password) return refuse(`${place} did not return a login password`)
+  if (!username || !password)
+    return refuse(`${place} did not return a password. Check that the host is an Amazon ECR registry`)
   return { username, password }
 }
 

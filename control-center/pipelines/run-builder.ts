@@ -104,7 +104,10 @@ export function createRunBuilder(
     // behind.
     await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
     if (id === undefined)
-      throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not print the id of the image that it pulled.')
+      throw new PlatformError(
+        'ERR_BUILDER_FAILED',
+        'The builder did not print the id of the image that it pulled. Set BUILDER_COMMAND to buildah or a compatible program.',
+      )
     // In the printed JSON, every key starts a line, whereas a string value can't start a line.
     const found: string[] = []
     const look = (line: string) => {
@@ -112,7 +115,7 @@ export function createRunBuilder(
     }
     await build(['inspect', '--type=image', id], REMOVE_TIME, secrets, { say: look })
     if (found.length === 0) {
-      const message = `The builder does not report whether "${baseImage}" has ONBUILD instructions. Use buildah.`
+      const message = `The builder does not report whether "${baseImage}" has ONBUILD instructions. Set BUILDER_COMMAND to buildah or a compatible program.`
       throw new PlatformError('ERR_BUILDER_FAILED', message)
     }
     if (found.every((line) => /:\s*(?:null|\[\s*\])\s*,?\s*$/.test(line))) return id

@@ -65,7 +65,10 @@ function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunSte
   async function needBundle(): Promise<Uint8Array> {
     const found = await packages.bundle(organisation, name, run.sha256)
     if (found !== null) return found
-    throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" no longer has a version ${run.sha256}.`)
+    throw new PlatformError(
+      'ERR_VERSION_NOT_FOUND',
+      `"${name}" no longer has a version ${run.sha256}. Start a run for another version.`,
+    )
   }
 
   return {
@@ -75,7 +78,8 @@ function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunSte
       for (const { file, line, message } of [...found.faults, ...found.warnings].slice(0, 100)) {
         say(`${[file, line].filter((part) => part !== undefined).join(':')}: ${message}`)
       }
-      if (found.bundle === null) throw new PlatformError('ERR_BUNDLE_REFUSED', 'The bundle has errors.')
+      if (found.bundle === null)
+        throw new PlatformError('ERR_BUNDLE_REFUSED', 'The bundle has errors. Fix them and upload it again.')
       title = found.bundle.manifest.title
       say(`"${name}" ${run.version} is valid: ${bundle.length} bytes, sha256 ${run.sha256}.`)
     },

@@ -47,7 +47,7 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
       ...(url.username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }),
     },
   })
-  const timer = setTimeout(() => asked.destroy(new Error('it took too long')), time)
+  const timer = setTimeout(() => asked.destroy(new Error('it did not respond in time')), time)
   asked.on('close', () => clearTimeout(timer))
   asked.on('connect', (answer: IncomingMessage, socket: Socket, head: Buffer) => {
     clearTimeout(timer)

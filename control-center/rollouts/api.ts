@@ -38,7 +38,7 @@ const NewRollout = z
       .array(EnvironmentName)
       .min(1)
       .max(200)
-      .refine((names) => new Set(names).size === names.length, 'must not contain an environment twice')
+      .refine((names) => new Set(names).size === names.length, 'must not contain the same environment twice')
       .describe('names of the environments, in the order of the rollout'),
     pace: z.enum(PACES).default('one-by-one').describe('"all" changes all environments at the same time'),
     patience: z.coerce
@@ -90,7 +90,7 @@ const RolloutAnswer = z
 
 const SAYS: Readonly<Record<Move, string>> = {
   continue: 'After a halt, retry the failed environments and continue',
-  cancel: 'Stop, without changing further environments',
+  cancel: 'Cancel the rollout; environments that it has not reached yet stay unchanged',
   'roll-back': 'Restore the previous versions of the changed environments',
 }
 

@@ -236,7 +236,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
       const bringsBack = (before: string | null) =>
         before !== null && (JSON.parse(before) as Before).desired?.sha256 === sha256
       const holding = steps.find((step) => step.sha256 === sha256 || bringsBack(step.before))
-      return holding === undefined ? null : `a rollout of ${holding.version} has not ended`
+      return holding === undefined ? null : `a rollout of ${holding.version} is in progress`
     },
   }
 }

@@ -63,7 +63,7 @@ export const NewSolutionUser = z
 export const SolutionUserChange = z
   .strictObject({
     ...z.object(UserFields).partial().shape,
-    emailVerified: z.boolean().optional().describe('whether the address is confirmed to be the user’s'),
+    emailVerified: z.boolean().optional().describe('whether the user has confirmed the email address'),
   })
   .meta({ id: 'SolutionUserChange' })
 

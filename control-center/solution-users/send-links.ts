@@ -93,7 +93,7 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
       await links.revoke(user.uid, kind)
       const lifetime = LIFETIMES[kind]
       const created = await links.create(user.uid, { kind, proves: to, lifetime })
-      if (created === null) throw new TypeError('a link was refused after the others were revoked')
+      if (created === null) throw new TypeError('a link could not be created although earlier links were revoked')
       const { token, expiresAt } = created
       const link = linkTo(origin, token)
       if (to === null) return { link, expiresAt }
@@ -122,6 +122,9 @@ function refuseNonsense(kind: LinkKind, { enabled, email, username }: SolutionUs
   }
   if (!enabled) refuse('is disabled. Enable the user first.')
   if (kind !== 'verification') return
-  if (email === null) refuse('has no email address to confirm.')
-  if (!isSetUp) refuse('cannot be sent a mail. Set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.')
+  if (email === null) refuse('has no email address to confirm. Add one first.')
+  if (!isSetUp)
+    refuse(
+      'cannot be sent a mail, because no mail server is configured. Set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.',
+    )
 }

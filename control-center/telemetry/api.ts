@@ -73,7 +73,7 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
       'GET /organisations/:organisation/logs',
       {
         summary:
-          'Get the newest lines, in order of time; with Accept: text/event-stream, each new line as an event (at most 10 ' +
+          'Get the newest log lines, in chronological order; with Accept: text/event-stream, each new line as an event (at most 10 ' +
           'streams per person or token, and 50 per environment; otherwise 429)',
         right: 'read',
         query: LogQuery,

@@ -43,7 +43,7 @@ export const TraceQuery = z.strictObject({
 export const Figures = z
   .object({
     range: RangeName,
-    times: z.array(z.int()).describe('start of each slot, epoch ms'),
+    times: z.array(z.int()).describe('start of each time slot, in epoch ms'),
     charts: z.array(
       z.object({
         key: z.enum(['sessions', 'logins', 'scripts', 'memory', 'kills']),
@@ -51,11 +51,11 @@ export const Figures = z
         lines: z.array(
           z.object({
             name: z.string(),
-            values: z.array(z.number().nullable()).describe('for a gauge, the maximum of each slot'),
+            values: z.array(z.number().nullable()).describe('one value per time slot; for a gauge, the maximum'),
             last: z.number().nullable().describe('the last reported value of a gauge'),
           }),
         ),
-        isOfSolution: z.boolean().describe('false if it covers all solutions together'),
+        isOfSolution: z.boolean().describe('false if the chart covers all solutions together'),
       }),
     ),
     entries: z.array(

@@ -114,7 +114,7 @@ export function createTelemetryWriter({ db, log, undone, written, now = Date.now
     log.error({ stack: (error as Error).stack }, 'telemetry could not be stored')
     return new PlatformError(
       'ERR_TELEMETRY_BUSY',
-      'The telemetry cannot be stored at the moment. Try again later.',
+      'The control center cannot store telemetry at the moment. Try again later.',
       {},
       { cause: error },
     )

@@ -114,7 +114,7 @@ export function createReceiveFrame(
     if (confirm === undefined || state.isOver || showUrl !== null) return
     if (state.screen.shown === form) return confirming.ask(frame, confirm)
     const message =
-      'security.confirm has no effect, because the same call showed another form, so the host could not repeat the press'
+      'security.confirm has no effect, because the same call showed another form. Call security.confirm first, and show the form after the user has confirmed'
     parts.log.write(state.solution.name, { level: 'warn', message })
   }
 

@@ -62,7 +62,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
     const found = await targets.find((ctx.params as { id: string }).id)
     if (found === null) return
     if (sockets.clients.size + opening >= MOST_SESSIONS)
-      return refuse(ctx, 503, 'too many debuggers are attached; detach one first')
+      return refuse(ctx, 503, 'too many debuggers are attached; detach one, then try again')
     const relay = createRelay()
     opening++
     try {

@@ -24,7 +24,7 @@ export type DebugNodePlaces = {
 }
 
 /** isolated-vm 7.0.1 aborts Node 26 when a debugger attaches; 24.21 is the oldest Node 24 tested. */
-const WANTED = '24.21 or later in the 24 series'
+const WANTED = '24.21 or a later 24.x version'
 const { node: SOURCE, nodeFile: FILE } = platformOf()
 /** Null on platforms for which no package contains Node.js. */
 const PACKAGE = SOURCE === null ? null : SOURCE.replace('node-', 'node-24-')

@@ -87,7 +87,8 @@ export function createConnections(time: number = TIME): Connections {
   }
 
   async function inTurn<T>(directory: Directory, work: () => Promise<T>): Promise<T> {
-    if (!(await gate.enter(time))) throw problemOf(directory, new Error('too many requests are waiting for it'))
+    if (!(await gate.enter(time)))
+      throw problemOf(directory, new Error('too many requests are already queued for it; try again later'))
     try {
       return await work()
     } catch (error) {
@@ -278,7 +279,7 @@ function problemOf({ name, urls }: Directory, error: unknown, url: string = urls
   return isRefusal
     ? new PlatformError(
         'ERR_DIRECTORY_REFUSED',
-        `The directory "${name}" (${url}) refused the host’s request: ${message}`,
+        `The directory "${name}" (${url}) rejected the host’s request: ${message}`,
       )
     : new PlatformError('ERR_DIRECTORY_UNREACHABLE', `The directory "${name}" (${url}) is unreachable: ${message}`)
 }

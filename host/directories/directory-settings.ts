@@ -60,7 +60,7 @@ const LONGEST_PASSWORD = 1000
 
 /** A directory's name, which is part of API paths and audit entries. */
 export const DirectoryName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, {
-  error: 'must be 1 to 63 lower-case letters, digits and "-", with a letter or digit first and last',
+  error: 'must be 1 to 63 lower-case letters, digits and "-", and must start and end with a letter or digit',
 })
 
 const Text = z
@@ -102,31 +102,31 @@ export const DirectoryFields = z.strictObject({
   ca: z
     .string()
     .max(LONGEST_CA)
-    .refine(isCertificates, { error: 'must be one or more certificates in PEM' })
+    .refine(isCertificates, { error: 'must be one or more PEM certificates' })
     .nullable()
     .default(null)
-    .describe('certificates (PEM) that the server’s certificate is checked against; null: those that Node.js trusts'),
+    .describe('trusted CA certificates in PEM format; null: the CAs that Node.js trusts'),
   bindDn: Text.refine((text) => /[=@\\]/.test(text), {
     error: 'must be a distinguished name, or for Active Directory name@domain or DOMAIN\\name',
   })
     .nullable()
     .default(null)
-    .describe('the account that searches; null: anonymous'),
+    .describe('the account that searches the directory; null: anonymous searches'),
   bindPassword: z
     .string()
     .min(1, { error: 'must not be empty' })
     .max(LONGEST_PASSWORD)
     .optional()
     .meta({ writeOnly: true })
-    .describe('absent: the stored password stays, if `urls` and `bindDn` are unchanged'),
-  base: Dn.describe('where people are searched'),
+    .describe('if absent, the stored password stays, provided that `urls` and `bindDn` are unchanged'),
+  base: Dn.describe('the DN below which people are searched'),
   filter: z
     .string()
     .max(LONGEST_FILTER)
     .refine(isFilter, {
       error: 'must be an LDAP filter in parentheses that contains {name}, such as "(uid={name})"',
     })
-    .describe('finds a person’s entry; `{name}` stands for the name that was typed'),
+    .describe('finds a person’s entry; `{name}` is replaced by the username that they typed'),
   idAttribute: z
     .enum(ID_ATTRIBUTES, { error: `must be one of ${ID_ATTRIBUTES.join(', ')}` })
     .describe('the attribute that never changes: `objectGUID` in Active Directory, `entryUUID` elsewhere'),
@@ -142,10 +142,13 @@ export const DirectoryFields = z.strictObject({
     .min(1, { error: 'must have at least one group: only members of a mapped group can sign in' })
     .max(MOST_GROUPS)
     .describe('groups and the permissions of their members'),
-  nestedGroups: z.boolean().default(false).describe('whether groups within a mapped group count'),
+  nestedGroups: z
+    .boolean()
+    .default(false)
+    .describe('whether members of a group inside a mapped group count as its members'),
   groupBase: Dn.nullable()
     .default(null)
-    .describe('with `entryUUID` and `nestedGroups`: where groups are searched; null: in `base`'),
+    .describe('the DN below which groups are searched (used with `entryUUID` and `nestedGroups`); null: `base`'),
   order: z.int().min(1).max(1000).default(100).describe('directories with a lower number are searched first'),
 })
 
@@ -155,7 +158,7 @@ export const DirectoryForm = DirectoryFields.refine(({ startTls, urls }) => star
 })
   .refine(({ bindDn, bindPassword }) => bindDn !== null || bindPassword === undefined, {
     path: ['bindPassword'],
-    error: 'needs a bindDn',
+    error: 'requires bindDn',
   })
   .meta({ id: 'DirectoryForm' })
 

@@ -141,5 +141,5 @@ function elementAt(bytes: Buffer, start: number): Element | null {
 }
 
 function notLdap(): Error {
-  return new Error('its response is not one of an LDAP server')
+  return new Error('its response is not a valid LDAP message')
 }

@@ -106,7 +106,7 @@ function describeBind({ bindDn }: Directory): string {
 
 async function checkBase(connection: Connection, { base }: Directory): Promise<string> {
   if ((await connection.find(base, null)) !== null) return `${base} exists.`
-  const message = `There is no entry ${base}, or the bind account may not read it.`
+  const message = `The entry ${base} doesn’t exist, or the bind account isn’t allowed to read it. Fix the base, or give the account read access.`
   throw new Failed(message, { mayContinue: false })
 }
 
@@ -114,17 +114,25 @@ async function checkGroups(connection: Connection, { groups }: Directory): Promi
   const missing: string[] = []
   for (const { dn } of groups) if ((await connection.find(dn, null)) === null) missing.push(dn)
   if (missing.length === 0) return groups.length === 1 ? 'The mapped group exists.' : 'All mapped groups exist.'
-  const message = `These groups don’t exist, or the bind account may not read them: ${named(missing)}.`
+  const message = `These groups don’t exist, or the bind account isn’t allowed to read them: ${named(missing)}. Fix their names, or give the account read access.`
   throw new Failed(message, { mayContinue: true })
 }
 
 async function findPerson(connection: Connection, directory: Directory, username: string): Promise<FoundEntry> {
   const [entry, ...others] = await findByName(connection, directory, username)
   const stop = { mayContinue: false }
-  if (entry === undefined) throw new Failed('The filter finds no entry with this name below the base.', stop)
-  if (others.length > 0) throw new Failed('The filter finds several entries with this name. It must find one.', stop)
+  if (entry === undefined)
+    throw new Failed(
+      'The filter finds no entry with this name below the base. Check the name, the filter and the base.',
+      stop,
+    )
+  if (others.length > 0)
+    throw new Failed(
+      'The filter finds several entries with this name. Change the filter so that it finds only one.',
+      stop,
+    )
   const { attributes, idAttribute } = directory
-  if (entry.id === null) throw new Failed(`${entry.dn} has no usable ${idAttribute}.`, stop)
+  if (entry.id === null) throw new Failed(`${entry.dn} has no valid ${idAttribute}.`, stop)
   if (entry.username === null) throw new Failed(`${entry.dn} has no ${attributes.username}.`, stop)
   if (entry.isDisabled) throw new Failed(`${entry.dn} is disabled or has expired.`, stop)
   return entry
@@ -138,7 +146,7 @@ function describeEntry({ dn, id, username, displayName, email }: FoundEntry): st
 async function checkMembership(connection: Connection, directory: Directory, entry: FoundEntry): Promise<string> {
   const groups = await groupsOf(connection, directory, entry)
   if (groups.length === 0) {
-    throw new Failed('This person is in none of the mapped groups, so they can’t sign in.', { mayContinue: false })
+    throw new Failed('This person isn’t a member of any mapped group, so they can’t sign in.', { mayContinue: false })
   }
   const permissions = permissionsOf(groups).map((one) =>
     typeof one === 'string' ? one : `${one.name}@${one.solution}`,

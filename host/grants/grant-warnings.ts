@@ -42,7 +42,7 @@ export function requestsOf(manifests: readonly Asked[]): Asked {
 export function refusalOf({ server, database, username }: GrantedPlace, platform: PlatformPlace): string | null {
   if (server !== platform.server) return null
   if (isSameName(database, platform.database)) {
-    return `"${database}" on ${server} is the platform's own database. Grant another one.`
+    return `"${database}" on ${server} is the platform's own database. Grant a different database.`
   }
   if (username !== undefined && !isSameName(username, platform.username)) return null
   return (
@@ -71,16 +71,18 @@ export function warnOfGrants(
   for (const [name, grant] of Object.entries(grants.databases)) {
     const { server, username } = grant
     const wanted = asked.databases[name]
-    if (wanted === undefined) warn('not_asked_for', `No manifest of the solution requests the database "${name}".`)
+    if (wanted === undefined)
+      warn('not_asked_for', `The solution’s manifests don’t request the database "${name}", so scripts can’t use it.`)
     else if (wanted.server !== server) {
-      warn('server_differs', `The manifest requests "${name}" on ${wanted.server}, but the grant is on ${server}.`)
+      warn('server_differs', `The manifest requests "${name}" on ${wanted.server}, but the grant is for ${server}.`)
     }
     const refusal = refusalOf(grant, platform)
     if (refusal !== null) warn('refused', `The grant for "${name}" is rejected. ${refusal}`)
     else if (username === undefined) warn('shared_account', sharedAccount(name, server))
   }
   for (const host of grants.http) {
-    if (!asked.http.includes(host)) warn('not_asked_for', `No manifest of the solution requests the host "${host}".`)
+    if (!asked.http.includes(host))
+      warn('not_asked_for', `The solution’s manifests don’t request the host "${host}", so scripts can’t use it.`)
   }
   return warnings
 }

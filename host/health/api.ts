@@ -13,7 +13,13 @@ const HealthQuery = z.strictObject({
     .enum(['recent', 'day'])
     .default('recent')
     .describe('recent: 2 hours at a resolution of 10 s; day: a day at a resolution of 1 minute'),
-  hours: z.coerce.number().int().min(1).max(MOST_HOURS).default(1).describe('the period of `entries`'),
+  hours: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MOST_HOURS)
+    .default(1)
+    .describe('the number of hours that `entries` covers'),
 })
 
 const EpochMs = z.int().min(0)
@@ -51,7 +57,9 @@ const Health = z
       .object({
         host: z.int(),
         processes: z.int(),
-        maximum: z.number().describe('the effective limit: RUNTIME_XMX or what the cgroup leaves, whichever is lower'),
+        maximum: z
+          .number()
+          .describe('the effective limit: RUNTIME_XMX or the memory that the cgroup allows, whichever is lower'),
         configured: z.number().describe('RUNTIME_XMX'),
         groupLimit: z.number().nullable().describe('cgroup limit, for example the container’s; null if there is none'),
         used: z.number().describe('fraction of `maximum` that the host and its processes use'),
@@ -66,8 +74,8 @@ const Health = z
             .describe('away if it is unreachable; barred if it rejects the URL or token'),
           correct: z.string().nullable().describe('if barred, the property to fix; else null'),
           waiting: z.int().describe('bytes'),
-          dropped: z.int().describe('data points, log records or spans dropped since the host started'),
-          droppedAt: EpochMs.nullable().describe('when one was last dropped; null if never'),
+          dropped: z.int().describe('number of data points, log records and spans dropped since the host started'),
+          droppedAt: EpochMs.nullable().describe('when telemetry was last dropped; null if never'),
         }),
       )
       .describe('the signals that are sent to a collector; an empty list if none are'),
@@ -78,14 +86,14 @@ const Health = z
         solution: z.string().nullable(),
         calls: z.int(),
         clients: z.int().nullable(),
-        memory: z.int().describe('bytes that no other process shares'),
+        memory: z.int().describe('private memory in bytes'),
       }),
     ),
     quarantined: z.array(z.object({ solution: z.string(), retryAt: EpochMs })).nullable(),
     cloudLogins: z
       .array(z.object({ solution: z.string(), problem: z.enum(CLOUD_LOGIN_PROBLEMS) }))
       .describe(
-        'PLATFORM_CLOUD solutions whose users cannot sign in, or whose login page was rejected, at this host’s last request to the control center',
+        'PLATFORM_CLOUD solutions whose users could not sign in, or whose login page was rejected, when this host last contacted the control center',
       ),
     cloud: z
       .object({
@@ -93,13 +101,16 @@ const Health = z
           .enum(['connecting', 'connected', 'away', 'barred'])
           .describe('away if it is unreachable; barred if it rejects the URL or token'),
         since: EpochMs,
-        number: z.int().nullable().describe('the number of the last desired state that the host tried to apply'),
+        number: z
+          .int()
+          .nullable()
+          .describe('the sequence number of the last desired state that the host tried to apply'),
         triedAt: EpochMs.nullable(),
         failed: z.array(z.object({ name: z.string(), message: z.string() })).describe('rejected versions'),
-        refused: z.string().nullable().describe('why the last statement was rejected; null if it was accepted'),
+        refused: z.string().nullable().describe('why the last desired state was rejected; null if it was accepted'),
       })
       .nullable()
-      .describe('the control center; null if none is set'),
+      .describe('the connection to the control center; null if none is configured'),
     series: z.object({
       range: z.enum(['recent', 'day']),
       step: z.int().describe('ms'),

@@ -19,12 +19,12 @@ export type OperatorKind = (typeof OPERATOR_KINDS)[number]
 export const SentLink = z
   .object({
     expiresAt: z.int().min(0),
-    mailedTo: z.string().nullable().describe('the address that the link was mailed to; null: `link` is set'),
+    mailedTo: z.string().nullable().describe('the address that the link was mailed to; null if `link` is set instead'),
     link: z
       .string()
       .nullable()
       .describe(
-        'only if no mail could be sent: pass it on to the user. It is not shown again, and is a path if the host has no address (`PUBLIC_URL` or `SOLUTION_ORIGIN`)',
+        'set only if no mail could be sent: pass the link on to the user. It is not shown again. If neither `PUBLIC_URL` nor `SOLUTION_ORIGIN` is set, it is a path without an origin',
       ),
   })
   .meta({ id: 'SentLink' })
@@ -126,7 +126,8 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
       await needShare(user.email)
       await links.revoke(user.uid, kind)
       const made = await links.create(user, { kind, solution: solution.name, isMailed: to !== null })
-      if (made === null) throw new PlatformError('ERR_CHANGED_MEANWHILE', 'Other links were created at the same time.')
+      if (made === null)
+        throw new PlatformError('ERR_CHANGED_MEANWHILE', 'Other links were created at the same time. Try again.')
       const { expiresAt } = made
       if (to === null) return { expiresAt, mailedTo: null, link: linkTo(solution, kind, made) }
       await post(kind, { user, solution, locale: 'en' }, { to, made }, BY_OPERATOR)

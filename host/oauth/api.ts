@@ -67,7 +67,7 @@ const OAuthProvider = z
         name: z.string(),
         title: z.string(),
         description: z.string(),
-        required: z.enum(['yes', 'no', 'issuer']).describe('issuer: required if no issuer is set'),
+        required: z.enum(['yes', 'no', 'issuer']).describe('`issuer`: required unless an issuer is set'),
         default: z.string().nullable(),
         values: z.array(z.string()).nullable(),
       }),
@@ -105,8 +105,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/oauth',
       {
-        summary:
-          'Get the OAuth settings that were set here, with warnings about these and the manifest’s settings combined',
+        summary: 'Get the operator’s OAuth settings, with warnings about the combination with the manifest’s settings',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: OAuthSettings },
@@ -160,7 +159,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'POST /solutions/:name/oauth/test',
       {
         summary:
-          'Test OAuth settings as far as possible without a sign-in: those in the body, combined with the manifest as PUT would do; without a body, the current ones',
+          'Test OAuth settings as far as possible without a sign-in. A body is combined with the manifest, as PUT does; without a body, the current settings are tested',
         right: 'solutions:{name}:write',
         before: find,
         body: OAuthSettingsForm.nullable(),

@@ -63,7 +63,7 @@ export function createConfigurationChooser({
       // once.
       const { state, ...settings } = values
       if (state !== undefined && state !== null) {
-        const message = 'getOAuthConfig: "state" is ignored; the platform sets it itself'
+        const message = 'getOAuthConfig: "state" is ignored; the platform sets it automatically'
         writeLine(solution.name, address, { level: 'warn', message, correlationId })
       }
       return checkConfiguration(settings, 'getOAuthConfig', refusalOf)

@@ -100,7 +100,7 @@ export function checkConfiguration(
   const places = placesOf(read, row, own, refuse)
   for (const address of Object.values(places)) {
     const refusal = typeof address === 'string' ? refusalOf(address) : null
-    if (refusal !== null) refuse(`the address of ${read.api} derived from "${row.settings.join('", "')}" ${refusal}`)
+    if (refusal !== null) refuse(`the URL of ${read.api} derived from "${row.settings.join('", "')}" ${refusal}`)
   }
   const responseType = responseTypeOf(read, row, refuse)
   const scope = scopeOf(read, row, refuse)
@@ -171,7 +171,7 @@ function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse
   const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
   if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already contains the tenant: remove "tenant"')
   const known = row.places(own)
-  if (known === null && issuer === undefined) refuse(`${settings.api} needs ${row.needs}`)
+  if (known === null && issuer === undefined) refuse(`${settings.api} requires ${row.needs}`)
   const places = {
     ...known,
     ...(issuer === undefined ? {} : { issuer, issuerHasTenant: false }),
@@ -188,7 +188,7 @@ function needSingleEndpoints(settings: Settings, refuse: Refuse): void {
   const missing = needed
     .filter((name) => name !== 'accessTokenEndpoint' || settings.response_type !== 'id_token')
     .filter((name) => settings[name] === undefined)
-  if (missing.length > 0) refuse(`${settings.api} requires "issuer"; without it, also "${missing.join('", "')}"`)
+  if (missing.length > 0) refuse(`${settings.api} requires "issuer" or, without it, "${missing.join('", "')}"`)
 }
 
 function responseTypeOf(
@@ -263,7 +263,8 @@ function clientAuthenticationOf(
     if (written === 'none') refuse('"token_endpoint_auth_method" must not be none if "apiSecret" is set')
     return written ?? row.clientAuthentication
   }
-  if (written !== undefined && written !== 'none') refuse(`"token_endpoint_auth_method" ${written} needs "apiSecret"`)
+  if (written !== undefined && written !== 'none')
+    refuse(`"token_endpoint_auth_method" ${written} requires "apiSecret"`)
   if (type === 'id_token') return 'none'
   if (row.needsSecret) refuse(`"apiSecret" is missing; ${api} requires it`)
   if (pkce !== 'S256') refuse('"apiSecret" is missing; it is optional only with the PKCE method S256')

@@ -62,14 +62,14 @@ export async function checkIdToken(token: string, expected: ExpectedIdToken): Pr
 }
 
 function checkEarlier(iss: string, sub: string, { issuer, subject }: ExpectedIdToken): void {
-  if (issuer !== undefined && iss !== issuer) throw refused(WHAT, 'does not have the "iss" of the sign-in')
-  if (subject !== undefined && sub !== subject) throw refused(WHAT, 'does not have the "sub" of the sign-in')
+  if (issuer !== undefined && iss !== issuer) throw refused(WHAT, 'does not have the "iss" of the original sign-in')
+  if (subject !== undefined && sub !== subject) throw refused(WHAT, 'does not have the "sub" of the original sign-in')
 }
 
 function checkNonce(nonce: unknown, { nonce: asked, earlierNonce }: ExpectedIdToken): void {
   const wanted = asked ?? (nonce === undefined ? null : (earlierNonce ?? null))
   if (wanted !== null && !(typeof nonce === 'string' && isSameSecret(nonce, wanted)))
-    throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" that is not the one of this sign-in'}`)
+    throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" that does not match this sign-in'}`)
 }
 
 /** The left half of the hash of the access token or code (OIDC Core sections 3.1.3.6 and 3.3.2.11). */

@@ -62,12 +62,12 @@ const Key = z.object({
 export async function readKeySet(value: unknown, from: string): Promise<readonly ProviderKey[]> {
   const set = KeySet.safeParse(value)
   if (!set.success)
-    throw new OAuthProblem('oauth_provider', `${from} must have a list "keys" with 1 to ${MOST_KEYS} keys`)
+    throw new OAuthProblem('oauth_provider', `${from} must have an array "keys" with 1 to ${MOST_KEYS} keys`)
   const keys = (await Promise.all(set.data.keys.map(readKey))).filter((key) => key !== null)
   if (keys.length > 0) return keys
   throw new OAuthProblem(
     'oauth_provider',
-    `${from} has no usable key: none of its ${set.data.keys.length} keys is public, valid, strong enough and for ` +
+    `${from} has no usable key: none of its ${set.data.keys.length} keys is public, valid, strong enough and for one of ` +
       Object.keys(ALGORITHMS).join(', '),
   )
 }

@@ -80,7 +80,7 @@ export function createProviderFinder(
       if (missing.length === 0) return providerOf(configuration, null, requests.refusalOf)
       if (hasIssuer(configuration)) return discover(solution, configuration)
       const settings = missing.map((endpoint) => `"${ENDPOINTS[endpoint].setting}"`).join(', ')
-      throw new OAuthProblem('oauth_configuration', `the settings require "issuer"; without it, also ${settings}`)
+      throw new OAuthProblem('oauth_configuration', `the settings require "issuer" or, without it, ${settings}`)
     },
   }
 }

@@ -155,5 +155,8 @@ function keyFor(keys: readonly ProviderKey[], { alg, kid }: TokenHeader): Provid
   if (first === undefined) return null
   if (others.every((other) => isSameKey(first, other))) return first
   const which = kid === null ? 'that names no key' : `that names the key ${quote(kid)}`
-  throw new OAuthProblem('oauth_token', `a token ${which} matches ${others.length + 1} keys for ${alg} in the key set`)
+  throw new OAuthProblem(
+    'oauth_token',
+    `the key set has ${others.length + 1} different keys for ${alg} that match a token ${which}`,
+  )
 }

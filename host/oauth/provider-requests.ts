@@ -44,7 +44,7 @@ export function createProviderRequests(
     if (url.hash !== '' || address.includes('#')) return 'must not have a fragment'
     if (url.protocol === 'http:' && !namesPlaceOf(url, allowedHosts)) {
       const { host, port } = hostPortOf(url)
-      return `must be an https URL: the operator can allow http for ${host}:${port} in OAUTH_ALLOWED_HOSTS`
+      return `must be an https URL, unless the operator allows http for ${host}:${port} in OAUTH_ALLOWED_HOSTS`
     }
     return null
   }

@@ -80,7 +80,7 @@ export function addOAuthRoutes(
   async function needProviderMode(ctx: Context): Promise<Arrival> {
     const solution = await needSolution(ctx)
     if (!isProviderMode(signInModeOf(solution))) {
-      throw new PlatformError('ERR_NOT_FOUND', 'This solution’s users do not sign in at an OAuth provider.')
+      throw new PlatformError('ERR_NOT_FOUND', 'This solution’s users do not sign in with an OAuth provider.')
     }
     return readArrival(ctx, solution, localeOf(ctx, solution), parts.sites)
   }

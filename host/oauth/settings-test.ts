@@ -92,7 +92,7 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
       if (!hasIdToken || jwksUri === null) {
         return skip(
           'keys',
-          'This provider has no ID tokens, so no keys are needed: the host requests the user from the provider.',
+          'This provider issues no ID tokens, so no keys are needed: the host gets the user’s profile from the provider’s API.',
         )
       }
       const from = `the key set of ${new URL(jwksUri).host}`
@@ -123,7 +123,10 @@ function check(
   { refusalOf }: Pick<ProviderRequests, 'refusalOf'>,
 ): OAuthConfiguration {
   if (settings !== null) return checkConfiguration(settings, where, refusalOf)
-  throw new OAuthProblem('oauth_configuration', 'there are no OAuth settings to test: send some, or set them with PUT')
+  throw new OAuthProblem(
+    'oauth_configuration',
+    'there are no OAuth settings to test: send them in the body, or set them with PUT',
+  )
 }
 
 /** How far the provider's clock is ahead, in ms, according to the `Date` header, which is in whole seconds. */
@@ -150,7 +153,11 @@ function watchRequests(requests: SettingsTestParts['requests'], now: () => numbe
 
 function clockStep(clock: Clock | null, leeway: number): TestStep {
   if (clock === null) {
-    return { step: 'clock', result: 'skipped', message: 'No response from the provider had a Date header.' }
+    return {
+      step: 'clock',
+      result: 'skipped',
+      message: 'No response from the provider had a Date header, so the clocks could not be compared.',
+    }
   }
   const seconds = Math.round(Math.abs(clock.ahead) / 1000)
   const apart = `The clock of ${clock.host} is ${seconds} s ${clock.ahead < 0 ? 'behind' : 'ahead of'} this host’s`

@@ -32,7 +32,10 @@ export function warnOfOAuthSettings(judged: SettingsToJudge): OAuthWarning[] {
   const name = checked.apiSecret === null ? null : secretNameOf(checked.apiSecret)
   if (name === null || secretNames.includes(name)) return []
   return [
-    { code: 'secret_missing', message: `The solution has no secret ${name}: set it for the token endpoint's host.` },
+    {
+      code: 'secret_missing',
+      message: `The solution has no secret ${name}. Set the secret, and allow it for the token endpoint's host.`,
+    },
   ]
 }
 

@@ -226,7 +226,7 @@ function fromHex(text = ''): Buffer {
 /** The message must not quote the hash. */
 function tooCostly(algorithm: string, parameter: string, most: number): ScriptError {
   return new ScriptError(
-    `security.checkPasswordHash: this ${algorithm} hash costs too much to check: ${parameter} may be at most ${most}`,
+    `security.checkPasswordHash: this ${algorithm} hash is too expensive to check: ${parameter} must be at most ${most}`,
   )
 }
 

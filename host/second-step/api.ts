@@ -32,7 +32,9 @@ const SignInPolicyForm = z
       .min(0, { error: `must be a whole number from 0 to ${LONGEST_GRACE}` })
       .max(LONGEST_GRACE, { error: `must be a whole number from 0 to ${LONGEST_GRACE}` })
       .default(0)
-      .describe('for how many days users can postpone the set-up, from when they are first asked'),
+      .describe(
+        'the number of days for which users can postpone setting up a second factor, counted from the first time they are asked',
+      ),
     setUpByLink: z
       .boolean()
       .default(false)
@@ -146,7 +148,7 @@ function policyTarget({ level, requiredFor, graceDays, setUpByLink }: SignInPoli
 }
 
 function passkeysUnavailable(name: string): PlatformError {
-  const how = 'They need https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on; or choose another level.'
+  const how = 'Passkeys require https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on. Or choose another level.'
   return new PlatformError('ERR_REQUEST_INVALID', `"level": this host doesn’t offer passkeys for "${name}". ${how}`, {
     level: 'passkey',
   })
@@ -165,7 +167,7 @@ export function warnOfPolicy(
   return [
     ...unlisted.map((name) => ({
       code: 'permission_unlisted',
-      message: `The solution’s manifests don’t list the permission "${name}", so nobody can have it. Check the name, or add it to a manifest.`,
+      message: `The solution’s manifests don’t list the permission "${name}", so the policy doesn’t apply to anyone through it. Check the name, or add the permission to a manifest.`,
     })),
     ...(level !== 'passkey' || hasPasskeys
       ? []
@@ -173,7 +175,7 @@ export function warnOfPolicy(
           {
             code: 'passkeys_unavailable',
             message:
-              'Users must have a passkey, but this host doesn’t offer passkeys for the solution, so nobody can sign in.',
+              'Users must have a passkey, but this host doesn’t offer passkeys for the solution, so nobody can sign in. Set SOLUTION_ORIGIN or PASSKEYS=on, or choose another level.',
           },
         ]),
   ]

@@ -33,11 +33,14 @@ const FactorSet = z
         id: z.string(),
         kind: z.enum(['app', 'passkey']),
         name: z.string(),
-        rpId: z.string().nullable().describe('the address for which a passkey works; null for an authenticator app'),
+        rpId: z
+          .string()
+          .nullable()
+          .describe('the domain (RP ID) for which a passkey works; null for an authenticator app'),
         isSynced: z.boolean().describe('whether a passkey is synced to other devices'),
         createdAt: EpochMs,
         lastUsedAt: EpochMs.nullable(),
-        refusedAt: EpochMs.nullable().describe('when the host stopped accepting a passkey of which there is a copy'),
+        refusedAt: EpochMs.nullable().describe('when the host stopped accepting a passkey because it was cloned'),
       }),
     ),
     isAppLocked: z.boolean().describe('whether too many wrong codes in a row locked the authenticator app'),
@@ -50,7 +53,7 @@ const AccountQuery = z.strictObject({
   source: z
     .enum(SOURCE_NAMES, { error: `must be one of ${SOURCE_NAMES.join(', ')}` })
     .optional()
-    .describe('where the account comes from; default: the source whose account has factors'),
+    .describe('the account’s source; default: the source whose account has factors'),
 })
 
 /** Routes that show and reset the second factors of users. Secrets of factors are never returned. */

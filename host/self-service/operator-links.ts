@@ -38,15 +38,21 @@ export function createOperatorLinks(parts: OperatorLinksParts): OperatorLinks {
       const found = all.find((solution) => solution.name === wanted)
       if (found !== undefined) return found
       if (name !== undefined) {
-        throw invalid(`"${name}" is not an active solution with the authenticator DEFAULT, so no link can open it.`)
+        throw invalid(
+          `"${name}" is not an active solution with the authenticator DEFAULT, so no link can open it. Choose another solution.`,
+        )
       }
       const [only, ...others] = all
       if (only === undefined) {
-        throw invalid('A link opens a page of a solution with the authenticator DEFAULT. Upload one first.')
+        throw invalid(
+          'A link opens a page of a solution with the authenticator DEFAULT, but there is no such solution. Upload one first.',
+        )
       }
       if (others.length === 0) return only
       const names = all.map((solution) => solution.name).slice(0, 20)
-      throw invalid(`Add \`solution\`, which the link opens: ${names.join(', ')}.`)
+      throw invalid(
+        `Several solutions can be opened by a link. Add \`solution\` with one of these names: ${names.join(', ')}.`,
+      )
     },
   }
 }

@@ -52,7 +52,9 @@ function openFile(file: string, bounds: EmbeddedBounds) {
   const limits = { attach: 0, length: bounds.answerSize, sqlLength: 256 * 1024, column: 1000, variableNumber: 1000 }
   const database = new DatabaseSync(file, { timeout: 5000, allowExtension: false, defensive: true, limits })
   if (typeof database.setAuthorizer !== 'function')
-    throw new TypeError('this version of Node.js does not support authorizers for SQLite')
+    throw new TypeError(
+      'this version of Node.js does not support authorizers for SQLite: install the version that package.json requires',
+    )
   // A write-ahead log allows concurrent readers: "solhost backup" copies the file while it is in use (host/backup).
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA journal_size_limit = 1048576')

@@ -193,7 +193,7 @@ const WHY = {
 async function within(work: Promise<void>, time: number): Promise<void> {
   work.catch(() => {})
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('it took too long')), time)
+  const timer = setTimeout(() => reject(new Error('it did not respond in time')), time)
   try {
     await Promise.race([work, promise])
   } finally {

@@ -85,7 +85,7 @@ export function readSql(kind: ServerKind, sql: string): SqlText {
       at += 2
     } else {
       if (isDigit(sql.charCodeAt(at + 1))) {
-        throw new ScriptError('write parameters as ?, without a number')
+        throw new ScriptError('numbered parameters are not supported: write ? without a number')
       }
       pieces.push(piece)
       piece = ''

@@ -79,7 +79,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     const [failure] = recorder.failuresSince(mark)
     if (failure !== undefined) throw new ScriptFailure(failure)
     if (lastOf('reopened') !== undefined)
-      throw new ScriptError('the sandbox process of the client ended, and its state with it')
+      throw new ScriptError('the sandbox process of the client ended, so the client lost its state')
     return plain(recorder.since(mark))
   }
 
@@ -94,7 +94,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     client.receive(connection, frame)
     await browser.untilIdle(frame.seq)
     if (browser.refused() > 0)
-      throw new ScriptError(`the host refused ${type} of "${element}", which no browser would send`)
+      throw new ScriptError(`the host rejected the event ${type} of "${element}", because browsers never send it`)
   }
 
   async function leave(): Promise<void> {

@@ -12,7 +12,7 @@ export function readEvent(seq: number, screen: Screen, type: string, element: st
   const form = screen.shown ?? ''
   const frame = readBrowserFrame(JSON.stringify({ kind: 'event', seq, form, element, type, value }))
   if (frame !== null && frame.kind === 'event') return frame
-  throw new ScriptError(`no browser sends the event ${type} of "${element}" with the value ${JSON.stringify(value)}`)
+  throw new ScriptError(`browsers never send the event ${type} of "${element}" with the value ${JSON.stringify(value)}`)
 }
 
 /** Throws a ScriptError for events that a host would silently ignore, since test authors want to know. */
@@ -21,7 +21,9 @@ export function needPossible(frame: BrowserEvent, screen: Screen): void {
   if (definition === null) throw new ScriptError('no form is shown')
   const { kind } = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
   if (kind === 'stale') {
-    throw new ScriptError(`no user can do that to "${frame.element}" now: it or its container is hidden or disabled`)
+    throw new ScriptError(
+      `a user can’t do that to "${frame.element}" now: the element or its container is hidden or disabled`,
+    )
   }
   if (kind !== 'forged') return
   const names = Object.keys(formState(screen).elements)

@@ -181,7 +181,10 @@ function createFileRun(parts: FileRunParts): (source: TestFiles[number]) => Prom
     if (listed.code !== 'returned') return { file, failure: failureOf(listed, file, null), tests: [] }
     const names = readNames(listed.result)
     if (names.length === 0 || names.length > MOST_TESTS) {
-      const message = names.length === 0 ? 'the file does not call test(name, run)' : `more than ${MOST_TESTS} tests`
+      const message =
+        names.length === 0
+          ? 'the file has no tests; add one with test(name, run)'
+          : `the file has more than ${MOST_TESTS} tests; split it`
       return { file, failure: { code: 'script_load', message, file }, tests: [] }
     }
     const tests: TestResult[] = []

@@ -12,7 +12,7 @@ export type MetricEntry = {
 
 export const METRICS = {
   logins: counter('logins', ['solution', 'mode', 'result'], 'Sign-in attempts by result'),
-  secondSteps: counter('second_steps', ['method', 'result'], 'Second steps of sign-ins by result'),
+  secondSteps: counter('second_steps', ['method', 'result'], 'Second-factor checks at sign-in by result'),
   loginTime: histogram('login_duration', ['mode', 'result'], 'Time from the sign-in request until its result'),
   throttles: counter('throttled', [], 'Password checks rejected because of too many attempts'),
   requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, except probes'),
@@ -22,9 +22,9 @@ export const METRICS = {
   bindingTime: histogram('plugin_request_duration', ['binding', 'result'], 'Requests from scripts to plugins'),
   kills: counter('sandbox_kills', ['reason'], 'Sandbox processes terminated because of a script'),
   processes: gauge('sandbox_processes', ['kind'], 'Running sandbox processes'),
-  memory: gauge('memory_bytes', ['part'], 'Memory of the host and of all sandbox processes, every 10 s'),
+  memory: gauge('memory_bytes', ['part'], 'Memory used by the host and all sandbox processes, measured every 10 s'),
   memoryLimit: gauge('memory_limit_bytes', [], 'RUNTIME_XMX, or a cgroup’s limit if that is lower'),
-  clients: gauge('clients', [], 'Open clients, every 10 s'),
+  clients: gauge('clients', [], 'Open clients, counted every 10 s'),
   databaseTime: histogram('database_query_duration', ['operation', 'result'], 'Queries of the platform’s database'),
   providerTime: histogram('provider_request_duration', ['result'], 'Requests to OAuth providers'),
   batchesSent: counter('telemetry_batches_sent', ['signal'], 'Batches of telemetry accepted by the collector'),

@@ -15,6 +15,6 @@ export function sayMemory(
       : `Set RUNTIME_XMX=${inForce}m, or raise the limit.`
   log.warn(
     `RUNTIME_XMX is ${asked} MB, but this process’s cgroup, for example its container, has a limit of ${limit} MB. ` +
-      `The host and its sandbox processes are kept below ${inForce} MB. ${advice}`,
+      `The host keeps itself and its sandbox processes below ${inForce} MB. ${advice}`,
   )
 }

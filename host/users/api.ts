@@ -148,7 +148,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
     route(
       'POST /users',
       {
-        summary: 'Create a user, and invite them if asked to',
+        summary: 'Create a user and, on request, invite them',
         right: 'users:write',
         act: 'user-create',
         body: NewUser,

@@ -128,9 +128,11 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
     const column = columns[at]
     if (column === null) {
       // Don't quote the cell: in a file without a header, it may be a password.
-      return [fault(1, null, `column ${at + 1} of the header is not one of ${known}`)]
+      return [fault(1, null, `the header of column ${at + 1} is not one of ${known}`)]
     }
-    return columns.indexOf(column as Column) < at ? [fault(1, column as Column, 'the column appears twice')] : []
+    return columns.indexOf(column as Column) < at
+      ? [fault(1, column as Column, 'the column appears twice; remove one')]
+      : []
   })
   return columns.includes('username')
     ? faults
@@ -173,7 +175,9 @@ function findTwice(lines: readonly CsvLine[]): CsvFault[] {
     const key = usernameKey(input.username)
     const before = first.get(key)
     first.set(key, before ?? line)
-    return before === undefined ? [] : [fault(line, 'username', `line ${before} has the same user`)]
+    return before === undefined
+      ? []
+      : [fault(line, 'username', `this user is already on line ${before}; remove one of the two lines`)]
   })
 }
 

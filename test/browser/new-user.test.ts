@@ -54,7 +54,7 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
 
     commands++
     await host.type('npx solhost start')
-    const started = await host.until('Ctrl+C stops it.')
+    const started = await host.until('Press Ctrl+C to stop it.')
     const [, url = ''] = /Solhost is running at (http:\S+)\//.exec(started) ?? []
     const { adminPassword: password } = readPrinted(started)
     expect(started).toContain('solhost deploy')

@@ -206,7 +206,7 @@ test('access: shows requested and granted access, warnings, and missing secrets'
   })
   const after = (await admin.get('/admin/solutions/asks/access')).text
   expect(after).toContain('Account from DB_ALPHA_USERNAME')
-  expect(after).toContain('No manifest of the solution requests the database &quot;more&quot;.')
+  expect(after).toContain('manifests don’t request the database &quot;more&quot;')
   expect(after).toContain('Scripts of this solution can use the users table of this host.')
   expect(after).toContain('oauth2.googleapis.com')
   expect(after).not.toContain('a secret value')

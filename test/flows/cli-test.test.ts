@@ -270,7 +270,7 @@ describe('test: many files', () => {
         line: 1,
         column: 1,
       },
-      { message: 'the file does not call test(name, run)', file: 'c.test.js' },
+      { message: 'the file has no tests; add one with test(name, run)', file: 'c.test.js' },
       ['well', null],
       {
         message: 'Error: two tests in this file have the name "twice"; rename one',
@@ -285,7 +285,7 @@ describe('test: many files', () => {
   test('a missing await and an impossible action are reported; simultaneous actions run in order', () => {
     expect(resultsOf(run.out, /^forms\/main\.test\.js$/)).toEqual([
       ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
-      ['disabled', 'Error: no user can do that to "go" now: it or its container is hidden or disabled'],
+      ['disabled', 'Error: a user can’t do that to "go" now: the element or its container is hidden or disabled'],
       [
         'absent',
         'Error: form "main": there is no "secret" for this user; the available elements are: go, count, name, greet, answer',

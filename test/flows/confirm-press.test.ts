@@ -222,7 +222,7 @@ describe('a press that a script wants confirmed', () => {
     expect(questions(page)).toEqual([])
     const lines = (await linesOf(host, 'wiping')).map(({ message }) => message)
     expect(lines).toContain(
-      'security.confirm has no effect, because the same call showed another form, so the host could not repeat the press',
+      'security.confirm has no effect, because the same call showed another form. Call security.confirm first, and show the form after the user has confirmed',
     )
   })
 })

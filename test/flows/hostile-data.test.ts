@@ -148,7 +148,7 @@ describe('administering the users table', () => {
       const browser = await signedIn('granted', 'plain')
       const lines = await linesOf('granted', browser, `return ${act()}`)
       expect(
-        lines.filter((line) => line.includes(`security.${method} works only for signed-in users who have`)),
+        lines.filter((line) => line.includes(`security.${method} can be called only for signed-in users who have`)),
       ).toHaveLength(2)
       expect(await auditOf('granted')).toContainEqual(
         expect.objectContaining({ actor: 'solution:granted', action: 'script-request', outcome: 'refused' }),

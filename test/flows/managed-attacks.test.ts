@@ -44,7 +44,7 @@ async function expectRefused(statement: string, why: RegExp): Promise<void> {
   expect(await activeOf(satellite)).toBe(before)
   await expect.poll(() => center.reports.at(-1)?.outcome, OFTEN).toBe('refused')
   expect(center.reports.at(-1)?.reason).toMatch(why)
-  expect(satellite.logged()).toContain('a statement from the control center was rejected')
+  expect(satellite.logged()).toContain('the desired state from the control center was rejected')
 }
 
 test('managed: a statement signed with the key from the first connection is accepted', async () => {
@@ -82,7 +82,7 @@ test('managed: an older statement is rejected, even with a valid signature', asy
 test('managed: a different statement with the same sequence number is rejected', async () => {
   await expectRefused(
     await center.key.sign(stateOf(10, wanted(v2))),
-    /differs from the accepted statement with the number 10/,
+    /differs from the accepted desired state with the same sequence number, 10/,
   )
 })
 
@@ -97,7 +97,7 @@ test('managed: a statement with a setting that the control center may not change
     { settings: { oauth: { crm: { issuer: 'https://evil.example' } } } },
     { settings: { oauth: { crm: { apiSecret: 'a secret' } } } },
   ]) {
-    await expectRefused(await center.key.sign(stateOf(11, { ...wanted(v2), ...more })), /may not set/)
+    await expectRefused(await center.key.sign(stateOf(11, { ...wanted(v2), ...more })), /is not allowed to set/)
   }
 })
 
@@ -112,7 +112,11 @@ test('managed: a bundle whose SHA-256 differs from the signed one is rejected, a
   await restart()
   await expect.poll(async () => (await cloudOf(satellite)).number, OFTEN).toBe(12)
   expect((await cloudOf(satellite)).failed).toEqual([
-    { name: 'crm', message: 'The SHA-256 of the received bundle does not match the signed one.' },
+    {
+      name: 'crm',
+      message:
+        'The SHA-256 of the downloaded bundle does not match the signed desired state. Upload the bundle to the control center again.',
+    },
   ])
   expect(await activeOf(satellite)).toBe('1.0.0')
   await expect.poll(() => center.reports.at(-1)?.results[0]?.code, OFTEN).toBe('ERR_BUNDLE_ALTERED')
@@ -139,5 +143,5 @@ test('managed: with a new token a Satellite moves to another environment, which 
   await restart({}, `ret_${'c'.repeat(43)}`)
   await expect
     .poll(async () => (await cloudOf(satellite)).refused, OFTEN)
-    .toMatch(/differs from the accepted statement/)
+    .toMatch(/differs from the accepted desired state/)
 })

@@ -66,7 +66,7 @@ test('oauth settings: the response contains warnings about settings that would p
   }
   const secret = {
     code: 'secret_missing',
-    message: "The solution has no secret IDP: set it for the token endpoint's host.",
+    message: "The solution has no secret IDP. Set the secret, and allow it for the token endpoint's host.",
   }
   expect(await warnings('set-crm', { clientId: 'x' })).toEqual([secret])
   expect(await warnings('set-crm', { tenant: 'common' })).toEqual([
@@ -80,7 +80,7 @@ test('oauth settings: the response contains warnings about settings that would p
     {
       code: 'incomplete',
       message:
-        'the operator’s OAuth settings: "issuer" must be an https URL: the operator can allow http for 127.0.0.1:1 in OAUTH_ALLOWED_HOSTS',
+        'the operator’s OAuth settings: "issuer" must be an https URL, unless the operator allows http for 127.0.0.1:1 in OAUTH_ALLOWED_HOSTS',
     },
   ])
   expect(await warnings('set-bare', { api: 'Custom', clientId: 'x', issuer: listed })).toEqual([])

@@ -52,7 +52,7 @@ test.skipIf(tmuxPath === undefined)(
       env: { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home.path, CALL_TIME: '60s', AUTHENTICATOR_TIME: '60s' },
     })
     await terminal.type('npm start')
-    const { users, solutions, url, pages, access, host } = readPrinted(await terminal.until('Ctrl+C stops it.'))
+    const { users, solutions, url, pages, access, host } = readPrinted(await terminal.until('Press Ctrl+C to stop it.'))
     expect(solutions).toEqual(['hello', 'orders', 'orders-login-form', 'tenant-login'])
     expect(users.map(({ solution, username }) => `${solution} ${username}`)).toEqual([
       'orders vera',
@@ -96,7 +96,7 @@ test.skipIf(tmuxPath === undefined)(
     await terminal.press('C-c')
     await terminal.until(/\[\d+\]\$\s*$/)
     await terminal.type('npm start')
-    const again = readPrinted(await terminal.until('Ctrl+C stops it.'))
+    const again = readPrinted(await terminal.until('Press Ctrl+C to stop it.'))
     expect(again.users).toEqual(users.filter(({ username }) => username !== 'edith'))
     await terminal.press('C-c')
     await terminal.until(/\[\d+\]\$\s*$/)

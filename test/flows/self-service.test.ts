@@ -252,7 +252,7 @@ describe('links from operators', () => {
     await addDefaultSolution(noMail, 'second')
     const body = { username: 'ida', invite: true }
     expect(await askAdmin(noMail, 'POST', 'users', body, 422)).toMatchObject({
-      detail: 'Add `solution`, which the link opens: second, shop.',
+      detail: 'Several solutions can be opened by a link. Add `solution` with one of these names: second, shop.',
     })
     expect(((await askAdmin(noMail, 'GET', 'users?search=ida')).items as unknown[]).length).toBe(0)
     const made = await askAdmin(noMail, 'POST', 'users', { ...body, solution: 'second' })

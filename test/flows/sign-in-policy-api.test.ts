@@ -57,7 +57,7 @@ test('sign-in policy: a permission that nobody can have is a warning', async () 
     {
       code: 'permission_unlisted',
       message:
-        'The solution’s manifests don’t list the permission "Root", so nobody can have it. Check the name, or add it to a manifest.',
+        'The solution’s manifests don’t list the permission "Root", so the policy doesn’t apply to anyone through it. Check the name, or add the permission to a manifest.',
     },
   ])
   expect((await send('DELETE'))[0]).toBe(204)

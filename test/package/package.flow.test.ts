@@ -184,7 +184,7 @@ describe.skipIf(isSkipped)(title, () => {
 
   test('a host starts with the examples; deploy uploads the solution to it, and logs shows its log', async () => {
     const password = { SOLHOST_PASSWORD: 'test admin password' }
-    const host = await begin(['start'], /Ctrl\+C stops it/, {
+    const host = await begin(['start'], /Press Ctrl\+C to stop it/, {
       PORT: '0',
       ADMIN_PORT: '0',
       PLATFORM_HOME: '/home/anna/data',

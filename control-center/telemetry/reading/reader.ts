@@ -59,7 +59,12 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
     }
     // The body exceeded the thread's memory or time. A retry with the same body would exceed it again.
     const ended = () =>
-      reject(new PlatformError('ERR_BODY_TOO_LARGE', 'The request took too long to read. Send less data at a time.'))
+      reject(
+        new PlatformError(
+          'ERR_BODY_TOO_LARGE',
+          'The control center could not read the request in time. Send less data per request.',
+        ),
+      )
     const timer = setTimeout(() => {
       if (thread === asked) thread = null
       void asked.terminate()

@@ -116,14 +116,15 @@ async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: 
   if (answer.kind === 'away') return { kind: 'later', why: answer.why, wait: answer.wait }
   if (answer.kind === 'barred') return { kind: 'later', why: `it returned HTTP ${answer.status}`, wait: null }
   if (answer.kind === 'too-large') {
-    const message = `The bundle has more than ${maxBytes} bytes (BUNDLE_SIZE).`
+    const message = `The bundle is larger than ${maxBytes} bytes. Raise BUNDLE_SIZE on this Satellite, or upload a smaller bundle.`
     return { kind: 'refused', why: { code: 'ERR_BUNDLE_TOO_LARGE', message } }
   }
   if (answer.status !== 200) {
-    const message = `Cannot get the bundle from the control center: it returned HTTP ${answer.status}.`
+    const message = `Cannot download the bundle from the control center: it returned HTTP ${answer.status}. Check that the version still exists there.`
     return { kind: 'refused', why: { code: 'ERR_NOT_FOUND', message } }
   }
   if (createHash('sha256').update(answer.body).digest('hex') === sha256) return { kind: 'bundle', bytes: answer.body }
-  const message = 'The SHA-256 of the received bundle does not match the signed one.'
+  const message =
+    'The SHA-256 of the downloaded bundle does not match the signed desired state. Upload the bundle to the control center again.'
   return { kind: 'refused', why: { code: 'ERR_BUNDLE_ALTERED', message } }
 }

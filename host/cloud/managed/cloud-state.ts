@@ -82,7 +82,8 @@ function failureOf({ name, code, message }: SolutionResult) {
 }
 
 const AWAY = 'the control center does not respond: running solutions keep running, and the host keeps retrying'
-const REFUSED = 'a statement from the control center was rejected: running solutions keep running'
+const REFUSED =
+  'the desired state from the control center was rejected, so the current one stays in effect: running solutions keep running'
 
 function barredText(status: number): string {
   const what =

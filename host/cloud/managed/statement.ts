@@ -24,18 +24,18 @@ export class StatementRefused extends Error {}
  */
 export async function readStatement(text: string, publicKey: string): Promise<Statement> {
   if (text.length > LONGEST_STATEMENT) {
-    throw new StatementRefused(`the statement has more than ${LONGEST_STATEMENT} characters`)
+    throw new StatementRefused(`it has more than ${LONGEST_STATEMENT} characters`)
   }
   const { payload, protectedHeader } = await verified(text, publicKey)
   if (protectedHeader.typ !== DESIRED_TYPE) {
-    throw new StatementRefused(`the statement is not a desired state: its type is not "${DESIRED_TYPE}"`)
+    throw new StatementRefused(`it is not a desired state: its type is not "${DESIRED_TYPE}"`)
   }
   const checked = DesiredState.safeParse(parsed(payload))
   if (checked.success) return { state: checked.data, hash: storedHash(text) }
   const issue = checked.error.issues[0]
   const place = issue === undefined || issue.path.length === 0 ? 'the statement' : `"${issue.path.join('.')}"`
   throw new StatementRefused(
-    `it sets something that a control center may not set: ${place}: ${issue?.message}`.slice(0, 500),
+    `it sets a value that a control center is not allowed to set: ${place}: ${issue?.message}`.slice(0, 500),
   )
 }
 
@@ -45,7 +45,7 @@ async function verified(text: string, publicKey: string): Promise<CompactVerifyR
     return await compactVerify(text, key, { algorithms: ['EdDSA'] })
   } catch {
     throw new StatementRefused(
-      'its signature is not from the key of this Satellite’s control center. If the control center was set up again, set ' +
+      'it is not signed with the key of this Satellite’s control center. If the control center was set up again, set ' +
         'CLOUD_PUBLIC_KEY to the key on its Credentials page',
     )
   }
@@ -79,8 +79,12 @@ export function checkSuccession({ state, hash }: Statement, environment: string 
   }
   if (taken === null || state.number > taken.number) return true
   if (state.number < taken.number) {
-    throw new StatementRefused(`its number ${state.number} is lower than ${taken.number}, the last one accepted`)
+    throw new StatementRefused(
+      `its sequence number ${state.number} is lower than ${taken.number}, the last one accepted`,
+    )
   }
   if (hash === taken.hash) return false
-  throw new StatementRefused(`it differs from the accepted statement with the number ${state.number}`)
+  throw new StatementRefused(
+    `it differs from the accepted desired state with the same sequence number, ${state.number}`,
+  )
 }

@@ -237,7 +237,9 @@ test('managed: after a database restore, statements older than the last accepted
     await restore()
     center.says(await said(4, 'error'))
     await run(async ({ managed, levels }) => {
-      await expect.poll(() => managed.state().refused).toBe('its number 4 is lower than 5, the last one accepted')
+      await expect
+        .poll(() => managed.state().refused)
+        .toBe('its sequence number 4 is lower than 5, the last one accepted')
       expect([managed.state().number, levels.includes('error')]).toEqual([3, false])
     })
     await restore()

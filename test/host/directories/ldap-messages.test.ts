@@ -69,7 +69,7 @@ test.each([
   ['a number without digits', '300b02010361060a0004000400'],
   ['a negative length of a control', `3010020103${BIND.slice(10)}a1020500`],
 ])('LDAP messages: %s ends the connection', (_what, hex) => {
-  expect(() => read(Buffer.from(hex, 'hex'))).toThrow('its response is not one of an LDAP server')
+  expect(() => read(Buffer.from(hex, 'hex'))).toThrow('its response is not a valid LDAP message')
 })
 
 test('LDAP messages: a connection may receive 4 MB', () => {

@@ -47,24 +47,30 @@ test('directory test: a step that fails says why, and the steps that need it are
   const [connection, bind] = await stepsOf({ urls: [down, `ldap://127.0.0.1:${server.port}`] })
   expect([connection?.startsWith('connection failed'), bind]).toEqual([true, BOUND])
   expect((await stepsOf({ bindPassword: 'wrong' })).slice(1, 3)).toEqual([
-    expect.stringMatching(/^bind failed: The directory "corp" .* refused the host’s request: /),
+    expect.stringMatching(/^bind failed: The directory "corp" .* rejected the host’s request: /),
     'base skipped',
   ])
   expect((await stepsOf({ base: 'DC=none,DC=test' })).slice(2, 4)).toEqual([
-    'base failed: There is no entry DC=none,DC=test, or the bind account may not read it.',
+    'base failed: The entry DC=none,DC=test doesn’t exist, or the bind account isn’t allowed to read it. Fix the base, or give the account read access.',
     'groups skipped',
   ])
   const groups = [{ dn: `CN=Gone,${AD_BASE}`, permissions: ['Users'] }]
   expect((await stepsOf({ groups }, 'anna')).slice(3)).toEqual([
-    `groups failed: These groups don’t exist, or the bind account may not read them: CN=Gone,${AD_BASE}.`,
+    `groups failed: These groups don’t exist, or the bind account isn’t allowed to read them: CN=Gone,${AD_BASE}. Fix their names, or give the account read access.`,
     expect.stringMatching(/^person ok/),
-    'membership failed: This person is in none of the mapped groups, so they can’t sign in.',
+    'membership failed: This person isn’t a member of any mapped group, so they can’t sign in.',
   ])
 })
 
 test.each([
-  ['nobody', 'person failed: The filter finds no entry with this name below the base.'],
-  ['twin', 'person failed: The filter finds several entries with this name. It must find one.'],
+  [
+    'nobody',
+    'person failed: The filter finds no entry with this name below the base. Check the name, the filter and the base.',
+  ],
+  [
+    'twin',
+    'person failed: The filter finds several entries with this name. Change the filter so that it finds only one.',
+  ],
   ['carla', `person failed: CN=Carla,OU=People,${AD_BASE} is disabled or has expired.`],
 ])('directory test: the person %s can’t sign in', async (username, step) => {
   expect((await stepsOf({}, username)).slice(4)).toEqual([step, 'membership skipped'])

@@ -60,7 +60,7 @@ test('grants: the platform’s own database or account is rejected, even among v
     const refused = await put(name, 'u')
     expect([refused.status, refused.text]).toEqual([
       422,
-      `databases.crm: "${name}" on gamma is the platform's own database. Grant another one.`,
+      `databases.crm: "${name}" on gamma is the platform's own database. Grant a different database.`,
     ])
   }
   for (const username of [undefined, 'solhost', 'SolHost']) {

@@ -70,7 +70,7 @@ test('OAUTH_AUTHENTICATOR: a state from getOAuthConfig is ignored with a warning
     refreshTokenEndpoint: 'https://idp.example/refresh',
     revokeTokenEndpoint: 'https://idp.example/revoke',
   })
-  const message = 'getOAuthConfig: "state" is ignored; the platform sets it itself'
+  const message = 'getOAuthConfig: "state" is ignored; the platform sets it automatically'
   expect(lines).toEqual([{ level: 'warn', message, correlationId: 'TEST0-00000' }])
 })
 

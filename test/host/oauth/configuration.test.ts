@@ -227,18 +227,18 @@ test.each([
   [{ ...GOOGLE, tenant: 'common' }, '"tenant" is a setting of Microsoft, not of Google'],
   [{ ...GOOGLE, domain: 'x.org' }, '"domain" is a setting of Okta and GitHub, not of Google'],
   [{ ...CUSTOM, keyId: 'a' }, '"keyId" is a setting of Apple, not of Custom'],
-  [{ api: 'Okta', clientId: 'id' }, 'Okta needs "domain", or "issuer" for a custom authorization server'],
+  [{ api: 'Okta', clientId: 'id' }, 'Okta requires "domain", or "issuer" for a custom authorization server'],
   [
     { api: 'Microsoft', clientId: 'id', tenant: 'a', issuer: 'https://x.org' },
     '"issuer" already contains the tenant: remove "tenant"',
   ],
   [
     { api: 'Custom', clientId: 'id' },
-    'Custom requires "issuer"; without it, also "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
+    'Custom requires "issuer" or, without it, "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
   ],
   [
     { api: 'Custom', clientId: 'id', jwks_uri: 'https://x.org', response_type: 'id_token' },
-    'Custom requires "issuer"; without it, also "authorizationBaseUrl"',
+    'Custom requires "issuer" or, without it, "authorizationBaseUrl"',
   ],
   [
     { ...GOOGLE, response_type: 'id_token', response_mode: 'query' },
@@ -264,7 +264,7 @@ test.each([
   ],
   [
     { api: 'Okta', clientId: 'id', domain: 'x.org', token_endpoint_auth_method: 'client_secret_post' },
-    '"token_endpoint_auth_method" client_secret_post needs "apiSecret"',
+    '"token_endpoint_auth_method" client_secret_post requires "apiSecret"',
   ],
   [{ ...GOOGLE, defaultScope: 'openid é' }, '"defaultScope" must be printable ASCII names separated by spaces'],
   [{ clientId: 'id' }, '"api" is missing; it must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom'],

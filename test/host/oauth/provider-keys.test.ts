@@ -66,7 +66,7 @@ test('provider keys: without a kid, none is used if several match', async () => 
   const problem = await problemOf(find(null))
   expect([problem.code, problem.message]).toEqual([
     'oauth_token',
-    'a token that names no key matches 2 keys for RS256 in the key set',
+    'the key set has 2 different keys for RS256 that match a token that names no key',
   ])
   expect(asked).toHaveLength(1)
 })

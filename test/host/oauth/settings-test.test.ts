@@ -73,12 +73,15 @@ test('settings test: with valid settings every step succeeds, and the secret is 
 test('settings test: without settings nothing is requested', async () => {
   const { run, asked } = tester(SOUND)
   expect(await run(null)).toEqual({
-    settings: ['failed', 'oauth_configuration: there are no OAuth settings to test: send some, or set them with PUT'],
+    settings: [
+      'failed',
+      'oauth_configuration: there are no OAuth settings to test: send them in the body, or set them with PUT',
+    ],
     discovery: EARLIER,
     endpoints: EARLIER,
     keys: EARLIER,
     secret: EARLIER,
-    clock: ['skipped', 'No response from the provider had a Date header.'],
+    clock: ['skipped', 'No response from the provider had a Date header, so the clocks could not be compared.'],
   })
   expect(asked).toEqual([])
 })
@@ -131,5 +134,8 @@ test.each([
 
 test('settings test: without a Date header in the responses, the clock is not checked', async () => {
   const { clock } = await tester(SOUND, null).run(CUSTOM)
-  expect(clock).toEqual(['skipped', 'No response from the provider had a Date header.'])
+  expect(clock).toEqual([
+    'skipped',
+    'No response from the provider had a Date header, so the clocks could not be compared.',
+  ])
 })

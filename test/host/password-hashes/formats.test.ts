@@ -102,24 +102,24 @@ const aspNetOf = (iterations: number) => {
 }
 
 test.each([
-  ['argon2 with 4 GiB', argon2Of('m=4194304,t=1,p=1'), 'm may be at most 131072'],
-  ['argon2 with a million passes', argon2Of('m=1024,t=1000000,p=1'), 'm × t may be at most 524288'],
-  ['argon2 with 1,000 lanes', argon2Of('m=8192,t=1,p=1000'), 'p may be at most 16'],
-  ['Spring’s argon2 with 4 GiB', `{argon2}${argon2Of('m=4194304,t=1,p=1')}`, 'm may be at most'],
-  ['bcrypt with a cost of 31', `$2b$31$${BCRYPT}`, 'cost may be at most 14'],
-  ['Django’s bcrypt with a cost of 31', `bcrypt_sha256$$2b$31$${BCRYPT}`, 'cost may be at most 14'],
-  ['scrypt with an N of 2^40', `$scrypt$ln=40,r=8,p=1$${SALT}$${PBKDF2_SHA256}`, 'N × r may be at most'],
-  ['scrypt with a large r', `scrypt:2:999999999:1$salt$${'ab'.repeat(32)}`, 'N × r may be at most'],
-  ['scrypt with a large p', `scrypt$16384$salt$8$1000000$${SALT}==`, 'N × r × p may be at most'],
-  ['Spring’s scrypt with a large N', SCRYPT.replace('e0801', '1f0801'), 'N × r may be at most'],
+  ['argon2 with 4 GiB', argon2Of('m=4194304,t=1,p=1'), 'm must be at most 131072'],
+  ['argon2 with a million passes', argon2Of('m=1024,t=1000000,p=1'), 'm × t must be at most 524288'],
+  ['argon2 with 1,000 lanes', argon2Of('m=8192,t=1,p=1000'), 'p must be at most 16'],
+  ['Spring’s argon2 with 4 GiB', `{argon2}${argon2Of('m=4194304,t=1,p=1')}`, 'm must be at most'],
+  ['bcrypt with a cost of 31', `$2b$31$${BCRYPT}`, 'cost must be at most 14'],
+  ['Django’s bcrypt with a cost of 31', `bcrypt_sha256$$2b$31$${BCRYPT}`, 'cost must be at most 14'],
+  ['scrypt with an N of 2^40', `$scrypt$ln=40,r=8,p=1$${SALT}$${PBKDF2_SHA256}`, 'N × r must be at most'],
+  ['scrypt with a large r', `scrypt:2:999999999:1$salt$${'ab'.repeat(32)}`, 'N × r must be at most'],
+  ['scrypt with a large p', `scrypt$16384$salt$8$1000000$${SALT}==`, 'N × r × p must be at most'],
+  ['Spring’s scrypt with a large N', SCRYPT.replace('e0801', '1f0801'), 'N × r must be at most'],
   ['PBKDF2 with a billion iterations', `pbkdf2:sha256:1000000000$salt$${'ab'.repeat(32)}`, 'at most 3000000'],
-  ['PBKDF2 with many blocks', `pbkdf2:sha1:1000000$salt$${'ab'.repeat(128)}`, 'iterations × blocks may be at most'],
+  ['PBKDF2 with many blocks', `pbkdf2:sha1:1000000$salt$${'ab'.repeat(128)}`, 'iterations × blocks must be at most'],
   [
     'the original product’s PBKDF2 with many iterations',
     `PBKDF2:AB:2000000000:${'AB'.repeat(20)}`,
-    'iterations × blocks may be at most',
+    'iterations × blocks must be at most',
   ],
-  ['ASP.NET’s PBKDF2 with many iterations', aspNetOf(2 ** 32 - 1), 'iterations × blocks may be at most'],
+  ['ASP.NET’s PBKDF2 with many iterations', aspNetOf(2 ** 32 - 1), 'iterations × blocks must be at most'],
 ])('stored hashes: %s is rejected before any work is done', (_case, hash, message) => {
   expect(() => readHash(hash)).toThrow(message)
 })

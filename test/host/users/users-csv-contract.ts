@@ -123,14 +123,14 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
       '7 username',
       '8 null',
     ])
-    expect(faults[5]?.message).toBe('line 6 has the same user')
+    expect(faults[5]?.message).toBe('this user is already on line 6; remove one of the two lines')
     expect(JSON.stringify(faults)).not.toContain('"password"}')
     expect(await namesOf()).toEqual([])
   })
 
   test.each([
-    ['an unknown column', 'username,hash\nanna,x\n', 1, 'column 2 of the header is not one of username, displayName,'],
-    ['a column twice', 'username,email,Email\n', 1, 'the column appears twice'],
+    ['an unknown column', 'username,hash\nanna,x\n', 1, 'the header of column 2 is not one of username, displayName,'],
+    ['a column twice', 'username,email,Email\n', 1, 'the column appears twice; remove one'],
     ['no usernames', 'email\nanna@example.org\n', 1, 'the header must contain this column'],
     ['an empty file', '', 1, 'the header must contain this column'],
     ['semicolons', 'username;email\nanna;\n', 1, 'the columns must be separated by commas'],

@@ -22,7 +22,7 @@ export async function followReadme(album: Album): Promise<void> {
     if (code.includes('npm test')) return
     if (code.startsWith('npm ci && npm start')) {
       await host.type(code.replace('npm ci && ', '').trim())
-      const screen = await host.until('Ctrl+C stops it.')
+      const screen = await host.until('Press Ctrl+C to stop it.')
       album.addScreen('npm-start', screen)
       printed = readPrinted(screen)
       return
