@@ -5,6 +5,7 @@ import type { AdminFactorPageParts } from './admin-factors/page-parts.ts'
 import { addAdminFactorPages } from './admin-factors/pages.ts'
 import { type AuditPageParts, addAuditPages } from './audit/pages.ts'
 import { addDirectoryPages, type DirectoryPageParts } from './directories/pages.ts'
+import { addEndpointPages, type EndpointPageParts } from './endpoints/pages.ts'
 import { addSolutionAccessPages, type SolutionAccessPageParts } from './grants/pages.ts'
 import { addHealthPages, type HealthPageParts } from './health/pages.ts'
 import { addLoginPagePages, type LoginPagePageParts } from './login-pages/pages.ts'
@@ -28,6 +29,7 @@ export type AdminPageParts = SignInParts &
   SolutionPageParts &
   SolutionAccessPageParts &
   LoginPagePageParts &
+  EndpointPageParts &
   LoginPreviewParts &
   OAuthPageParts &
   AuditPageParts &
@@ -54,6 +56,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addSolutionPages(pages, parts)
   addSolutionAccessPages(pages, parts, (name, active) => policyCard(name, active, parts))
   addLoginPagePages(pages, parts)
+  addEndpointPages(pages, parts)
   addLoginPreviewRoutes(router, parts)
   addOAuthPages(pages, parts)
   addAuditPages(pages, parts)

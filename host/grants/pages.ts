@@ -1,6 +1,6 @@
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { endpointsOf } from '../../base/bundles/endpoint-table.ts'
 import { secretNameOf } from '../../base/oauth/secret-name.ts'
-import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { ListedSecret, Secrets } from '../secrets/secrets.ts'
 import type { Catalog } from '../solutions/catalog.ts'
@@ -41,7 +41,7 @@ export function addSolutionAccessPages(
       users: granted.users,
       warnings: warnOfGrants(granted, asked, platformDatabase),
       signIn: await signInCard(name, active),
-      secrets: secretRows(active?.manifest.oauth ?? null, await secrets.list(name)),
+      secrets: secretRows(active, await secrets.list(name)),
     }
     const heading = `${text('admin.tab.access')} · ${title}`
     return { template: 'solution-access', heading, part: 'solutions', model }
@@ -73,9 +73,12 @@ function hostRows(asked: Asked, granted: ShownGrants) {
   })
 }
 
-/** Secrets, starting with the one that the manifest names, if it is not set. Its `hosts` is null. */
-function secretRows(oauth: Manifest['oauth'], listed: readonly ListedSecret[]) {
-  const named = secretNameOf(oauth?.apiSecret ?? '')
-  const isMissing = named !== null && !listed.some(({ name }) => name === named)
-  return [...(isMissing ? [{ name: named, hosts: null }] : []), ...listed]
+/** Secrets, starting with those that the manifest names and that are not set. Their `hosts` is null. */
+function secretRows(active: ActiveSolution | null, listed: readonly ListedSecret[]) {
+  const ofProvider = secretNameOf(active?.manifest.oauth?.apiSecret ?? '')
+  const ofSignatures =
+    active === null ? [] : endpointsOf(active).map((one) => one.declaration.signature?.secret ?? null)
+  const named = new Set([ofProvider, ...ofSignatures].filter((name) => name !== null))
+  const missing = [...named].filter((name) => !listed.some((one) => one.name === name))
+  return [...missing.map((name) => ({ name, hosts: null })), ...listed]
 }

@@ -21,6 +21,7 @@ export const ADMIN_GUIDES = {
   'sign-in': 'operating#the-admin-pages',
   solution: 'operating#the-admin-pages',
   'solution-access': 'operating#grant-access-to-databases-and-hosts',
+  'solution-api': 'endpoints',
   'solution-diff': 'uploading',
   'solution-log': 'operating#when-something-is-wrong',
   'solution-versions': 'uploading',

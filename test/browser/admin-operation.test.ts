@@ -154,6 +154,23 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     expect(complaints).toEqual([])
   })
 
+  test('tokens: a token that calls endpoints has the permissions that were entered', async () => {
+    await using opened = await open('/admin/tokens/new')
+    const { page } = opened
+    await page.fill('#name', 'caller')
+    await page.check('#kind-call')
+    await page.fill('#token-call-solution', 'shop')
+    await page.fill('#token-call-permissions', ' Orders\n\nEdit orders ')
+    expect(await axeViolations(page)).toEqual([])
+    await page.click('form button[type=submit]:has-text("Create token")')
+    await page.waitForSelector('#made:not([hidden])')
+    const listed = (await askAdmin(host, 'GET', 'tokens')).items as { name: string }[]
+    expect(listed.find(({ name }) => name === 'caller')).toMatchObject({
+      scopes: ['solutions:shop:call'],
+      permissions: ['Orders', 'Edit orders'],
+    })
+  })
+
   test('tokens: permissions can be selected, also for individual solutions, with an expiry in UTC', async () => {
     await using opened = await open('/admin/tokens/new')
     const { page } = opened

@@ -30,10 +30,22 @@ const AUTH = {
   ...moduleFile('auth', { type: 'authenticator' }),
   'modules/auth/globals.js': 'function onSolutionOpen() {}',
 }
+const ENDPOINTS = {
+  'GET /customers/{customer}/orders/{order}': {
+    function: 'readOrder',
+    authentication: ['session', 'token'],
+    permission: 'Orders',
+  },
+  'POST /hooks/payments': {
+    function: 'readOrder',
+    authentication: 'signature',
+    signature: { scheme: 'stripe', secret: 'PAYMENTS' },
+  },
+}
 const MEND = 'Fix the script here, or just before this position.'
 const PAGES = [
   '/admin/',
-  ...['', '/versions', '/diff', '/log', '/access'].map((path) => `/admin/solutions/shown${path}`),
+  ...['', '/versions', '/diff', '/log', '/access', '/api'].map((path) => `/admin/solutions/shown${path}`),
 ]
 
 describe.skipIf(browserPath === undefined)('admin pages for solutions, in a browser', () => {
@@ -46,7 +58,8 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     host = await startTestHost()
     browser = await sharedBrowser()
     await upload('shown', { ...ASKS, title: 'Orders and invoices of the whole house' }, AUTH)
-    await upload('shown', { ...ASKS, version: '1.1.0' }, { ...AUTH, 'globals.js': `// ${'long '.repeat(60)}\n` })
+    const scripts = `// ${'long '.repeat(60)}\nfunction readOrder() {}`
+    await upload('shown', { ...ASKS, version: '1.1.0', endpoints: ENDPOINTS }, { ...AUTH, 'globals.js': scripts })
   })
   afterAll(async () => {
     await closeContexts(browser)

@@ -10,7 +10,7 @@ const HOSTILE = '</title><script>alert(1)</script>'
 const ESCAPED = '&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;'
 /** A loop in native code, which no timeout inside the process can stop. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
-const PATHS = ['', '/versions', '/diff', '/log', '/access']
+const PATHS = ['', '/versions', '/diff', '/log', '/access', '/api']
 
 let host: TestHost
 let admin: Awaited<ReturnType<typeof signInToAdmin>>
@@ -238,6 +238,21 @@ test('a paused solution’s page shows when the pause ends, why, the last errors
     const { text: page } = await admin.get(`/admin/solutions/paused${path}`)
     expect([path, page.includes('>Quarantined<')]).toEqual([path, true])
   }
+})
+
+test('the tab API lists endpoints, who may call them and missing secrets, and describes them', async () => {
+  const signature = { scheme: 'github', secret: 'HOOK' }
+  const endpoints = {
+    'GET /orders/{id}': { function: 'read', authentication: ['token'], permission: HOSTILE },
+    'POST /hook': { function: 'read', authentication: 'signature', signature },
+  }
+  await upload('called', { endpoints }, { 'globals.js': 'function read() {}' })
+  const { text } = await admin.get('/admin/solutions/called/api')
+  for (const part of ['GET /orders/{id}', 'API tokens', 'Secret: HOOK', '/solution/called/api', ESCAPED]) {
+    expect(text).toContain(part)
+  }
+  expect((await admin.get('/admin/solutions/called/access')).text).toContain('<code>HOOK</code>')
+  expect((await admin.get('/admin/solutions/plain/api')).text).toContain('The active version has no endpoints.')
 })
 
 test('an unknown version returns 404, with a page that says so', async () => {

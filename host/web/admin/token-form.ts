@@ -16,6 +16,7 @@ export function takeOverTokenForm(): void {
   // Must run before the document's submit listener sends the form.
   form.addEventListener('submit', () => {
     setIn(form, 'scopes', JSON.stringify(scopesOf(form)))
+    setIn(form, 'permissions', JSON.stringify(permissionsOf(form)))
     setIn(form, 'expiresAt', JSON.stringify(expiryOf(form)))
   })
 }
@@ -35,6 +36,7 @@ function kindOf(form: HTMLFormElement): string {
 
 function scopesOf(form: HTMLFormElement): readonly string[] {
   if (kindOf(form) === 'author') return [`solutions:${valueIn(form, 'author-solution').trim()}:write`]
+  if (kindOf(form) === 'call') return [`solutions:${valueIn(form, 'call-solution').trim()}:call`]
   if (kindOf(form) === 'admin') return ['admin']
   const subjects = [...form.querySelectorAll<HTMLSelectElement>('select[data-subject]')]
   const chosen = subjects.filter(({ value }) => value !== '').map(({ dataset, value }) => `${dataset.subject}:${value}`)
@@ -42,6 +44,13 @@ function scopesOf(form: HTMLFormElement): readonly string[] {
   const solutions = valueIn(form, 'solutions').split(/[\s,]+/)
   const named = solutions.filter((name) => name !== '' && right !== '').map((name) => `solutions:${name}:${right}`)
   return [...named, ...chosen]
+}
+
+/** Only calls of endpoints have permissions. */
+function permissionsOf(form: HTMLFormElement): readonly string[] {
+  if (kindOf(form) !== 'call') return []
+  const names = valueIn(form, 'call-permissions').split('\n')
+  return names.map((name) => name.trim()).filter((name) => name !== '')
 }
 
 /** In epoch ms; null if the token never expires. */
