@@ -129,7 +129,15 @@ export async function createSolutionParts(
   }
 
   const catalog = createCatalog(store, { retire: retireVersion }, makeSandboxSolution)
-  const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits, takesPasskeys })
+  const uploads = createUploads({
+    store,
+    catalog,
+    supervisor,
+    makeSandboxSolution,
+    limits,
+    takesPasskeys,
+    mayHaveSeveralHosts: settings.database.kind !== 'embedded',
+  })
   const bindings = watchBindings(createGuestBindings({ plugins, limits, onPluginError }), telemetry)
   const figures = watchFigures(createFigures(), telemetry)
   observeProcesses(supervisor, telemetry)

@@ -9,6 +9,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Catalog } from './catalog.ts'
+import { warnOfEmbedded } from './embedded-warning.ts'
 import { createQueue } from './queue.ts'
 import type { SolutionStore } from './solution-store.ts'
 
@@ -60,6 +61,8 @@ export type UploadParts = {
   readonly limits: Limits
   /** Whether a solution's manifest may require passkeys; by default, every manifest may. */
   readonly takesPasskeys?: (solution: string) => Promise<boolean>
+  /** Whether several hosts may use the platform's database. Default: false. */
+  readonly mayHaveSeveralHosts?: boolean
 }
 
 /** A bundle whose ZIP file and manifests are valid. */
@@ -72,6 +75,7 @@ export function createUploads({
   makeSandboxSolution,
   limits,
   takesPasskeys,
+  mayHaveSeveralHosts = false,
 }: UploadParts): Uploads {
   const check = createBundleCheck({ supervisor, makeSandboxSolution, limits })
   const oneAtATime = createQueue()
@@ -103,7 +107,7 @@ export function createUploads({
   async function readSound(packed: Uint8Array): Promise<SoundBundle> {
     const { bundle, faults, warnings } = await readBundle(packed, limits, takesPasskeys)
     if (bundle === null) throw refused(faults, warnings)
-    return { bundle, warnings }
+    return { bundle, warnings: mayHaveSeveralHosts ? [...warnings, ...warnOfEmbedded(bundle)] : warnings }
   }
 
   async function take(packed: Uint8Array, { bundle, warnings }: SoundBundle): Promise<Uploaded> {

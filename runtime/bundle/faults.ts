@@ -68,6 +68,7 @@ export const WARNING_CODES = {
   form_function_hidden: 'a function of a form’s script has the name of a built-in member of the form',
   name_replaced: 'a script uses an API of the original product that Solhost does not have',
   manifest_deprecated: 'a deprecated property, replaced by authenticator',
+  embedded_per_host: 'endpoints use an embedded database, of which each host has its own',
   oauth_missing: 'the mode is OAUTH, but there are no OAuth settings; nobody can sign in until the operator sets them',
   oauth_secret_written: 'the application’s secret is in the manifest, where anyone who has the bundle can read it',
   template_replaced: 'login.html lacks something required; users see the default page instead',

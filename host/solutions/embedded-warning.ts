@@ -1,0 +1,20 @@
+import { endpointsOf } from '../../base/bundles/endpoint-table.ts'
+import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
+import type { Warning } from '../../runtime/bundle/faults.ts'
+import { MANIFEST } from '../../runtime/bundle/layout.ts'
+
+/**
+ * Embedded databases belong to one host. If there may be several hosts, a load balancer sends requests to any of them, so
+ * what one request stores, the next one may not find.
+ */
+export function warnOfEmbedded(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Warning[] {
+  if (endpointsOf(solution).length === 0) return []
+  const manifests = [solution.manifest, ...solution.modules.map(({ manifest }) => manifest)]
+  const names = manifests.flatMap(({ databases }) =>
+    Object.entries(databases).flatMap(([name, { server }]) => (server === 'embedded' ? [name] : [])),
+  )
+  const [name] = names
+  if (name === undefined) return []
+  const message = `the database "${name}" is embedded, so each host has its own, but any host may respond to an endpoint's requests: use a database server if there are several hosts`
+  return [{ file: MANIFEST, code: 'embedded_per_host', message }]
+}
