@@ -60,7 +60,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
   test('without directories, the page says who needs one; one is added with fields, and then tested', async () => {
     await open('/admin/directories')
     expect(await page.textContent('main .card')).toContain(
-      'You need one if your users already have a name and password',
+      'Add one if your users already have a name and password',
     )
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('main a.button')
@@ -202,7 +202,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
 
   test('a directory is deleted after a question, and the page says what that does to its users', async () => {
     await open('/admin/directories/new')
-    expect(await page.textContent('.danger-zone')).toContain('are signed out and can’t sign in anymore')
+    expect(await page.textContent('.danger-zone')).toContain('are signed out and can no longer sign in')
     await page.click('.danger-zone button')
     expect(await page.textContent('#admin-question-text')).toContain('Delete the directory new?')
     await page.click('#admin-question button[value=yes]')

@@ -87,7 +87,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
       .locator('form', { has: page.locator('[name=secondFactor]') })
       .getByRole('button')
       .click()
-    await expect.poll(() => page.locator('#admin-said').textContent()).toBe('Second step saved.')
+    await expect.poll(() => page.locator('#admin-said').textContent()).toBe('Setting saved.')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
   })
 

@@ -290,7 +290,7 @@ describe('an organisation that requires a second factor', () => {
       422,
       'Set up a second factor for your own account before you require one of others.',
     ])
-    expect((await owner.get('/o/strict/members')).text).toContain('To require it, first set up a second step')
+    expect((await owner.get('/o/strict/members')).text).toContain('To require a second step, first set one up')
     await addApp(owner)
     expect(await owner.api('PUT', policy, { secondFactor: 'required' })).toMatchObject({
       status: 200,
