@@ -10,7 +10,7 @@ import { isAbsolute, join } from 'node:path'
  */
 export function keepCompiled({ XDG_CACHE_HOME = '' }: NodeJS.ProcessEnv): void {
   const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), '.cache')
-  // HOME may be empty.
+  // HOME may be empty, so the path may not be absolute.
   if (!isAbsolute(caches)) return
   try {
     // Don't use `recursive`: Node.js 26 retries forever if a parent folder cannot exist, such as /proc/a.

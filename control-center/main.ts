@@ -63,14 +63,13 @@ export type CenterOptions = {
   readonly terminal: boolean
 }
 
-/** A running control center. */
 export type ControlCenter = {
   /** The URL on this machine, without a path. */
   readonly url: string
   /** The URL for browsers and Satellites: `PUBLIC_URL` if set, otherwise `url`. */
   readonly publicUrl: string
   readonly setUp: SetUp['shown']
-  /** For tests. */
+  /** Exposed for tests. */
   readonly parts: CenterParts
   /**
    * Keeps serving for `DRAIN_TIME` while reporting not ready, then refuses new work and lets running requests finish.

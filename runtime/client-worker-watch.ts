@@ -38,7 +38,7 @@ export function createClientWorkerWatch(
   const watch = createProcessWatch(process, limits, look)
   let lastMemory: ClientCall | null = null
   let blamed: ClientCall | null = null
-  /** By `performance.now()`. */
+  /** In the time of `performance.now()`. */
   let watchUntil = 0
   let watchedTime = 0
   let isBehind = false

@@ -20,7 +20,7 @@ export interface DebugSessions {
   readonly count: () => number
   open(unit: Unit, listener: DebugListener): DebugSession
   take(message: Extract<FromSandbox, { kind: 'inspected' | 'detached' }>): void
-  /** The process has ended. */
+  /** Call this when the process has ended. */
   end(): void
 }
 

@@ -96,7 +96,7 @@ export type SupervisorOptions = {
   readonly limits: Limits
   readonly trusted: Trusted
   readonly timeZone: string
-  /** Bytes, see `ProcessPoolOptions`. */
+  /** In bytes; see `ProcessPoolOptions`. */
   readonly memory?: { readonly minimum: number; readonly maximum: number }
   /** See `ProcessPoolOptions`. */
   readonly bound?: MemoryBound | undefined

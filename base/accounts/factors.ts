@@ -8,18 +8,18 @@ import { prepareQuery } from '../database/prepared-query.ts'
 import type { Tables } from '../database/tables.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 
-/** A factor as its owner and the operator see it. Times are epoch ms. */
+/** A factor, as shown to its owner and the operator. Times are epoch ms. */
 export type Factor = {
   readonly id: string
   readonly kind: 'app' | 'passkey'
   readonly name: string
-  /** The address for which a passkey works; null for an authenticator app. */
+  /** The domain for which a passkey works; null for an authenticator app. */
   readonly rpId: string | null
   /** Whether a passkey is synced to the user's other devices. */
   readonly isSynced: boolean
   readonly createdAt: number
   readonly lastUsedAt: number | null
-  /** When the host stopped accepting the passkey, because there is a copy of it; otherwise null. */
+  /** When the host stopped accepting the passkey, because it seems to have been copied; otherwise null. */
   readonly refusedAt: number | null
 }
 
@@ -33,14 +33,14 @@ export type FactorSet = {
   readonly firstAskedAt: number | null
 }
 
-/** The accounts that have factors, and what all kinds of factors have in common. */
+/** The accounts that have factors, and the operations that are the same for all kinds of factors. */
 export interface Factors {
   of(account: FactorAccount): Promise<FactorSet>
   /** @returns the ids of those accounts that have a factor, with the number of their factors */
   counts(accounts: readonly FactorAccount[]): Promise<ReadonlyMap<string, number>>
-  /** Creates the account if it is new, and returns its id and the random id by which passkeys know it. */
+  /** Creates the account if it is new, and returns its id and the random id that identifies the account to passkeys. */
   open(account: FactorAccount): Promise<{ readonly id: string; readonly userHandle: string }>
-  /** Notes that the user was asked to set up a factor. @returns when they were first asked */
+  /** Records that the user was asked to set up a factor. @returns when they were first asked */
   noteAsked(account: FactorAccount): Promise<number>
   /** Counts a wrong code. */
   noteWrong(account: FactorAccount): Promise<void>
@@ -140,7 +140,7 @@ export function createFactors(db: Database, limits: Limits, now: () => number = 
       const id = accountId(account)
       const isRemoved = await deletedAny(db.deleteFrom('factors').where('account', '=', id).where('id', '=', factor))
       const rest = await db.selectFrom('factors').select('id').where('account', '=', id).execute()
-      // Recovery codes replace a factor that was lost. Without a factor, no page accepts one.
+      // Recovery codes replace a factor that was lost. Without a factor, no page accepts a recovery code.
       if (rest.length === 0) await db.deleteFrom('recovery_codes').where('account', '=', id).execute()
       return isRemoved
     },

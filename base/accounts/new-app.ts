@@ -7,9 +7,9 @@ import { accountId, type FactorAccount } from './factor-account.ts'
 export type NewApp = {
   /** A hidden field, from which the host reads the secret again. */
   readonly setup: string
-  /** For typing. */
+  /** The secret, for users who type it. */
   readonly secret: string
-  /** An SVG. */
+  /** The QR code as SVG. */
   readonly qrCode: string
   /** An `otpauth:` address, which opens the app on the same device. */
   readonly address: string

@@ -27,7 +27,7 @@ export interface OpenSignIns<Open> {
   noteWrong(found: FoundSignIn<Open>): Promise<number>
   /** Ends a sign-in. Of several callers on any host, exactly one gets true. */
   finish(found: FoundSignIn<Open>): Promise<boolean>
-  /** Deletes sign-ins that expired. */
+  /** Deletes expired sign-ins. */
   sweep(): Promise<void>
 }
 

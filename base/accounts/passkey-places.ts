@@ -4,7 +4,11 @@ import type { PasskeyPlace } from './passkeys.ts'
 
 /** Where passkeys are offered. */
 export interface PasskeyPlaces {
-  /** @param origin of the page @returns null if passkeys are not offered there */
+  /**
+   * Decides where the host offers passkeys.
+   * @param origin of the page
+   * @returns null if passkeys are not offered there
+   */
   at(origin: string): PasskeyPlace | null
   /** Whether passkeys are switched on, but browsers don't allow them at this address. */
   isBlockedByAddress(origin: string): boolean

@@ -16,7 +16,7 @@ const COUNT = 10
 /** Crockford's base 32, which has no letters that look like digits; 5 bits each. */
 const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz'
 const LENGTH = 10
-/** As for passwords: see passwords.ts. */
+/** The same parameters as for passwords: see passwords.ts. */
 const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1, outputLen: 32 } as const
 
 /**

@@ -87,7 +87,7 @@ export interface Tables {
     tenant: string | null
     /** Null in rows older than this column. */
     locale: string | null
-    /** As in `sessions`. */
+    /** Same as in `sessions`. */
     methods: string | null
     agent: string | null
     factors_of: string | null

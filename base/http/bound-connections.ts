@@ -43,7 +43,7 @@ export function descriptorLimit(): number {
 type Report = { readonly userLimits: { readonly open_files?: { readonly soft: number | 'unlimited' } } }
 
 function readLimit(): number {
-  // Node's types lack these.
+  // Node's type declarations lack these properties.
   const report: { excludeNetwork?: boolean | undefined; getReport(): Partial<Report> } = process.report
   const before = report.excludeNetwork
   // Otherwise generating the report does DNS lookups.

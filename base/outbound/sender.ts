@@ -33,7 +33,7 @@ export type SenderParts = PostOptions & {
   readonly log: Pick<Logger, 'warn' | 'info' | 'error'>
   readonly counted: (count: number, reason: DropReason) => void
   readonly sent: () => void
-  /** 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random?: () => number
 }
 

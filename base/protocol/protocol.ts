@@ -67,7 +67,7 @@ export const DesiredSettings = z
     defaultSolution: SolutionName.nullable().optional(),
     /** If absent, the value from the Satellite's own environment applies. */
     logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
-    /** By solution. */
+    /** OAuth settings by solution. */
     oauth: bySolution(DesiredOAuth).optional(),
   })
   .meta({ id: 'DesiredSettings' })

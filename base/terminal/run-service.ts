@@ -13,7 +13,7 @@ export async function createLog(level: LogLevel, isTerminal: boolean): Promise<L
   if (!isTerminal) return pino(options)
   const { default: pretty } = await import('pino-pretty')
   const shown = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss' })
-  // Errors may quote untrusted input.
+  // Escape control characters: errors may quote untrusted input.
   return pino(options, { write: (line) => void shown.write(printableJson(line)) })
 }
 
@@ -30,7 +30,7 @@ export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) =
   let since: number | null = null
   const end = () => {
     if (since !== null) {
-      // The first call reports the outcome.
+      // Ignore errors here: the first call reports the outcome.
       if (performance.now() - since > SAME_SIGNAL) stop().catch(() => {})
       return
     }

@@ -23,7 +23,6 @@ export type Brand = {
   readonly styles: string
 }
 
-/** A group of navigation entries. */
 export type NavigationGroup = {
   /** The key of its heading is `{texts}.group.{name}`. If null, the entries have no heading. */
   readonly name: string | null
@@ -36,7 +35,6 @@ export type ServiceFrame = {
   readonly texts: 'admin' | 'center'
   /** The prefix of its sign-in and sign-out URLs. */
   readonly root: '/admin' | ''
-  /** The URL of the page's script. */
   readonly script: string
   /** Sent by the page's script with each API request; null if no user is signed in. */
   readonly csrfToken: string | null

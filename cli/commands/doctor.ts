@@ -73,7 +73,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   clock: checkClock,
 }
 
-/** Only if `METRICS_PORT` is set. */
+/** Checks that run only if `METRICS_PORT` is set. */
 const METRICS_CHECKS: Readonly<Record<string, Check>> = {
   'metrics port': ({ telemetry: { scraping } }) =>
     scraping === null
@@ -81,7 +81,7 @@ const METRICS_CHECKS: Readonly<Record<string, Check>> = {
       : checkPort('METRICS_PORT', scraping.host, scraping.port),
 }
 
-/** Only if the host serves TLS. */
+/** Checks that run only if the host serves TLS. */
 const TLS_CHECKS: Readonly<Record<string, Check>> = {
   'HTTP redirect port': ({ host, httpRedirectPort }) =>
     httpRedirectPort === null

@@ -69,7 +69,7 @@ export function addPersonRoutes(router: Router, routes: readonly PersonRoute[], 
   })
 }
 
-/** Returns the same object, because the handler adds to it. */
+/** Return the same object, because the handler adds to it. */
 function named(act: string, names: Names): Names & { action: string } {
   return Object.assign(names, { action: names.action ?? act })
 }

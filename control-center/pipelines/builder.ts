@@ -115,7 +115,7 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // The process has already ended.
+    // Ignore errors: the process has already ended.
   }
 }
 

@@ -80,7 +80,7 @@ export function addStartPage(pages: PageRouter, parts: StartPageParts): void {
   })
 }
 
-/** Sort environments that need attention first. */
+/** The sort key: environments that need attention come first. */
 function urgency({ state }: ShownEnvironment): number {
   if (state === null) return 0
   if (!state.isConnected) return 4

@@ -6,7 +6,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 export type Follower = {
   readonly who: string
   readonly environments: readonly string[]
-  /** For error messages. */
+  /** Used in error messages. */
   nameOf(environment: string): string
   end(): void
 }

@@ -19,7 +19,7 @@ export const Scope = z.string().max(100).regex(SCOPE, {
 /** An API token's stored record, which doesn't include the token itself. */
 export type ApiToken = Pick<StoredToken, 'id' | 'name' | 'expiresAt'> & {
   readonly scopes: readonly string[]
-  /** Of its calls to endpoints. */
+  /** The permissions of the token's calls to endpoints. */
   readonly permissions: readonly string[]
   readonly tenant: Tenant | null
 }

@@ -9,7 +9,7 @@ import type { PageSessions } from '../access/page-sessions.ts'
 import type { Settings } from '../config/settings.ts'
 import type { AdminFactors, AdminSignIn } from './admin-factors.ts'
 
-/** What the pages of the admin account's factors share. */
+/** Dependencies of the pages for the admin account's factors. */
 export type AdminFactorPageParts = Omit<FactorParts, 'passkeyRequests'> & {
   /** Those of the admin pages, which share their origin with no solution. */
   readonly adminPasskeys: PasskeyRequests

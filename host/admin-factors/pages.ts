@@ -26,7 +26,7 @@ export function addAdminFactorPages(router: Router, parts: AdminFactorPageParts)
   own(router, '/confirm', showConfirm, submitConfirm, parts)
 }
 
-/** Like the other admin pages, these need a sign-in. They are plain forms that work without a script. */
+/** Like the other admin pages, these need a sign-in. They are plain forms that work without JavaScript. */
 function own(
   router: Router,
   path: string,
@@ -69,7 +69,7 @@ async function submitAccount(asked: Asked, fields: Fields, parts: AdminFactorPag
   await act(asked, fields, parts)
 }
 
-/** What the page's forms do, by their field `act`. All of them need a confirmation. */
+/** The actions of the page's forms, by the value of their field `act`. Each requires confirmation. */
 const ACTS = new Map<string, (asked: Asked, fields: Fields, parts: AdminFactorPageParts) => Promise<void>>([
   ['new-app', async (asked, _fields, parts) => sendNewApp(asked, parts.apps.newSecret(), null, 200, parts)],
   ['add-app', addApp],

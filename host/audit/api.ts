@@ -45,7 +45,6 @@ const AuditEntry = z
   })
   .meta({ id: 'AuditEntry' })
 
-/** Read-only routes for the audit log. */
 export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] {
   return [
     route(

@@ -15,7 +15,7 @@ export interface ClientConfirming {
   ask(event: BrowserEvent, question: Question): void
   /** @returns the press to repeat; null if the browser sent a proof that is not for this client's question */
   accept(proof: string): BrowserEvent | null
-  /** The user has closed the dialog. */
+  /** Call this when the user has closed the dialog. */
   refused(): void
   /** The press can't be repeated, because the form has changed since. */
   sayStale(): void

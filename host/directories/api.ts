@@ -46,8 +46,8 @@ const DirectoryTestResult = z
 type OfDirectory = { readonly params: { readonly name: string } }
 
 /**
- * The directories (LDAP, Active Directory) from which users can come. Not available to API tokens: the settings decide
- * who can sign in as whom.
+ * Routes for directories (LDAP, Active Directory), which are sources of users. Not available to API tokens: the
+ * settings decide who can sign in as whom.
  */
 export function directoryRoutes({
   directories,
@@ -142,7 +142,7 @@ function checkName(name: string): void {
   throw new PlatformError('ERR_REQUEST_INVALID', `The directory’s name ${checked.error.issues[0]?.message}.`)
 }
 
-/** All groups together, because one person can be in all of them. */
+/** Check the permissions of all groups together, because one person can be a member of all of them. */
 function checkPermissions({ groups }: DirectoryForm, limits: Limits): void {
   const faults = faultsOfPermissions(
     groups.flatMap(({ permissions }) => permissions),

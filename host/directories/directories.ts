@@ -7,7 +7,7 @@ import { createBriefCache } from '../database/brief-cache.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import { type DirectoryForm, type DirectorySettings, type TestStepName, tidyUrls } from './directory-settings.ts'
 
-/** A directory as it is stored, with the password of its bind account. */
+/** A directory's settings, including the password of its bind account. */
 export type Directory = DirectorySettings & {
   readonly name: string
   /** Null without a bind account. */
@@ -22,7 +22,7 @@ export type LastTest = {
   readonly failed: TestStepName | null
 }
 
-/** A directory without its password, for responses. */
+/** A directory's settings without the password, for responses. */
 export type ShownDirectory = DirectorySettings & {
   readonly name: string
   readonly hasBindPassword: boolean
@@ -54,7 +54,7 @@ type Stored = DirectorySettings & { readonly sealedPassword: string | null; read
 type Row = Stored & { readonly name: string; readonly updatedAt: number }
 
 const MOST_DIRECTORIES = 10
-/** The only key of the cache. */
+/** The only key in the cache, because all directories are read together. */
 const ALL = ''
 
 /** @param now the clock, in epoch milliseconds */

@@ -8,7 +8,6 @@ import { z } from '../../runtime/zod.ts'
 /** A group in the directory, and the permissions that its members get. */
 export type MappedGroup = { readonly dn: string; readonly permissions: readonly Permission[] }
 
-/** The settings of a directory. */
 export type DirectorySettings = {
   /** `ldaps://…` or `ldap://…`, without a path. They are tried in order. */
   readonly urls: readonly string[]

@@ -3,7 +3,6 @@ import type { Connection } from './connection.ts'
 import type { Directory } from './directories.ts'
 import { type DirectorySettings, type IdAttribute, NAME } from './directory-settings.ts'
 
-/** A person's entry. */
 export type FoundEntry = {
   readonly dn: string
   /** Null if the entry has no usable id. */

@@ -50,7 +50,7 @@ export function allowedMethods(matched: Matched): string {
   return [...(matched.has('GET') ? ['HEAD'] : []), ...methods, 'OPTIONS'].join(', ')
 }
 
-/** HEAD is GET without the body. */
+/** Treats HEAD as GET without a body. */
 export function methodOf(method: string): string {
   return method === 'HEAD' ? 'GET' : method
 }

@@ -51,7 +51,7 @@ export function headersOf({ headers }: IncomingMessage): Json {
   return recordOf(shown)
 }
 
-/** HTTP/2 needs neither header. */
+/** Whether the request has a body. HTTP/2 requests with a body may have neither header. */
 function hasBody({ req }: Context): boolean {
   const { 'transfer-encoding': encoding, 'content-length': length } = req.headers
   if (encoding !== undefined || (length !== undefined && length !== '0')) return true
@@ -105,7 +105,7 @@ function jsonOf(text: string): Json {
   return value
 }
 
-/** The parser limits the depth. */
+/** Recursion is safe here, because the parser limits the depth. */
 function countValues(value: Json): number {
   if (typeof value !== 'object' || value === null) return 1
   let count = 1

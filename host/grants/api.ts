@@ -72,7 +72,6 @@ const Grants = z
 export const Warnings = z.object({ warnings: z.array(z.object({ code: z.string(), message: z.string() })) })
 
 const WarnedGrants = Grants.extend(Warnings.shape).meta({ id: 'WarnedGrants' })
-/** Routes for a solution's grants. */
 export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
   const { store, catalog, grants, platformDatabase } = parts
   const find = ({ params }: OfSolution) => findSolution(store, params.name)

@@ -3,7 +3,6 @@ import { isIP } from 'node:net'
 import { PlatformError } from '../../runtime/errors.ts'
 import { hostPortOf, isHostName } from '../../runtime/host-port.ts'
 
-/** The destination of a request. */
 export type Target = {
   readonly secure: boolean
   /** Host name or IP address, without brackets. */

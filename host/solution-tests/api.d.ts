@@ -152,7 +152,7 @@ interface TestResponse extends TestDone {
   readonly body: any
   /** The error code if the platform refused the request, such as `ERR_REQUEST_INVALID`; otherwise null. */
   readonly code: string | null
-  /** What the schemas refused. */
+  /** The values that the schemas rejected. */
   readonly faults: readonly { readonly path: string; readonly message: string }[]
 }
 
@@ -191,7 +191,7 @@ interface TestClient {
   leave(): Promise<TestDone>
   /** The user confirms that it's them, after `security.confirm` or a button with `confirm`: the press runs again. */
   confirm(): Promise<TestDone>
-  /** The user closes that question. */
+  /** The user closes the dialog. */
   refuse(): Promise<TestDone>
   /**
    * Calls a function in the solution's scripts, such as `total` or `forms.order.total`. Arguments and result must be

@@ -16,7 +16,7 @@ export type EntryCall = {
   readonly unit?: Unit
   /** The name of a top-level function. */
   readonly entry: string
-  /** Its name in figures. Default: `entry`. */
+  /** The function's name in metrics. Default: `entry`. */
   readonly label?: string
   readonly args: readonly Json[]
   /** Values that must not reach the log, by name. */

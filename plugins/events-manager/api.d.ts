@@ -3,7 +3,7 @@ declare const EventType: { readonly [name: string]: EventTypeName }
 
 /** The name of an event type: a string such as "onShow". */
 type EventTypeName = string & {
-  /** The name. */
+  /** The name of the event type. */
   getName(): string
 }
 

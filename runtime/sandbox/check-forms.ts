@@ -14,7 +14,7 @@ export type CheckedForms = {
   readonly found: Findings
   /** Null for a form with an error. */
   readonly forms: readonly (FormDefinition | null)[]
-  /** By form script. */
+  /** The functions of each form script. */
   readonly functions: readonly TopLevelFunctions[]
 }
 

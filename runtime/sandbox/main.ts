@@ -254,7 +254,7 @@ function flush(): void {
   while (channel.writableCorked > 0) channel.uncork()
 }
 
-/** Also sends the start of the next call in the same write, since each write wakes the host. */
+/** Send the start of the next call in the same write, since each write wakes the host. */
 function ended(id: number, end: CallEnd): void {
   if (waiting.size > 0) channel.cork()
   sendText(`{"kind":"ended","id":${id},"outcome":${end.ok ? end.json : JSON.stringify(end)}}`)

@@ -135,7 +135,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     await page.click('#directory-form button[type=submit]')
     await page.locator('.tested').waitFor()
     expect(await stored()).toMatchObject([{ order: 7, groups: [{ dn: SALES }], hasBindPassword: true }])
-    // The refused request.
+    // Chromium logs the status of the rejected request.
     expect(complaints).toEqual([expect.stringContaining('422')])
   })
 

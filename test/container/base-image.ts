@@ -31,7 +31,7 @@ export function makeBase(folder: string, programs: Programs = ownPrograms()): vo
   mkdirSync(join(folder, 'tmp'))
   execFileSync('chmod', ['1777', join(folder, 'tmp')])
   unpackPackages(folder)
-  // Files that no program needs.
+  // Remove files that no program needs.
   for (const path of ['usr/share/doc', 'usr/share/man', 'usr/share/locale', 'usr/share/info']) {
     rmSync(join(folder, path), { recursive: true, force: true })
   }

@@ -450,9 +450,9 @@ describe('floods', () => {
 
 describe('many clients', () => {
   const FEW = { TRUSTED_PROXIES: '127.0.0.1', CLIENTS_ADDRESS: '3', CLIENTS_SESSION: '2' }
-  /** Closes a disconnected client soon. */
+  /** A host that closes disconnected clients soon. */
   let small: TestHost
-  /** Keeps a disconnected client for a long time. */
+  /** A host that keeps disconnected clients for a long time. */
   let patient: TestHost
   let smallShop: string
   beforeAll(async () => {

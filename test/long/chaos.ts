@@ -123,7 +123,7 @@ async function killAtRandom(host: WatchedHost): Promise<readonly Kill[]> {
     const seen = await host.kill(victim)
     kills.push({ at, solution: seen?.key?.split('@')[0] ?? null, calls: seen?.calls ?? 0 })
   }
-  // Also waits for the last logins.
+  // Also wait for the last logins.
   await pause(2000)
   return kills
 }

@@ -1,7 +1,6 @@
 // Runs checks that take too long for the tests: `npm run long -- chaos`, or all of them without a name. Each check
-// prints its requirements and fails if one is not met. Some have variants, such as `-- center-load postgresql`, or write
-// to a folder, such as `-- first-hour ./pictures`. LONG_JSON is the path of a file
-// for the results.
+// prints its requirements, and fails if one is not met. Some checks have variants, such as `-- center-load postgresql`,
+// or write to a folder, such as `-- first-hour ./pictures`. LONG_JSON is the path of a file for the results.
 import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'

@@ -66,7 +66,7 @@ async function signInUntilGone(url: string, username: string, cookies: string[])
       if (status === 303 && cookie !== undefined) cookies.push(cookie)
     }
   } catch {
-    // The host was killed.
+    // Ignore errors: the host was killed.
   }
 }
 

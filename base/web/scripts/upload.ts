@@ -8,7 +8,7 @@ type UploadForm = {
   readonly form: HTMLFormElement
   readonly input: HTMLInputElement
   readonly bar: HTMLProgressElement
-  /** For screen readers, in steps. */
+  /** The progress for screen readers, in steps. */
   readonly state: HTMLElement
   /** Shows the number of bytes sent so far, then that the host is checking the bundle. */
   readonly sent: HTMLElement

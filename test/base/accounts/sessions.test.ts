@@ -191,7 +191,8 @@ test('sessions: a change made while a use is being recorded is not lost', async 
   const watched = db.withPlugin({
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      // By the second result, the row has been read and its last use written, but nothing is cached yet.
+      // When the second result arrives, the row has been read and its last use has been written, but nothing is cached
+      // yet.
       if (++answers === 2) await sessions.change('crm', cookie, { locale: 'de' })
       return result
     },

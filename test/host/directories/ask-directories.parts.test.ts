@@ -186,7 +186,7 @@ test('directories: directories are searched in order, and a name in none of them
       const asked = await askedDuring(() => ask.authenticate('nobody', 'x', null), of)
       return asked.filter((one) => one.startsWith('bind')).length
     }
-    // The bind account signs in at both; the name costs a bind at the last one.
+    // The bind account signs in to both directories; the name causes a bind request to the last one.
     expect([await binds(other), await binds(server)]).toEqual([1, 2])
   } finally {
     await other.stop()
@@ -210,7 +210,7 @@ test('directories: the next server is asked if the first one is down', async () 
   const down = asking([adDirectory(server, { urls: urls.slice(0, 1) })])
   expect(await codeOf(down.lookUp('corp', ANNA_GUID.text))).toBe('ERR_DIRECTORY_UNREACHABLE')
   expect(await codeOf(down.lookUp('corp', ANNA_GUID.text))).toBe('ERR_DIRECTORY_UNREACHABLE')
-  // Reported once a minute.
+  // The problem is reported once a minute.
   expect(logged.length).toBe(1)
 })
 
@@ -263,7 +263,7 @@ test.each(['ldaps', 'start-tls'] as const)(
   },
 )
 
-// A forged response to the sign-in of the bind account, whole, and without the byte that the real one begins with.
+// A forged response to the bind account's sign-in: complete, and without the byte that the real one begins with.
 test.each(['300c02010361070a010004000400', '300d02010361080a010004000401'])(
   'directories: plain text that follows the response to StartTLS ends the connection: %s',
   async (injected) => {

@@ -168,6 +168,6 @@ test('directories: the filter contains the name as a value, whatever it contains
   const filter = '(|(uid={name})(mail={name}))'
   expect(filterFor({ filter }, 'anna')).toBe('(|(uid=anna)(mail=anna))')
   expect(filterFor({ filter }, '*)(uid=\\\0')).toBe('(|(uid=\\2a\\29\\28uid=\\5c\\00)(mail=\\2a\\29\\28uid=\\5c\\00))')
-  // Neither a placeholder nor a pattern of a replacement.
+  // The name must not be treated as a placeholder or as a replacement pattern.
   expect(filterFor({ filter }, "{name}$&$'")).toBe("(|(uid={name}$&$')(mail={name}$&$'))")
 })

@@ -8,7 +8,7 @@ import { formWith } from '../../support/forms.ts'
 // Tests how changes in a client reach the host, including large and oversized changes, and changes by failed calls.
 
 let lab: FormLab
-/** Has smaller size limits per call. */
+/** A lab with smaller size limits per call. */
 let narrow: FormLab
 beforeAll(() => {
   lab = createFormLab()
