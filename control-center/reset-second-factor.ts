@@ -10,7 +10,7 @@ import { createOrganisations } from './organisations/organisations.ts'
 /**
  * Removes all second factors of an account and ends its sessions. Run by someone with access to the machine, because
  * members of several organisations, and an organisation's only owner, may not have anyone else to ask. The control
- * center may be running. Each of the account's organisations sees it in its audit log.
+ * center may be running. The audit log of each of the account's organisations shows the reset.
  * @returns whether the account had a second factor
  * @throws ERR_USER_NOT_FOUND
  */

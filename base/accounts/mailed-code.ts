@@ -6,7 +6,6 @@ import { isSameSecret } from './same-secret.ts'
 /** A code that is mailed to a user who sets up their first factor during a sign-in. `expiresAt`: epoch ms. */
 export type MailedCode = { readonly text: string; readonly expiresAt: number }
 
-/** In ms. */
 export const CODE_TIME = 10 * 60_000
 const CODE_TRIES = 3
 
@@ -22,7 +21,7 @@ export function isCodeValid(code: MailedCode | null | undefined, now: number): c
 
 /**
  * Checks the user's input. The attempt is counted first, so that parallel guesses all count.
- * @returns `over`: this was the last try, and the sign-in has ended
+ * @returns `over`: this was the last attempt, and the sign-in has ended
  */
 export async function checkMailedCode<Open extends { readonly code?: MailedCode | null }>(
   found: FoundSignIn<Open>,

@@ -11,7 +11,7 @@ export type NewApp = {
   readonly secret: string
   /** The QR code as SVG. */
   readonly qrCode: string
-  /** An `otpauth:` address, which opens the app on the same device. */
+  /** An `otpauth:` URI, which opens the app on the same device. */
   readonly address: string
 }
 
@@ -22,12 +22,12 @@ export type NewAppParts = {
   readonly now: () => number
 }
 
-/** In ms: how long a page for the set-up can be used. */
+/** In ms: how long a set-up page can be used. */
 const SET_UP_TIME = 30 * 60_000
 
 /**
- * The secret of a new app, as a hidden field of its page. Only the account for which it was made can use it, so that a
- * stranger can't have a user enrol the stranger's secret.
+ * The secret of a new app, as a hidden field of its page. Only the account for which the field was created can use it.
+ * Otherwise, an attacker could make a user enrol the attacker's secret.
  */
 function writeSetUpSecret(
   account: FactorAccount,
@@ -37,7 +37,7 @@ function writeSetUpSecret(
   return key.encrypt(`set-up ${accountId(account)}`, JSON.stringify([secret, now() + SET_UP_TIME]))
 }
 
-/** @returns null if the field is not ours, is of another account or has expired */
+/** @returns null if the field wasn't issued by this service or was issued for another account, or if it has expired */
 export function readSetUpSecret(
   account: FactorAccount,
   field: string,

@@ -13,17 +13,17 @@ export type FoundSignIn<Open> = {
 }
 
 /**
- * Sign-ins between their first step and their session. They are rows of the database and not sessions: a browser that
- * has one can open only the pages of the next steps.
+ * Sign-ins between their first step and their session. They are database rows, not sessions: a browser that has one can
+ * open only the pages for the next steps.
  */
 export interface OpenSignIns<Open> {
   /** @returns the cookie's value: 256 random bits, of which only a hash is stored */
   start(solution: string, open: Open): Promise<string>
-  /** @returns null if it expired, was completed or had too many wrong tries, or belongs to another solution */
+  /** @returns null if it expired, was completed or had too many failed attempts, or belongs to another solution */
   find(solution: string, cookies: readonly string[]): Promise<FoundSignIn<Open> | null>
   /** Stores the progress of a sign-in. */
   change(found: FoundSignIn<Open>, open: Open): Promise<FoundSignIn<Open>>
-  /** Counts a wrong try. @returns how many are left; at 0, the sign-in has ended */
+  /** Counts a failed attempt. @returns the number of attempts left; at 0, the sign-in has ended */
   noteWrong(found: FoundSignIn<Open>): Promise<number>
   /** Ends a sign-in. Of several callers on any host, exactly one gets true. */
   finish(found: FoundSignIn<Open>): Promise<boolean>
@@ -96,7 +96,7 @@ export function createOpenSignIns<Open extends { readonly account: FactorAccount
     async finish({ idHash }) {
       const { numUpdatedRows } = await db
         .updateTable('open_sign_ins')
-        // The content may be personal data, and nobody needs it any more.
+        // The content may be personal data, and is no longer needed.
         .set({ ended_at: now(), content: '' })
         .where('id_hash', '=', idHash)
         .where('ended_at', 'is', null)

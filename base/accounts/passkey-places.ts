@@ -2,21 +2,20 @@ import { isIP } from 'node:net'
 import { isLoopback } from '../config/host-names.ts'
 import type { PasskeyPlace } from './passkeys.ts'
 
-/** Where passkeys are offered. */
+/** Decides where passkeys are offered. */
 export interface PasskeyPlaces {
   /**
-   * Decides where the host offers passkeys.
    * @param origin of the page
    * @returns null if passkeys are not offered there
    */
   at(origin: string): PasskeyPlace | null
   /** Whether passkeys are switched on, but browsers don't allow them at this address. */
   isBlockedByAddress(origin: string): boolean
-  /** The same for the login page, on which an author's page could use another solution's passkeys. */
+  /** Whether the login page offers passkeys. If its author wrote it, it could use another solution's passkeys. */
   onLoginPage(origin: string, hasOwnTemplate: boolean): PasskeyPlace | null
 }
 
-/** Where passkeys are offered on pages that share their origin with nobody else's pages. */
+/** Decides where passkeys are offered on pages that don't share their origin with anyone else's pages. */
 export function ownPasskeyPlaces(isOn: boolean): PasskeyPlaces {
   function at(origin: string): PasskeyPlace | null {
     if (!isOn || !takesPasskeys(origin)) return null

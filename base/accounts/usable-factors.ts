@@ -1,7 +1,7 @@
 import type { Factor, FactorSet } from './factors.ts'
 import type { PasskeyPlaces } from './passkey-places.ts'
 
-/** The factors of an account that can be used at the address of the page. */
+/** The account's factors that can be used at the page's origin. */
 export type UsableFactors = { readonly passkey: boolean; readonly app: boolean }
 
 /** @param serverUrl the page's origin */

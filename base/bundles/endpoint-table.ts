@@ -15,7 +15,7 @@ export type Endpoint = {
 
 export type MatchedEndpoint = { readonly endpoint: Endpoint; readonly params: Readonly<Record<string, string>> }
 
-/** The endpoints of the solution and its modules, sorted by path. Main wins, then later modules. */
+/** The endpoints of the solution and its modules, sorted by path. Main takes precedence, then later modules. */
 export function endpointsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Endpoint[] {
   const { forClient } = modulesByUse(solution)
   const parts = [
@@ -90,7 +90,7 @@ function paramsOf(endpoint: Endpoint, segments: readonly string[]): Readonly<Rec
   return params
 }
 
-/** No literal contains a brace. */
+/** Whether a segment is a parameter: literals can't contain a brace. */
 function isParameter(segment: string): boolean {
   return segment.startsWith('{')
 }

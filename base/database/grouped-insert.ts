@@ -5,17 +5,16 @@ import type { Database } from './open.ts'
 import { prepareQuery } from './prepared-query.ts'
 import type { Tables } from './tables.ts'
 
-/** Maximum rows in one transaction: other statements wait for it, and the event loop for its commit. */
+/** Maximum rows in one transaction: other statements have to wait for it, and its commit blocks the event loop. */
 const MOST_ROWS = 100
 
 type Waiting<Row> = { readonly row: Row; readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
 /**
  * Inserts rows of a table, from many callers at the same time. Each caller waits until its row is on disk.
- *
- * In the embedded database, rows that arrive while others are being written share the next transaction: it writes the
- * pages of the indexes once, and they would have to wait for the next sync in any case. On a server, each row is a
- * separate statement, so that its connections work at the same time.
+ * In the embedded database, rows that arrive while others are being written share the next transaction: each index page
+ * is then written only once, and the rows would have to wait for the next sync anyway. On a server, each row is
+ * inserted with a separate statement, so that the connections work at the same time.
  * @param columns all columns of the rows
  */
 export function createGroupedInsert<Table extends keyof Tables & string>(

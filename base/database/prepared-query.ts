@@ -8,12 +8,12 @@ export type PreparedQuery<Name extends string, Row> = {
   readonly run: (db: Runner, values: Readonly<Record<Name, unknown>>) => Promise<QueryResult<Row>>
 }
 
-/** Stands for a value in the query that is built. No value of the platform starts like this. */
+/** The prefix of placeholders in the query that is built. No real value starts with it. */
 const MARK = '\0value of '
 
 /**
  * Builds a query for frequent use. Building a query takes longer than the embedded database takes to run it.
- * @param names of the values; each may occur several times
+ * @param names the values' names; each value may occur several times
  * @param build uses each value as a parameter, for example in `where`
  */
 export function prepareQuery<Name extends string, Row>(
@@ -32,7 +32,7 @@ export function prepareQuery<Name extends string, Row>(
 
 type Prepared<Name extends string, Row> = {
   readonly query: CompiledQuery<Row>
-  /** `name` undefined: the parameter is the same in each run. */
+  /** If `name` is undefined, the parameter is the same in each run. */
   readonly parameters: readonly { readonly name: Name | undefined; readonly constant: unknown }[]
 }
 

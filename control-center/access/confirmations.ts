@@ -6,13 +6,13 @@ import type { Limits } from '../../runtime/limits.ts'
 
 /** Whether users must confirm that it's them before a change. */
 export interface Confirmations {
-  /** Users with a factor confirm with it. Signing in counts too, if the user has just done it. */
+  /** Users with a factor confirm with it. A recent sign-in counts too. */
   isNeeded(session: Pick<Session, 'uid' | 'methods' | 'confirmedAt'>): Promise<boolean>
-  /** Chosen here: factors count even where they can't be used, such as a passkey of another address. */
+  /** Chosen here: factors count even where they can't be used, such as a passkey for another domain. */
   hasFactor(uid: string): Promise<boolean>
 }
 
-/** The account that the factors of a person belong to. It is the same in all organisations. */
+/** The account that a person's factors belong to. It is the same in all organisations. */
 export function personsFactors(uid: string): FactorAccount {
   return factorAccount('users', '', uid)
 }

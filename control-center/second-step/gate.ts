@@ -21,9 +21,9 @@ export type MemberSignIn = {
   /** The page to go to afterwards. */
   readonly to: string
   readonly methods: readonly SignInMethod[]
-  /** When the password was set that the user entered. Another one ends the sign-in. */
+  /** When the password that the user entered was set. Changing the password ends the sign-in. */
   readonly passwordChangedAt: number | null
-  /** Whether the user has entered a mailed code, or needs none, to set up a factor. */
+  /** Whether the user has entered the mailed code that setting up a factor requires, or needs none. */
   readonly isProved: boolean
   readonly code: MailedCode | null
 }
@@ -59,8 +59,8 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
 }
 
 /**
- * The page that a sign-in still needs; null if none. Users who must change their password set up a factor at the
- * sign-in after that.
+ * The page that a sign-in still needs; null if there is none. Users who must change their password set up a factor
+ * during the following sign-in.
  */
 export async function nextStepOf(
   user: Pick<User, 'uid' | 'mustChangePassword'>,

@@ -9,11 +9,11 @@ import type { PageSession } from '../access/page-sessions.ts'
 import { goTo, requireOwnForm } from '../accounts/own-form.ts'
 import type { SecondStepParts } from './parts.ts'
 
-/** A request of a person who is signed in. */
+/** A request from a person who is signed in. */
 export type Asked = { readonly ctx: Context; readonly user: User; readonly session: PageSession }
 export type Fields = ReadonlyMap<string, string>
 
-/** Adds a page that a person has for themselves: a plain form that works without a script. */
+/** Adds a page for a person's own account: a plain form that works without JavaScript. */
 export function addOwnPage(
   router: Router,
   path: string,

@@ -9,12 +9,12 @@ import { localeOf, textFor } from '../pages/page.ts'
 import { ADMIN_FACTORS, noteAdmin, REALM } from './admin-factors.ts'
 import type { AdminFactorPageParts } from './page-parts.ts'
 
-/** What the operator signs in to, as their authenticator app and passkeys name it. */
+/** The name of the service in the operator's authenticator app and passkeys. */
 export function titleOf(ctx: Context): string {
   return `Solhost ${textFor(ctx)('admin.area')}`
 }
 
-/** A page of the admin pages, as passkeys see it. */
+/** One of the admin pages, in the terms that passkeys use. */
 export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: string } {
   const scope = { realm: REALM, secure: stateOf(ctx).client.protocol === 'https', ownHost: true }
   const solution = { name: REALM, manifest: { title: titleOf(ctx) } }
@@ -29,7 +29,7 @@ export async function waysOf(ctx: Context, purpose: PasskeyPurpose, { factors, a
   return { passkey, hasApp: usable.app }
 }
 
-/** Checks the form of a page that asks for a factor, and adds the try to the audit log. */
+/** Checks the form of a page that asks for a factor, and records the attempt in the audit log. */
 export async function checkAdminForm(
   ctx: Context,
   purpose: 'second-step' | 'confirm',

@@ -5,7 +5,7 @@ import { ID_ATTRIBUTES, type IdAttribute, NAME } from './directory-settings.ts'
 
 export type DirectoryPageParts = { readonly directories: Directories }
 
-/** What the fields contain at first for each kind of directory, which `idAttribute` tells apart. */
+/** The initial values of the fields for each kind of directory, which is identified by its `idAttribute`. */
 const USUAL: Readonly<Record<IdAttribute, Readonly<Record<'filter' | 'username' | 'displayName' | 'email', string>>>> =
   {
     objectGUID: {
@@ -39,7 +39,7 @@ export function addDirectoryPages(
     return { template: 'directories', heading: text('admin.part.directories'), part, model }
   })
 
-  // Not below `directories/`, because a directory can have any name.
+  // Don't use a path below `directories/`, because a directory can have any name.
   pages.get('/new-directory', async (_ctx, text) => {
     const model = { ...(await forForms()), directory: null }
     return { template: 'directory-new', heading: text('admin.directories.new'), part, model }

@@ -39,7 +39,7 @@ export type CallerParts = {
 const NOBODY = { user: null, account: null } as const
 
 /**
- * Finds out who calls an endpoint.
+ * Identifies the caller of an endpoint.
  * @param readBody reads the body, which a signature covers
  * @throws ERR_UNAUTHENTICATED, ERR_FOREIGN_ORIGIN, ERR_SECRET_MISSING, ERR_MAINTENANCE, and the errors of `readBody`
  */
@@ -97,7 +97,10 @@ export function createCallers(parts: CallerParts): FindCaller {
     return { way: 'signature', ...NOBODY }
   }
 
-  /** Whether no host has accepted this signature before. It is stored until its time is too old. */
+  /**
+   * Whether no host has accepted this signature before. The signature is stored until its time is too old to be
+   * accepted.
+   */
   function isFirst(signed: string, time: number): Promise<boolean> {
     const expires_at = time + 2 * TOLERANCE
     return insertOnce(db, 'used_tokens', { id: storedHash(`endpoint ${signed}`), expires_at })

@@ -96,7 +96,7 @@ function bodyOf({ declaration: { body } }: Endpoint): object {
   return { required: body.type !== 'null', content: { 'application/json': { schema: strictSchema(body) } } }
 }
 
-/** Each scheme of signatures has its own header. */
+/** Each signature scheme has its own header. */
 function schemeName({ declaration: { signature } }: Endpoint, way: Authentication): string {
   return way === 'signature' && signature ? `signature-${signature.scheme}` : way
 }

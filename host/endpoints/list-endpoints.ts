@@ -26,7 +26,7 @@ export type ListedEndpoint = {
   readonly secret: string | null
   readonly calls: number
   readonly failures: number
-  /** In ms; null without calls. */
+  /** In ms; null if there were no calls. */
   readonly p95: number | null
 }
 

@@ -4,7 +4,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 /**
  * Requests with a session must come from a page of the solution's own origin. The exception is a GET that a browser
  * sends because the user opened the URL, such as a download.
- * @param origin the solution's
+ * @param origin the solution's origin
  * @throws ERR_FOREIGN_ORIGIN
  */
 export function needOwnOrigin(ctx: Context, origin: string): void {

@@ -10,7 +10,7 @@ import type { NetworkLimit } from './network-limit.ts'
 
 type BodyKind = 'json' | 'form' | 'text'
 
-/** A body's bytes and how to read them; null if the request has none. */
+/** The bytes of a body, and how to interpret them; null if the request has none. */
 export type RawBody = { readonly kind: BodyKind; readonly bytes: Buffer } | null
 
 /** How long a body may take to arrive, in ms. */
@@ -80,7 +80,7 @@ function kindOf(ctx: Context): BodyKind {
 async function inTime<T>(ctx: Context, reading: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    // The rest of the body is not wanted; the response is sent first.
+    // Close the connection once the response has been sent, because the rest of the body isn't read.
     ctx.res.once('finish', () => ctx.req.destroy())
     reject(new PlatformError('ERR_BODY_SLOW', `The body did not arrive within ${BODY_TIME} ms.`))
   }, BODY_TIME)

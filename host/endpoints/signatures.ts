@@ -10,7 +10,7 @@ export type SignatureHeaders = {
   readonly prefix: string
   /** HMACs, of which one must be correct. */
   readonly macs: readonly Buffer[]
-  /** In epoch ms; null if the scheme has none. */
+  /** The signature's time in epoch ms; null if the scheme has none. */
   readonly time: number | null
 }
 
@@ -81,7 +81,7 @@ export function verifySignature(
   return isRight ? expected.toString('hex') : null
 }
 
-/** The secrets of Standard Webhooks are base64. */
+/** Secrets of Standard Webhooks are in base64. */
 function keyOf(scheme: SignatureScheme, secret: string): Buffer {
   return scheme === 'standard' ? Buffer.from(secret.replace(/^whsec_/, ''), 'base64') : Buffer.from(secret)
 }

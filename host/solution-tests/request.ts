@@ -75,7 +75,9 @@ export async function requestEndpoint(
   }
 }
 
-/** As on a host: the caller must be authenticated in one of the endpoint's ways, and have its permission. */
+/**
+ * Checks the caller as a host does: they must be authenticated in one of the endpoint's ways, and have its permission.
+ */
 function callerOf({ declaration }: Endpoint, given: TestRequest, signedIn: SignedInUser | null) {
   const ways: readonly Authentication[] = declaration.authentication
   const ofToken = given.token === undefined ? null : tokenUser(given.token)
@@ -99,7 +101,7 @@ function tokenUser({ permissions = [], tenant }: NonNullable<TestRequest['token'
   return { username: 'token:test', uid: 'token:test', permissions, tenant: tenant ?? null }
 }
 
-/** JSON is parsed, as tests would do with it anyway. */
+/** Returns the body. JSON is parsed, because tests would do so anyway. */
 function bodyOf({
   body,
   headers,

@@ -4,8 +4,8 @@ import type { Warning } from '../../runtime/bundle/faults.ts'
 import { MANIFEST } from '../../runtime/bundle/layout.ts'
 
 /**
- * Embedded databases belong to one host. If there may be several hosts, a load balancer sends requests to any of them, so
- * what one request stores, the next one may not find.
+ * Embedded databases belong to one host. If there may be several hosts, a load balancer sends requests to any of them,
+ * so a request may not find the data that an earlier one has stored.
  */
 export function warnOfEmbedded(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Warning[] {
   if (endpointsOf(solution).length === 0) return []

@@ -35,7 +35,7 @@ export function checkEndpoints(main: ReadManifest, modules: Modules, found: Find
   checkSessions(main, all, found)
 }
 
-/** Without a sign-in, there are no sessions. */
+/** Reports endpoints that require a session, if the solution has no sign-in. */
 function checkSessions(
   { manifest: solution }: ReadManifest,
   all: readonly (ReadManifest & { readonly name: string | null })[],

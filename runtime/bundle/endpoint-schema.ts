@@ -15,7 +15,7 @@ import {
 export const ENDPOINT_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type EndpointMethod = (typeof ENDPOINT_METHODS)[number]
 
-/** Who may call an endpoint. */
+/** The ways in which callers of an endpoint can be authenticated. */
 export const AUTHENTICATIONS = ['session', 'token', 'signature', 'none'] as const
 export type Authentication = (typeof AUTHENTICATIONS)[number]
 
@@ -23,7 +23,7 @@ export const SIGNATURE_SCHEMES = ['stripe', 'github', 'standard'] as const
 
 /** Maximum endpoints of one solution. */
 export const MOST_ENDPOINTS = 200
-/** Of a schema for a query or body. */
+/** Limits for the schema of a query or body. */
 const MOST_DEPTH = 8
 const MOST_KEYS = 500
 
@@ -150,7 +150,7 @@ const Signature = z.strictObject(
   { error: orUnknownKey('must be an object with scheme and secret') },
 )
 
-/** The names of functions in scripts, without reserved words. */
+/** A function name in a script. Reserved words are not allowed. */
 const FunctionName = Identifier.refine((name) => !isReserved(name), { error: 'must not be a reserved word' })
 
 export const EndpointSchema = z
@@ -241,7 +241,7 @@ function parameterNames(address: string): string[] {
   return [...address.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name as string)
 }
 
-/** Two addresses of the same shape match the same requests. */
+/** The shape of a path: two paths with the same shape match the same requests. */
 export function shapeOf(address: string): string {
   return address.replace(/\{[^}]*\}/g, '{}')
 }

@@ -64,7 +64,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     )
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('main a.button')
-    // Choosing another type changes only what still has the usual value.
+    // Choosing another type changes only fields that still have the default value.
     await page.fill('#attribute-email', 'internalEmail')
     await page.selectOption('#id-attribute', 'entryUUID')
     expect(await page.inputValue('#filter')).toBe('(&(objectClass=inetOrgPerson)(uid={name}))')
@@ -78,7 +78,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     await page.fill('#attribute-email', '')
     await page.fill('#name', 'new')
     await enter(bindPassword ?? '')
-    // A further group by keyboard, with a permission in one solution; an empty one is left out.
+    // Adds another group by keyboard, with a permission in one solution. An empty group is left out.
     await page.focus('[data-groups] > p > [data-add]')
     await page.keyboard.press('Enter')
     await page.keyboard.type(EDITORS)
@@ -187,7 +187,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     // On the next visit, the fields are empty again.
     await page.goto(`${host.adminUrl}/admin/new-directory`)
     expect(await page.inputValue('#name')).toBe('')
-    // A policy, whose fields depend on the level.
+    // A sign-in policy, whose fields depend on the level.
     await page.goto(`${host.adminUrl}/admin/solutions/crm/access`)
     await page.selectOption('#sign-in-level', 'required')
     await page.fill('#grace-days', '9')

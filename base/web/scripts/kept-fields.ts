@@ -2,7 +2,10 @@ import { scriptText } from './question.ts'
 import { say } from './said.ts'
 
 const FIELDS_KEY = 'solhost-fields'
-/** Longer than anyone needs for the confirmation, in ms. Later, the page may have changed. */
+/**
+ * Lifetime of stored fields, in ms: longer than anyone needs for the confirmation. After this time, the page may have
+ * changed.
+ */
 const LONGEST = 10 * 60_000
 
 type KeptControl = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
@@ -15,11 +18,11 @@ type KeptPage = {
   readonly address: string
   readonly time: number
   readonly forms: readonly KeptForm[]
-  /** The index of the form that was sent; -1: none. */
+  /** The index of the form that was sent; -1 if none was. */
   readonly sent: number
 }
 
-/** Stores what was entered on this page, without secrets, until the browser returns to it. */
+/** Stores the input on this page, except secrets, until the browser returns to the page. */
 export function keepFields(): void {
   const forms = [...document.forms]
   const sent = forms.findIndex((form) => form.getAttribute('aria-busy') === 'true')
@@ -27,7 +30,9 @@ export function keepFields(): void {
   sessionStorage.setItem(FIELDS_KEY, JSON.stringify(kept))
 }
 
-/** Fills in what `keepFields` has stored, once, and moves the focus to the button of the form that was sent. */
+/**
+ * Fills in the values that `keepFields` has stored, once, and moves the focus to the button of the form that was sent.
+ */
 export function restoreFields(): void {
   const stored = sessionStorage.getItem(FIELDS_KEY)
   if (stored === null) return
@@ -54,7 +59,7 @@ function keptForm(form: HTMLFormElement): KeptForm {
 
 function restoreForm(form: HTMLFormElement | undefined, { rows, values }: KeptForm): void {
   if (form === undefined) return
-  // A row can contain a list, so each list is looked up after those before it have their rows.
+  // A row can contain a list, so look each list up only after the lists before it have their rows.
   for (const [at, count] of rows.entries()) setRows(listsOf(form)[at], count)
   const controls = controlsOf(form)
   if (controls.length !== values.length) return
@@ -65,7 +70,7 @@ function restoreForm(form: HTMLFormElement | undefined, { rows, values }: KeptFo
   for (const control of controls) {
     for (const type of ['input', 'change']) control.dispatchEvent(new Event(type, { bubbles: true }))
   }
-  // In case that a script has changed other fields.
+  // Fill in the values again, because the page's scripts may have changed other fields.
   fillAll()
 }
 
@@ -89,7 +94,7 @@ function controlsOf(form: HTMLFormElement): KeptControl[] {
 
 const UNKEPT: readonly string[] = ['file', 'hidden', 'submit', 'button']
 
-/** A password can be shown, so its type is `text` then. */
+/** The type is not enough: while a password is shown, its type is `text`. */
 function isSecret({ type, autocomplete }: HTMLInputElement): boolean {
   return type === 'password' || /password|one-time-code/.test(autocomplete)
 }

@@ -2,7 +2,7 @@ import { takeOverPermissionGroup } from './permission-rows.ts'
 
 type Usual = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** The form for a directory: rows of groups, and fields whose usual values depend on the kind of directory. */
+/** The form for a directory: rows of groups, and fields with default values that depend on the kind of directory. */
 export function takeOverDirectoryForm(): void {
   const form = document.querySelector<HTMLFormElement>('#directory-form')
   if (form === null) return
@@ -55,7 +55,10 @@ function attributesOf(form: HTMLFormElement): Record<string, string | null> {
   return Object.fromEntries(fields.map(({ dataset, value }) => [dataset.attribute, value.trim() || null]))
 }
 
-/** If another kind of directory is chosen, fields that still have the usual values of the previous kind get the new ones. */
+/**
+ * If another kind of directory is chosen, fields that still have the default values of the previous kind get those of
+ * the new kind.
+ */
 function takeOverKind(form: HTMLFormElement): void {
   const select = form.querySelector<HTMLSelectElement>('select[name=idAttribute]')
   if (select === null) return

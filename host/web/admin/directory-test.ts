@@ -1,13 +1,13 @@
 import { showTestRuns, showTestSteps } from './test-steps.ts'
 
-/** The test of a directory. After its settings were saved, it runs automatically. */
+/** Handles the form that tests a directory. The test runs automatically after the settings were saved. */
 export function takeOverDirectoryTest(): void {
   const form = document.querySelector<HTMLFormElement>('#test-form')
   const place = document.querySelector<HTMLElement>('#test-results')
   if (form === null || place === null) return
   form.addEventListener('submit', () => showTestRuns(place))
   form.addEventListener('api-done', (event) => {
-    // It shows the test before this one.
+    // Remove the result of the previous test.
     document.querySelector('#last-test')?.remove()
     showTestSteps(place, (event as CustomEvent<unknown>).detail)
   })

@@ -9,7 +9,7 @@ export function showTestRuns(place: HTMLElement): void {
 
 /**
  * Shows the result of each test step, and what to do about those that failed.
- * @param replaced steps that could not be tested: the text that says why
+ * @param replaced for each step that could not be tested, the text that explains why
  */
 export function showTestSteps(
   place: HTMLElement,
@@ -34,7 +34,7 @@ function resultItem(place: HTMLElement, { step, result, message }: TestStep, uns
   name.textContent = place.getAttribute(`data-step-${step}`) ?? step
   const text = document.createElement('p')
   text.textContent = unsaved ?? message
-  // Messages from the API are in English.
+  // Messages from the API are always in English.
   if (unsaved === undefined) text.lang = 'en'
   const item = document.createElement('li')
   item.append(name, ' ', state, text)

@@ -1,6 +1,6 @@
 // The functions that solution.json names under "endpoints". Each call has fresh globals and no forms.
 
-/** Anyone may call it, for example a monitor. */
+/** Anyone may call this endpoint, for example a monitoring tool. */
 function getVersion() {
   return { version: application.getSolutionVersion() }
 }
@@ -19,7 +19,7 @@ async function addOrder({ body }) {
   return plugins.http.answer(201, order, { location: `/solution/orders/api/orders/${order.id}` })
 }
 
-/** The browser downloads it, because the form sends the user to its URL. */
+/** The browser downloads the file, because the form sends the user to the endpoint's URL. */
 async function getReport() {
   await setUpDatabase()
   const orders = await findOrders('', null)
@@ -32,7 +32,7 @@ async function getReport() {
   })
 }
 
-/** A spreadsheet would run a text that starts like a formula. */
+/** A spreadsheet would evaluate a text that looks like a formula. */
 function cell(value) {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
   return `"${text.replaceAll('"', '""')}"`

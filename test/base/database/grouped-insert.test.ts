@@ -8,7 +8,7 @@ import { openKysely } from '../../../base/database/open-kysely.ts'
 import { prepareQuery } from '../../../base/database/prepared-query.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-/** A database that counts its syncs and its commits of transactions. */
+/** A database that counts its syncs and commits. */
 async function openCounted(folder: string) {
   const file = join(folder, 'rows.sqlite')
   const real = createFileSync(`${file}-wal`)
