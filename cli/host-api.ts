@@ -20,7 +20,12 @@ export interface HostApi {
    */
   download(path: string, type: string, take: (piece: Buffer) => Promise<void>): Promise<ApiAnswer | null>
   /** @param onProgress called with the number of bytes sent so far */
-  put(path: string, content: Buffer, onProgress: (sent: number) => void): Promise<ApiAnswer>
+  put(
+    path: string,
+    content: Buffer,
+    onProgress: (sent: number) => void,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<ApiAnswer>
   /**
    * Reads server-sent events until the server closes the connection.
    * @param onOpen called when the stream starts @returns the response if it is not a stream
@@ -59,8 +64,8 @@ export function createHostApi(url: URL, authorization: string): HostApi {
       for (let piece = await next(); piece.done !== true; piece = await next()) await take(piece.value)
       return null
     },
-    async put(path, content, onProgress) {
-      const headers = { 'content-type': 'application/zip', 'content-length': String(content.length) }
+    async put(path, content, onProgress, more = {}) {
+      const headers = { ...more, 'content-type': 'application/zip', 'content-length': String(content.length) }
       return read(await open('PUT', path, headers, (sending) => sendPieces(sending, content, onProgress)), url)
     },
     async follow(path, onOpen, onEvent) {

@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   pack: async () => (await import('./commands/pack.ts')).packCommand,
   start: async () => (await import('./commands/start.ts')).startCommand,
   deploy: async () => (await import('./commands/deploy.ts')).deployCommand,
+  pull: async () => (await import('./commands/pull.ts')).pullCommand,
   logs: async () => (await import('./commands/logs.ts')).logsCommand,
   'users list': async () => (await import('./commands/users/list.ts')).usersListCommand,
   'users add': async () => (await import('./commands/users/add.ts')).usersAddCommand,

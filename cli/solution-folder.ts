@@ -94,7 +94,7 @@ export function refuseLink(path: string, name: string): void {
 }
 
 /** Writes a file into the folder, never through a link. @throws CommandError */
-export function writeOwnFile(path: string, name: string, content: string): void {
+export function writeOwnFile(path: string, name: string, content: string | Uint8Array): void {
   refuseLink(path, name)
   mkdirSync(dirname(join(path, name)), { recursive: true })
   writeFileSync(join(path, name), content)

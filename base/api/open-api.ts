@@ -66,14 +66,15 @@ export function openApi<Right>(
     content: { 'application/problem+json': { schema: reference(Problem, named) } },
   }
   for (const { method, path, definition } of routes) {
-    const { summary, right, query, body, answers } = definition
+    const { summary, right, query, headers = {}, body, answers } = definition
+    const parameters = [...(query === undefined ? [] : queryParameters(query, named)), ...headerParameters(headers)]
     const address = `${prefix}${path.replaceAll(/:(\w+)/g, '{$1}')}`
     const need = about.need(right)
     paths[address] ??= path.includes(':') ? { parameters: pathParameters(path) } : {}
     paths[address][method.toLowerCase()] = {
       summary,
       ...(need === '' ? {} : { description: need }),
-      ...(query === undefined ? {} : { parameters: queryParameters(query, named) }),
+      ...(parameters.length === 0 ? {} : { parameters }),
       ...(body === undefined ? {} : { requestBody: requestBody(body, definition.isBodyOptional !== true, named) }),
       responses: {
         ...responses(answers, named),
@@ -107,6 +108,15 @@ function queryParameters(query: z.ZodType, named: Map<string, object>) {
     ...(required.includes(name) ? { required: true } : {}),
     ...(description === undefined ? {} : { description }),
     schema,
+  }))
+}
+
+function headerParameters(headers: Readonly<Record<string, string>>) {
+  return Object.entries(headers).map(([name, description]) => ({
+    name,
+    in: 'header',
+    description,
+    schema: { type: 'string' },
   }))
 }
 

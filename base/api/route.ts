@@ -61,6 +61,8 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   /** Names for the audit log. They are looked up before the handler runs, since it may delete them. */
   names?(asking: Asking<Who, Address> & { readonly found: Found }): Names | Promise<Names>
   readonly query?: Query
+  /** Optional request headers that the handler reads, with a description each. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly body?: Body
   /** The body is optional; null if the request has none. */
   readonly isBodyOptional?: true
@@ -118,7 +120,7 @@ type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 export type DeclaredRoute<Right> = Pick<Route<never, Right, unknown, never>, 'method' | 'path'> & {
   readonly definition: Pick<
     Route<never, Right, unknown, never>['definition'],
-    'summary' | 'right' | 'act' | 'query' | 'body' | 'isBodyOptional' | 'answers'
+    'summary' | 'right' | 'act' | 'query' | 'headers' | 'body' | 'isBodyOptional' | 'answers'
   >
 }
 

@@ -1,9 +1,13 @@
-import { command } from '../../base/terminal/command.ts'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { shellWord } from '../../base/program/shell-word.ts'
+import { CommandError, command } from '../../base/terminal/command.ts'
 import { jsonText, printable, type Terminal } from '../../base/terminal/terminal.ts'
 import { z } from '../../runtime/zod.ts'
 import { authorization, HOST_NOTES, HOST_OPTIONS, needCredentials, readHostAddress } from '../credentials.ts'
+import { contentOf, readDeployed, writeDeployed } from '../deployed.ts'
 import { countText, findingsText } from '../findings-text.ts'
 import { createHostApi, type HostApi } from '../host-api.ts'
+import { readActive, type Version } from '../host-solution.ts'
 import { refuse } from '../refusals.ts'
 import { readSolutionFolder } from '../solution-folder.ts'
 import { refuseFaults } from './check.ts'
@@ -13,11 +17,14 @@ const Place = z.int().min(1).optional()
 const Found = z.array(z.object({ file: z.string(), line: Place, column: Place, code: z.string(), message: z.string() }))
 const Uploaded = z.object({ version: z.string(), sha256: z.string(), warnings: Found })
 const Refused = z.object({ faults: Found, warnings: Found.default([]) })
-const Known = z.object({
+const Changed = z.object({
+  code: z.literal('ERR_CHANGED_MEANWHILE'),
+  name: z.string(),
   active: z.string().nullable(),
-  versions: z.array(z.object({ sha256: z.string(), version: z.string() })),
+  version: z.string().nullable(),
+  activatedAt: z.int().nullable(),
+  activatedBy: z.string().nullable(),
 })
-
 export const deployCommand = command({
   summary: 'check a solution, upload it and activate it',
   arguments: {
@@ -30,9 +37,13 @@ export const deployCommand = command({
       type: 'boolean',
       what: 'skip the local check if the host has other plugins or limits; the host still checks',
     },
+    over: { type: 'boolean', what: 'replace the active version even if it is not the one that you last deployed' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes: () => HOST_NOTES,
+  notes: () => `${HOST_NOTES}
+The file .solhost/deployed.json in the folder stores which version you last deployed to the host or downloaded with
+"solhost pull". If another version is active there, for example because someone else deployed one, nothing is uploaded.
+`,
   async run({ arguments: given, options }, terminal) {
     const url = readHostAddress(given.url, options['allow-http'] === true)
     needCredentials(options.user, terminal)
@@ -47,9 +58,19 @@ export const deployCommand = command({
     }
     const api = createHostApi(url, await authorization(options.user, terminal))
     const { name } = manifest
-    const before = await versionBefore(api, url, name)
+    const before = await readActive(api, url, name, true)
     const progress = progressBar(name, packed.length, terminal)
-    const answer = await api.put(`/admin/api/solutions/${name}`, packed, progress.show).finally(progress.clear)
+    const isReplacing = options.over === true || before === null || before.sha256 === sha256
+    const last = isReplacing ? null : readDeployed(folder.path, url, name)
+    const condition = last === null ? {} : { 'if-match': `"${last.sha256}"` }
+    const answer = await api
+      .put(`/admin/api/solutions/${name}`, packed, progress.show, condition)
+      .finally(progress.clear)
+    const changed = Changed.safeParse(answer.body)
+    if (last !== null && changed.success) {
+      if (options.json === true) json({ ok: false, ...changed.data })
+      return options.json === true ? 'failed' : refuseChanged(changed.data, last, given, options.user)
+    }
     const refused = Refused.safeParse(answer.body)
     if (refused.success) {
       if (options.json === true) json({ ok: false, ...refused.data })
@@ -58,6 +79,7 @@ export const deployCommand = command({
     const uploaded = Uploaded.safeParse(answer.body)
     if (!uploaded.success || answer.status > 201) refuse(answer, url, name)
     const { version, warnings } = uploaded.data
+    writeDeployed(folder.path, url, name, { sha256, version, content: contentOf(folder.files) })
     const isNew = answer.status === 201
     const address = await addressOf(api, url, name)
     if (options.json === true) {
@@ -77,24 +99,36 @@ export const deployCommand = command({
   },
 })
 
-type Version = { readonly version: string; readonly sha256: string }
+/** @throws CommandError that says what is active now, and how to get or replace it */
+function refuseChanged(
+  changed: z.output<typeof Changed>,
+  last: Version,
+  { folder, url }: { readonly folder: string; readonly url: string },
+  user: string | undefined,
+): never {
+  const { name, active, version, activatedAt, activatedBy } = changed
+  const by = activatedBy === null ? '' : ` by ${activatedBy}`
+  const since = activatedAt === null ? '' : `, activated ${new Date(activatedAt).toISOString().slice(0, 16)} UTC${by}`
+  const now = active === null ? 'no version' : `${shortName({ version: version ?? '', sha256: active })}${since}`
+  const rest = [shellWord(url), ...(user === undefined ? [] : ['--user', shellWord(user)])].join(' ')
+  throw new CommandError(
+    'failed',
+    `The active version of ${name} is not the one that this folder last deployed or pulled, so nothing was changed.\n` +
+      `  active now    ${printable(now)}\n  this folder   ${printable(shortName(last))}\n` +
+      `Next: get the active version into another folder and compare:\n  ${SOLHOST} pull ${name} ${rest} ${name}-active\n` +
+      `Or replace it:\n  ${SOLHOST} deploy ${shellWord(folder)} ${rest} --over`,
+  )
+}
 
-/** The active version; null if the host does not have the solution. */
-async function versionBefore(api: HostApi, url: URL, name: string): Promise<Version | null> {
-  const answer = await api.get(`/admin/api/solutions/${name}`)
-  if (answer.status === 404 && (answer.body as { code?: unknown } | null)?.code === 'ERR_SOLUTION_NOT_FOUND')
-    return null
-  const known = Known.safeParse(answer.body)
-  if (answer.status !== 200 || !known.success) refuse(answer, url, name)
-  const active = known.data.versions.find(({ sha256 }) => sha256 === known.data.active)
-  return active ?? null
+function shortName({ version, sha256 }: Version): string {
+  return `${version} (sha256 ${sha256.slice(0, 12)}…)`
 }
 
 function change(before: Version | null, sha256: string, isNew: boolean): string {
   if (before === null)
     return isNew ? 'the first version of this solution on the host' : 'a version that the host already had'
   if (before.sha256 === sha256) return 'it was already the active version, so nothing changed'
-  const place = `replacing ${printable(before.version)} (sha256 ${printable(before.sha256.slice(0, 12))}…)`
+  const place = `replacing ${printable(shortName(before))}`
   return isNew ? `a new version, ${place}` : `a version that the host already had, ${place}`
 }
 

@@ -7,16 +7,18 @@ import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
 import { explainUpload } from '../../base/bundles/explain-findings.ts'
 import { answerEvents, wantsEvents } from '../../base/http/event-stream.ts'
 import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
+import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Named } from '../access/actor.ts'
 import { actorOf } from '../access/actor.ts'
+import type { Audit, AuditAction } from '../access/audit.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 import { retryAtOf } from './catalog.ts'
 import { findSolution } from './find-solution.ts'
 import { type LogLine as Line, lineFilter, type SolutionLog } from './solution-log.ts'
-import type { SolutionStore, SolutionSummary } from './solution-store.ts'
+import type { ExpectedActive, SolutionStore, SolutionSummary } from './solution-store.ts'
 import type { Uploaded as Done, Uploads } from './upload.ts'
 import { Sha256 } from './versions-api.ts'
 
@@ -27,6 +29,7 @@ export type SolutionApiParts = {
   readonly remembered: Remembered
   readonly log: SolutionLog
   readonly supervisor: Supervisor
+  readonly audit: Pick<Audit, 'read'>
   readonly limits: Limits
 }
 
@@ -93,7 +96,7 @@ type OfSolution = { readonly params: { readonly name: string } }
 
 /** API routes for solutions, their versions and logs. */
 export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
-  const { store, uploads, sessions, remembered, log, supervisor, limits } = parts
+  const { store, uploads, sessions, remembered, log, supervisor, audit, limits } = parts
   const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
   function withState(solution: SolutionSummary) {
@@ -147,10 +150,17 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
         act: 'solution-upload',
         names,
         before: needRoom,
+        headers: {
+          'If-Match': 'the SHA-256 of the version to replace, in quotes; if another one is active, the answer is 409',
+          'If-None-Match': '`*`: upload only if the host does not have the solution',
+        },
         body: BUNDLE,
         answers: UPLOADED,
       },
-      ({ params: { name }, body, names, ctx }) => answerUpload(ctx, body, names, () => uploads.upload(body, name)),
+      ({ params: { name }, body, names, ctx }) =>
+        answerUpload(ctx, body, names, () =>
+          uploads.upload(body, name, expectedActive(ctx)).catch((error: unknown) => sayWho(audit, error)),
+        ),
     ),
     route(
       'POST /solutions',
@@ -219,6 +229,42 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       },
     ),
   ]
+}
+
+/** Adds to ERR_CHANGED_MEANWHILE who activated the version that is active now, and when, if the audit log still has it. */
+async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
+  if (!(error instanceof PlatformError) || error.code !== 'ERR_CHANGED_MEANWHILE') throw error
+  const { name, active } = z.object({ name: z.string(), active: z.string().nullable() }).parse(error.details)
+  const target = active === null ? undefined : versionTarget(active)
+  const { items } = await audit.read({ solution: name, target, outcome: 'ok', limit: 20 })
+  const act = items.find(({ action }) => ACTIVATIONS.includes(action))
+  const details = { ...error.details, activatedAt: act?.time ?? null, activatedBy: act?.actor ?? null }
+  throw new PlatformError(error.code, error.message, details)
+}
+
+const ACTIVATIONS: readonly string[] = [
+  'solution-upload',
+  'solution-activate',
+  'solution-delete',
+] satisfies AuditAction[]
+
+/** The version that the upload may replace (RFC 9110, section 13.1). @throws ERR_BAD_REQUEST */
+function expectedActive(ctx: Context): ExpectedActive {
+  const match = ctx.get('If-Match')
+  if (match !== '') {
+    const sha256 = /^"([0-9a-f]{64})"$/.exec(match)?.[1]
+    if (sha256 !== undefined) return sha256
+    throw badCondition('If-Match', 'the SHA-256 of a version in double quotes')
+  }
+  const noneMatch = ctx.get('If-None-Match')
+  if (noneMatch === '') return undefined
+  if (noneMatch === '*') return null
+  throw badCondition('If-None-Match', '*')
+}
+
+/** Ignoring a condition would overwrite what the sender wants to keep. */
+function badCondition(header: string, expected: string): PlatformError {
+  return new PlatformError('ERR_BAD_REQUEST', `The header ${header} must be ${expected}.`)
 }
 
 /** Streams new log lines that match, until the reader disconnects or loses the permission, or the host stops. */

@@ -26,6 +26,11 @@ export type VersionSummary = {
   readonly bytes: number
 }
 
+/**
+ * The SHA-256 of the version that must be active for a change to happen; null if none may be active. Undefined allows any.
+ */
+export type ExpectedActive = string | null | undefined
+
 /** Stores solutions and their versions in the platform's database. Each change is one transaction. */
 export interface SolutionStore {
   list(): Promise<readonly SolutionSummary[]>
@@ -36,11 +41,15 @@ export interface SolutionStore {
   hasVersion(name: string, sha256: string): Promise<boolean>
   /** The bytes as uploaded; null if there is no such version. */
   bundle(name: string, sha256: string): Promise<Uint8Array | null>
-  /** Adds a version with its media unless it exists, and activates it. */
-  add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution): Promise<void>
+  /**
+   * Adds a version with its media unless it exists, and activates it.
+   * @returns false, without a change, if another version than `expected` is active
+   */
+  add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution, expected?: ExpectedActive): Promise<boolean>
   /** Replaces the prepared data of a version that an older host wrote. Other hosts may still use their cached data. */
   renew(name: string, sha256: string, prepared: PreparedSolution): Promise<void>
-  activate(name: string, sha256: string): Promise<void>
+  /** @returns false, without a change, if another version than `expected` is active */
+  activate(name: string, sha256: string, expected?: ExpectedActive): Promise<boolean>
   /** `size` is the length of the stored JSON in characters. */
   prepared(name: string, sha256: string): Promise<(StoredSolution & { readonly size: number }) | null>
   /** Metadata of a media file. `size` is in bytes. */
@@ -108,7 +117,7 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
       const row = await version(name, sha256).select('bundle').executeTakeFirst()
       return row === undefined ? null : new Uint8Array(row.bundle)
     },
-    async add(bundle, packed, prepared) {
+    async add(bundle, packed, prepared, expected) {
       const { name, version, title, type, authenticator, listed } = bundle.manifest
       const { sha256 } = bundle
       const media = [...bundle.media].map(([path, content]) => ({
@@ -118,10 +127,11 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
         etag: createHash('sha256').update(content).digest('base64url').slice(0, 22),
         content,
       }))
-      await db.transaction().execute(async (transaction) => {
-        const active = { active_sha256: sha256, deleted_at: null }
-        if (!(await insertOnce(transaction, 'solutions', { name, created_at: now(), ...active })))
-          await transaction.updateTable('solutions').set(active).where('name', '=', name).execute()
+      return db.transaction().execute(async (transaction) => {
+        // The row comes first: it decides which of two simultaneous uploads is activated.
+        const row = { name, created_at: now(), active_sha256: sha256, deleted_at: null }
+        const isFirst = typeof expected !== 'string' && (await insertOnce(transaction, 'solutions', row))
+        if (!isFirst && !(await activate(transaction, name, sha256, expected))) return false
         const isNew = await insertOnce(transaction, 'solution_versions', {
           solution: name,
           sha256,
@@ -136,11 +146,11 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
           uploaded_at: now(),
         })
         // Another host has received the same bundle at the same time and written identical data.
-        if (!isNew) return
-        for (const file of media) {
+        for (const file of isNew ? media : []) {
           await transaction.insertInto('media').values(file).execute()
           await writePieces(transaction, file)
         }
+        return true
       })
     },
     async renew(name, sha256, prepared) {
@@ -148,13 +158,7 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
       const update = db.updateTable('solution_versions').set(changed)
       await update.where('solution', '=', name).where('sha256', '=', sha256).execute()
     },
-    async activate(name, sha256) {
-      await db
-        .updateTable('solutions')
-        .set({ active_sha256: sha256, deleted_at: null })
-        .where('name', '=', name)
-        .execute()
-    },
+    activate: (name, sha256, expected) => activate(db, name, sha256, expected),
     async prepared(name, sha256) {
       const row = await version(name, sha256).select('prepared').executeTakeFirst()
       return row ? { ...readStored(row.prepared), size: row.prepared.length } : null
@@ -200,6 +204,15 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
       return erased
     },
   }
+}
+
+/** One conditional update, so that of two simultaneous changes only one can find the expected version. */
+async function activate(db: HostDatabase, name: string, sha256: string, expected: ExpectedActive): Promise<boolean> {
+  let query = db.updateTable('solutions').set({ active_sha256: sha256, deleted_at: null }).where('name', '=', name)
+  if (typeof expected === 'string') query = query.where('active_sha256', '=', expected).where('deleted_at', 'is', null)
+  if (expected === null)
+    query = query.where((where) => where.or([where('deleted_at', 'is not', null), where('active_sha256', 'is', null)]))
+  return (await query.executeTakeFirst()).numUpdatedRows > 0n
 }
 
 function summaryOf(row: {

@@ -11,7 +11,7 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Catalog } from './catalog.ts'
 import { warnOfEmbedded } from './embedded-warning.ts'
 import { createQueue } from './queue.ts'
-import type { SolutionStore } from './solution-store.ts'
+import type { ExpectedActive, SolutionStore } from './solution-store.ts'
 
 export type Uploaded = {
   readonly name: string
@@ -29,10 +29,12 @@ export interface Uploads {
    * else is checked in a separate sandbox process. The version is activated only after its scripts have been compiled
    * and loaded there.
    * @param expectedName the name in the URL
+   * @param expected the version that the sender wants to replace
    * @throws ERR_BUNDLE_TOO_LARGE, ERR_NAME_DIFFERS, ERR_BUNDLE_REFUSED (with every error in `details.faults`),
-   *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many uploads are queued
+   *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many uploads are queued, ERR_CHANGED_MEANWHILE if another version than
+   *   `expected` is active
    */
-  upload(packed: Uint8Array, expectedName: string): Promise<Uploaded>
+  upload(packed: Uint8Array, expectedName: string, expected?: ExpectedActive): Promise<Uploaded>
   /**
    * Does the same as `upload`, with the name in the bundle's manifest.
    * @param onName called with that name before anything is checked
@@ -81,11 +83,14 @@ export function createUploads({
   const oneAtATime = createQueue()
   const inTurn = createBundleTurns('uploads', supervisor.needRoom, limits)
 
-  function upload(packed: Uint8Array, expectedName: string): Promise<Uploaded> {
-    return inTurn(packed, () => readAndTake(packed, expectedName))
+  async function upload(packed: Uint8Array, expectedName: string, expected?: ExpectedActive): Promise<Uploaded> {
+    // Checking a bundle takes seconds, so find out first whether it can be activated at all.
+    if (expected !== undefined && (await store.activeSha256(expectedName)) !== expected)
+      throw await changedMeanwhile(expectedName)
+    return inTurn(packed, () => readAndTake(packed, expectedName, expected))
   }
 
-  async function readAndTake(packed: Uint8Array, expectedName: string): Promise<Uploaded> {
+  async function readAndTake(packed: Uint8Array, expectedName: string, expected: ExpectedActive): Promise<Uploaded> {
     const read = await readSound(packed)
     const { name } = read.bundle.manifest
     if (name !== expectedName) {
@@ -94,7 +99,7 @@ export function createUploads({
         `The manifest of the bundle has the name "${name}". Send it to /admin/api/solutions/${name}, or change "name" in solution.json to "${expectedName}".`,
       )
     }
-    return take(packed, read)
+    return take(packed, read, expected)
   }
 
   async function uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded> {
@@ -110,13 +115,18 @@ export function createUploads({
     return { bundle, warnings: mayHaveSeveralHosts ? [...warnings, ...warnOfEmbedded(bundle)] : warnings }
   }
 
-  async function take(packed: Uint8Array, { bundle, warnings }: SoundBundle): Promise<Uploaded> {
+  async function take(
+    packed: Uint8Array,
+    { bundle, warnings }: SoundBundle,
+    expected: ExpectedActive,
+  ): Promise<Uploaded> {
     const { name, version } = bundle.manifest
     const { sha256 } = bundle
     const before = await store.get(name)
     const kept = await store.prepared(name, sha256)
     if (kept?.isCurrent) {
-      if (before?.active !== sha256) await store.activate(name, sha256)
+      if (before?.active !== sha256 && !(await store.activate(name, sha256, expected)))
+        throw await changedMeanwhile(name)
       catalog.changed(name)
       return { name, version, sha256, active: true, warnings: kept.prepared.warnings ?? warnings, isNew: false }
     }
@@ -126,9 +136,26 @@ export function createUploads({
     const prepared = { ...checked.prepared, warnings: allWarnings }
     // For a version that an older host prepared, `add` writes nothing.
     if (kept !== null) await store.renew(name, sha256, prepared)
-    await store.add(bundle, packed, prepared)
+    if (!(await store.add(bundle, packed, prepared, expected))) throw await changedMeanwhile(name)
     catalog.changed(name)
     return { name, version, sha256, active: true, warnings: allWarnings, isNew: kept === null }
+  }
+
+  /** The details let a client show what replaced the version that it expected. */
+  async function changedMeanwhile(name: string): Promise<PlatformError> {
+    const active = await store.activeSha256(name)
+    const found = (await store.versions(name)).find(({ sha256 }) => sha256 === active)
+    const [now, version] =
+      found === undefined ? ['No version is active', null] : [`Version ${found.version} is active now`, found.version]
+    return new PlatformError(
+      'ERR_CHANGED_MEANWHILE',
+      `${now}, not the one that you want to replace. Nothing was changed.`,
+      {
+        name,
+        active,
+        version,
+      },
+    )
   }
 
   async function activate(name: string, sha256: string): Promise<void> {
@@ -166,7 +193,7 @@ export function createUploads({
 
   return {
     uploadByManifest,
-    upload: (packed, expectedName) => oneAtATime(expectedName, () => upload(packed, expectedName)),
+    upload: (packed, expectedName, expected) => oneAtATime(expectedName, () => upload(packed, expectedName, expected)),
     change: (name, change) => oneAtATime(name, () => changeActive(name, change)),
     removeVersion: (name, sha256) => oneAtATime(name, () => removeVersion(name, sha256)),
     activate: (name, sha256) => oneAtATime(name, () => activate(name, sha256)),

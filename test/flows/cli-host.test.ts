@@ -86,6 +86,60 @@ Next: open the address. To follow the log of the scripts, run:
   })
 })
 
+test('pull and deploy don’t overwrite what someone else activated, or changes that were never deployed', async () => {
+  using folder = await newSolution('shared')
+  using other = temporaryFolder()
+  const env = { SOLHOST_TOKEN: await createToken('solutions:shared:write') }
+  const mine = (...words: string[]) => runCli(words, { cwd: folder.path, env })
+  const theirs = (...words: string[]) => runCli(words, { cwd: other.path, env })
+  const change = (place: string, text: string) => writeFiles(place, { 'shared/media/note.txt': text })
+  expect((await mine('deploy', 'shared', host.url)).code).toBe(0)
+
+  const pulled = await theirs('pull', 'shared', host.url)
+  expect(pulled).toMatchObject({ code: 0, err: '' })
+  expect(pulled.out).toMatch(/^shared 1\.0\.0 is in shared: \d+ files\.\nNext: solhost dev shared\n$/)
+  expect(readFileSync(join(other.path, 'shared/solution.json'), 'utf8')).toBe(
+    readFileSync(join(folder.path, 'shared/solution.json'), 'utf8'),
+  )
+  expect((await theirs('check', 'shared')).code).toBe(0)
+  change(other.path, 'theirs')
+  expect((await theirs('deploy', 'shared', host.url)).code).toBe(0)
+
+  change(folder.path, 'mine')
+  const late = await mine('deploy', 'shared', host.url)
+  expect(late.code).toBe(1)
+  expect(late.err).toMatch(
+    /active now +1\.0\.0 \(sha256 [0-9a-f]{12}…\), activated \d{4}-\d\d-\d\dT\d\d:\d\d UTC by token:/,
+  )
+  expect(late.err).toContain(`solhost pull shared ${host.url} shared-active\n`)
+  expect(JSON.parse((await mine('deploy', 'shared', host.url, '--json')).out)).toMatchObject({
+    ok: false,
+    code: 'ERR_CHANGED_MEANWHILE',
+    version: '1.0.0',
+  })
+  const unsaved = await mine('pull', 'shared', host.url)
+  expect(unsaved.code).toBe(1)
+  expect(unsaved.err).toContain('These files differ:\n  media/note.txt\n')
+  expect(readFileSync(join(folder.path, 'shared/media/note.txt'), 'utf8')).toBe('mine')
+
+  expect((await mine('deploy', 'shared', host.url, '--over')).code).toBe(0)
+  const back = await theirs('pull', 'shared', host.url)
+  expect(back.code).toBe(0)
+  expect(readFileSync(join(other.path, 'shared/media/note.txt'), 'utf8')).toBe('mine')
+  expect((await theirs('deploy', 'shared', host.url)).out).toContain('it was already the active version')
+})
+
+test('pull: other folders and missing versions are refused, and nothing is written', async () => {
+  using folder = await newSolution('crm')
+  writeFiles(folder.path, { 'full/notes.txt': 'x' })
+  const pull = (...words: string[]) => runCli(['pull', ...words], { cwd: folder.path, env: ADMIN })
+  const user = ['--user', 'admin']
+  expect((await pull('shop', host.url, 'crm', ...user)).err).toContain('contains another solution ("crm")')
+  expect((await pull('shop', host.url, 'full', ...user)).err).toContain('is not empty and contains no solution.json')
+  expect((await pull('nothing', host.url, ...user)).err).toContain('There is no solution "nothing"')
+  expect(existsSync(join(folder.path, 'nothing'))).toBe(false)
+})
+
 test('deploy: each host error is explained, with what to do and its own exit code', async () => {
   using folder = await newSolution('crm')
   const deploy = (env: Record<string, string>, ...words: string[]) =>

@@ -75,6 +75,28 @@ export function testStores(place: TestPlace): void {
     expect(await store.hasVersion('next', two.sha256)).toBe(true)
   })
 
+  test(`${kind}, solution store: a change that expects another active version changes nothing; of parallel ones, one wins`, async () => {
+    const store = createSolutionStore(place.db, limits)
+    const [one, two, three] = [
+      bundleOf('expected', '1.0.0'),
+      bundleOf('expected', '2.0.0'),
+      bundleOf('expected', '3.0.0'),
+    ]
+    const add = (bundle: typeof one, expected: string | null | undefined) =>
+      store.add(bundle, PACKED, preparedOf(bundle), expected)
+    expect(await add(one, two.sha256)).toBe(false)
+    expect(await add(one, null)).toBe(true)
+    expect(await add(two, null)).toBe(false)
+    expect(await store.hasVersion('expected', two.sha256)).toBe(false)
+    const both = await Promise.all([add(two, one.sha256), add(three, one.sha256)])
+    expect(both.filter(Boolean)).toHaveLength(1)
+    expect((await store.get('expected'))?.active).toBe(both[0] ? two.sha256 : three.sha256)
+    expect(await store.activate('expected', one.sha256, one.sha256)).toBe(false)
+    await store.remove('expected')
+    expect(await add(one, one.sha256)).toBe(false)
+    expect(await add(one, null)).toBe(true)
+  })
+
   test(`${kind}, solution store: uploading an existing version makes it active again`, async () => {
     const store = createSolutionStore(place.db, limits)
     const [one, two] = [bundleOf('twice', '1.0.0', { a: new Uint8Array(9) }), bundleOf('twice', '2.0.0')]
