@@ -11,7 +11,7 @@ export const EXIT_CODES = {
     what: 'the host denied access: invalid credentials, a missing scope, or too many failed sign-ins',
   },
   unreachable: { code: 5, what: 'no Solhost server responded at the URL' },
-  interrupted: { code: 130, what: 'interrupted at a prompt or while tests run, for example by Ctrl-C' },
+  interrupted: { code: 130, what: 'interrupted at a prompt or while tests run, for example with Ctrl+C' },
 } as const
 
 export type Exit = keyof typeof EXIT_CODES
