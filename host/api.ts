@@ -52,7 +52,7 @@ export type AdminApiParts = SolutionApiParts &
 
 /** The API under `/admin/api` (design section 7). */
 export function adminApi(parts: AdminApiParts): Router {
-  const router = new Router({ prefix: PREFIX, sensitive: true })
+  const router = new Router({ prefix: ADMIN_API, sensitive: true })
   // Mounted inside the router, so that the check applies to every path that matches a route, even one in an unusual
   // notation.
   router.use(parts.requireAdmin)
@@ -61,7 +61,8 @@ export function adminApi(parts: AdminApiParts): Router {
   return router
 }
 
-const PREFIX = '/admin/api'
+/** How the paths of all its routes start. */
+export const ADMIN_API = '/admin/api'
 
 function adminRoutes(parts: AdminApiParts): AdminRoute[] {
   return [
@@ -98,7 +99,7 @@ export function describeAdminApi(version: string): object {
   return openApi(declaredRoutes(), {
     title: 'Solhost admin API',
     version,
-    prefix: PREFIX,
+    prefix: ADMIN_API,
     securitySchemes: { admin: { type: 'http', scheme: 'basic' }, token: { type: 'http', scheme: 'bearer' } },
     need: needOf,
   })

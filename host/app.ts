@@ -23,7 +23,7 @@ import type { Audit } from './access/audit.ts'
 import type { AdminCredentials } from './access/credentials.ts'
 import type { PageSessions } from './access/page-sessions.ts'
 import type { AdminFactors, AdminSignIn } from './admin-factors/admin-factors.ts'
-import { type AdminApiParts, adminApi } from './api.ts'
+import { ADMIN_API, type AdminApiParts, adminApi } from './api.ts'
 import type { Clients } from './clients/clients.ts'
 import type { CloudLogin } from './cloud/login/cloud-login.ts'
 import type { ManagedSettings } from './cloud/managed/managed-settings.ts'
@@ -157,7 +157,9 @@ function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middlewar
 
 function adminApiStep(parts: HostParts): Middleware {
   const api = adminApi({ ...parts, log: parts.solutionLog, limits: parts.settings.limits })
-  return api.routes() as Middleware
+  const routes = api.routes() as Middleware
+  // The router compares a path with each of its routes, which all start like this.
+  return (ctx, next) => (ctx.path.startsWith(ADMIN_API) ? routes(ctx, next) : next())
 }
 
 /**

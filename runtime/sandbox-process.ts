@@ -60,6 +60,11 @@ export type SandboxProcess = {
   /** Resolves when the process is ready for a solution; rejects with the reason if it cannot get ready. */
   readonly ready: Promise<void>
   readonly send: (message: ToSandbox) => void
+  /**
+   * Sends a message that the process can't handle yet. All such messages of one turn of the event loop share a
+   * write, since each write takes longer than creating the message.
+   */
+  readonly sendSoon: (message: ToSandbox) => void
   readonly kill: () => void
   /**
    * Raises the frame limit for a process that checks an upload, since it sends back the stripped scripts, and for a
@@ -139,6 +144,7 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
     pid: -1,
     ready,
     send: () => {},
+    sendSoon: () => {},
     kill: () => {},
     allowLargeFrames: () => {},
     onMessage: null,
@@ -224,14 +230,32 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
   child.on('error', () => exited(null))
   child.on('exit', (_code, signal) => exited(signal))
 
-  function send(message: ToSandbox): void {
+  function write(message: ToSandbox): void {
     if (!over) channel.write(encodeFrame(JSON.stringify(message)))
+  }
+
+  function flush(): void {
+    while (channel.writableCorked > 0) channel.uncork()
+  }
+
+  function send(message: ToSandbox): void {
+    write(message)
+    flush()
+  }
+
+  function sendSoon(message: ToSandbox): void {
+    if (channel.writableCorked === 0) {
+      channel.cork()
+      setImmediate(flush)
+    }
+    write(message)
   }
 
   const created: SandboxProcess = {
     pid: child.pid ?? -1,
     ready: ready.promise,
     send,
+    sendSoon,
     kill,
     allowLargeFrames: (bytes) => {
       maxFrame = Math.max(bytes, isDebugged ? MAX_DEBUG_FRAME : 0)

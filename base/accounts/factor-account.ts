@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AccountSourceName } from './account-source-name.ts'
 
 /**
@@ -13,7 +13,5 @@ export function factorAccount(source: AccountSourceName, solution: string, uid: 
 
 /** The primary key of the account: a hash, because a uid can be too long for a key. */
 export function accountId({ source, solution, uid }: FactorAccount): string {
-  return createHash('sha256')
-    .update(JSON.stringify([source, solution, uid]))
-    .digest('hex')
+  return hash('sha256', JSON.stringify([source, solution, uid]), 'hex')
 }

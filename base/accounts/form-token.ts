@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import type { Context } from 'koa'
 import type { PlatformKey } from '../config/platform-key.ts'
 import { storedHash } from '../database/stored-hash.ts'
 import { type CookieScope, readCookie, readCookies, setCookie } from '../http/cookies.ts'
+import { randomText } from '../program/random-text.ts'
 
 /**
  * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Pages that are opened later keep the
@@ -34,7 +34,7 @@ export function createFormTokens(key: PlatformKey): FormTokens {
   const textOf = (scope: CookieScope, cookie: string) => `${scope.realm} ${cookie}`
 
   function renew(ctx: Context, scope: CookieScope): string {
-    const cookie = randomBytes(24).toString('base64url')
+    const cookie = randomText(24)
     setCookie(ctx, 'login', scope, cookie)
     given.set(ctx, cookie)
     return cookie

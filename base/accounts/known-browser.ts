@@ -10,12 +10,15 @@ import { accountHash } from './throttle.ts'
  */
 export interface KnownBrowsers {
   isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean
+  /** Sets the cookie after a sign-in, unless the browser has one that is still valid for long enough. */
   note(ctx: Context, scope: CookieScope, source: string, username: string): void
 }
 
 const PURPOSE = 'known-browser'
 /** The cookie starts with the expiry in epoch seconds, as 8 hexadecimal digits; the signature follows. */
 const EXPIRY = 8
+/** The cookie is renewed once less than this part of its lifetime is left. */
+const RENEWED = 1 / 2
 
 export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () => number = Date.now): KnownBrowsers {
   const textOf = ({ realm }: CookieScope, source: string, username: string, expiry: string) => {
@@ -23,15 +26,19 @@ export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () =>
     return `${realm} ${account} ${expiry}`
   }
 
+  /** @returns whether the browser has a cookie of this account that is valid for more than `left` ms */
+  function hasCookie(ctx: Context, scope: CookieScope, source: string, username: string, left: number): boolean {
+    return readCookies(ctx, 'known', scope).some((cookie) => {
+      const expiry = cookie.slice(0, EXPIRY)
+      const isOver = !(Number.parseInt(expiry, 16) * 1000 > now() + left)
+      return !isOver && key.verify(PURPOSE, textOf(scope, source, username, expiry), cookie.slice(EXPIRY))
+    })
+  }
+
   return {
-    isKnown(ctx, scope, source, username) {
-      return readCookies(ctx, 'known', scope).some((cookie) => {
-        const expiry = cookie.slice(0, EXPIRY)
-        const isOver = !(Number.parseInt(expiry, 16) * 1000 > now())
-        return !isOver && key.verify(PURPOSE, textOf(scope, source, username, expiry), cookie.slice(EXPIRY))
-      })
-    },
+    isKnown: (ctx, scope, source, username) => hasCookie(ctx, scope, source, username, 0),
     note(ctx, scope, source, username) {
+      if (hasCookie(ctx, scope, source, username, limits.KNOWN_BROWSER * RENEWED)) return
       const expiry = Math.floor((now() + limits.KNOWN_BROWSER) / 1000)
         .toString(16)
         .padStart(EXPIRY, '0')

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -9,6 +8,7 @@ import { firstRows } from '../database/portable.ts'
 import { storedHash } from '../database/stored-hash.ts'
 import type { Tables } from '../database/tables.ts'
 import { timeOrderedId } from '../database/time-ordered-id.ts'
+import { randomText } from '../program/random-text.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
@@ -189,7 +189,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
 
   return {
     async start(session) {
-      const cookie = randomBytes(32).toString('base64url')
+      const cookie = randomText(32)
       const loggedInAt = now()
       const publicId = timeOrderedId(loggedInAt)
       await insert(newRow(session, cookie, publicId, loggedInAt))

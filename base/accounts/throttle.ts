@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { hash } from 'node:crypto'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
+import { cachedByText } from '../program/by-text.ts'
+import { type Counted, type Counter, createMemoryCounter } from './memory-counter.ts'
 import { usernameKey } from './username.ts'
 
 /** A sign-in attempt. `source` says where the account comes from; `address` is the client's network address. */
@@ -49,27 +50,30 @@ export function createFactorThrottle(
   return {
     count: async (account) => (isOn() ? waitOf(counter, account) : null),
     async succeeded(account) {
-      if (isOn()) await counter.reward(account)
+      if (isOn()) await counter.add(account, -1)
     },
   }
 }
 
-function createCounter(db: Database, limits: Limits, isShared: boolean, keyPrefix: string, points: number): Counter {
-  const duration = Math.ceil(limits.THROTTLE_WINDOW / 1000)
-  return isShared
-    ? databaseCounter(db, { keyPrefix, points, duration })
-    : new RateLimiterMemory({ keyPrefix, points, duration })
+function createCounter(
+  db: Database,
+  limits: Limits,
+  isShared: boolean,
+  keyPrefix: string,
+  points: number,
+): LimitedCounter {
+  // Whole seconds, as `Retry-After`.
+  const duration = Math.ceil(limits.THROTTLE_WINDOW / 1000) * 1000
+  const counter = isShared ? databaseCounter(db, keyPrefix, duration) : createMemoryCounter(duration)
+  return { ...counter, points }
 }
 
 /** @returns null if the attempt may continue; otherwise the seconds until the next attempt is allowed */
-async function waitOf(counter: Counter, key: string): Promise<number | null> {
-  try {
-    await answeredWithin(SHORT_ANSWER, counter.consume(key))
-    return null
-  } catch (refused) {
-    if (!(refused instanceof RateLimiterRes)) throw refused
-    return Math.max(Math.ceil(refused.msBeforeNext / 1000), 1)
-  }
+async function waitOf(counter: LimitedCounter, key: string): Promise<number | null> {
+  const counting = counter.add(key, 1)
+  const { points, expires_at } = counting instanceof Promise ? await answeredWithin(SHORT_ANSWER, counting) : counting
+  if (points <= counter.points) return null
+  return Math.max(Math.ceil((expires_at - Date.now()) / 1000), 1)
 }
 
 /**
@@ -114,12 +118,14 @@ export function createThrottle(
       if (!isOn()) return
       for (const { counter, key } of countersOf(attempt, isKnown)) {
         if (counter === accountAndNetwork) await counter.delete(key)
-        else await counter.reward(key)
+        else await counter.add(key, -1)
       }
     },
     async gaveNothing(attempt, isKnown) {
       if (!isOn()) return
-      for (const { counter, key } of countersOf(attempt, isKnown)) if (counter !== network) await counter.reward(key)
+      for (const { counter, key } of countersOf(attempt, isKnown)) {
+        if (counter !== network) await counter.add(key, -1)
+      }
     },
     async sweep() {
       await db.deleteFrom('throttle').where('expires_at', '<', Date.now()).execute()
@@ -134,31 +140,31 @@ export function accountKey(username: string): string {
 
 /** Identifies an account in the counters and in the cookie of a known browser, without revealing its name. */
 export function accountHash(source: string, username: string): string {
-  return createHash('sha256')
-    .update(`${source}\n${accountKey(username)}`)
-    .digest('base64url')
+  return accountHashOf(`${source}\n${username}`)
 }
 
-type Counted = { readonly points: number; readonly expires_at: number }
+/** A sign-in needs the hash several times. */
+const accountHashOf = cachedByText(100, (account) => {
+  const end = account.indexOf('\n')
+  return hash('sha256', `${account.slice(0, end)}\n${accountKey(account.slice(end + 1))}`, 'base64url')
+})
 
-/** The part of the library's counter interface that is used here. */
-type Counter = Pick<RateLimiterMemory, 'consume' | 'reward' | 'delete'>
+/** `points`: more are refused. */
+type LimitedCounter = Counter & { readonly points: number }
 
 /**
- * A counter in the platform's database, for every kind of database. The library's counters each support only one kind
- * and open their own connections.
+ * A counter in the platform's database, for every kind of database. The counters of libraries each support only one
+ * kind and open their own connections.
+ * @param duration in ms
  */
-function databaseCounter(
-  db: Database,
-  options: { readonly keyPrefix: string; readonly points: number; readonly duration: number },
-): Counter {
-  const keyOf = (key: string | number) => `${options.keyPrefix}:${key}`
+function databaseCounter(db: Database, keyPrefix: string, duration: number): Counter {
+  const keyOf = (key: string) => `${keyPrefix}:${key}`
 
   /**
    * Increments in one statement and reads in the same transaction, so that no two attempts see the same count.
    * @returns null if there is no row; a row that another host inserts before the read doesn't include this attempt
    */
-  function add({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {
+  function increment({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {
     return db.transaction().execute(async (transaction) => {
       const now = Date.now()
       const updated = await transaction
@@ -180,25 +186,14 @@ function databaseCounter(
     })
   }
 
-  async function count(key: string | number, points: number): Promise<RateLimiterRes> {
-    const fresh = { key: keyOf(key), points, expires_at: Date.now() + options.duration * 1000 }
-    for (;;) {
-      const counted = (await add(fresh)) ?? ((await insertOnce(db, 'throttle', fresh)) ? fresh : null)
-      if (counted === null) continue
-      const left = Math.max(options.points - counted.points, 0)
-      return new RateLimiterRes(left, Math.max(counted.expires_at - Date.now(), 0), counted.points)
-    }
-  }
-
   return {
-    async consume(key) {
-      const counted = await count(key, 1)
-      if (counted.consumedPoints > options.points) throw counted
-      return counted
+    async add(key, points) {
+      const fresh = { key: keyOf(key), points, expires_at: Date.now() + duration }
+      for (;;) {
+        const counted = (await increment(fresh)) ?? ((await insertOnce(db, 'throttle', fresh)) ? fresh : null)
+        if (counted !== null) return counted
+      }
     },
-    reward: (key, points = 1) => count(key, -points),
-    async delete(key) {
-      return deletedAny(db.deleteFrom('throttle').where('key', '=', keyOf(key)))
-    },
+    delete: (key) => deletedAny(db.deleteFrom('throttle').where('key', '=', keyOf(key))),
   }
 }

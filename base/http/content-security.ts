@@ -29,8 +29,11 @@ export const SECURITY_HEADERS = {
   'Permissions-Policy': 'publickey-credentials-get=(), publickey-credentials-create=()',
 } as const
 
-export function setSecurityHeaders(ctx: Context): void {
-  ctx.set(SECURITY_HEADERS)
+const SECURITY_LINES = Object.entries(SECURITY_HEADERS)
+
+/** Every response passes here, so the headers are set directly: Koa's `set` takes several times as long. */
+export function setSecurityHeaders({ res }: Context): void {
+  for (const [name, value] of SECURITY_LINES) res.setHeader(name, value)
 }
 
 /** For the login page, which runs the solution's own template and must not fetch anything. */

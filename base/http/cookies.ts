@@ -76,14 +76,17 @@ export function setCookie(
   value: string | null,
   maxAge?: number,
 ): void {
+  const name = cookieName(kind, scope)
+  if (!PAIR.test(`${name}=${value ?? ''}`)) throw new TypeError('a cookie has an invalid name or value')
+  const path = scope.ownHost ? '/' : `/solution/${scope.realm}/`
+  const expiry = value === null ? 0 : maxAge === undefined ? null : Date.now() + maxAge
+  const expires = expiry === null ? '' : `; expires=${new Date(expiry).toUTCString()}`
   // The site's URL shows whether the connection is secure; behind a proxy, the socket doesn't.
-  ctx.cookies.secure = scope.secure
-  ctx.cookies.set(cookieName(kind, scope), value, {
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: scope.secure,
-    path: scope.ownHost ? '/' : `/solution/${scope.realm}/`,
-    overwrite: true,
-    ...(maxAge === undefined ? {} : { maxAge }),
-  })
+  const line = `${name}=${value ?? ''}; path=${path}${expires}; samesite=lax${scope.secure ? '; secure' : ''}; httponly`
+  const before = ctx.res.getHeader('Set-Cookie')
+  const others = (Array.isArray(before) ? before : []).filter((one) => !one.startsWith(`${name}=`))
+  ctx.res.setHeader('Set-Cookie', [...others, line])
 }
+
+/** Names and values that we create; none has a character that ends a cookie or a header (RFC 6265, 4.1.1). */
+const PAIR = /^[A-Za-z0-9_-]+=[A-Za-z0-9_-]*$/

@@ -1,4 +1,5 @@
 import Negotiator from 'negotiator'
+import { cachedByText } from '../program/by-text.ts'
 
 /**
  * Returns the locale for a response: the best match in `available` for the browser's Accept-Language. A browser that
@@ -22,9 +23,9 @@ export function localeOfFormats(locale: string, acceptLanguage: string): string 
   return languagesOf(acceptLanguage).find((one) => one.toLowerCase().startsWith(prefix)) ?? locale
 }
 
-function languagesOf(acceptLanguage: string): string[] {
-  return new Negotiator({ headers: { 'accept-language': acceptLanguage.slice(0, 1000) } }).languages()
-}
+const languagesOf = cachedByText(100, (acceptLanguage): readonly string[] =>
+  new Negotiator({ headers: { 'accept-language': acceptLanguage.slice(0, 1000) } }).languages(),
+)
 
 function bestFor(asked: string, available: readonly string[]): string | undefined {
   const wanted = asked.toLowerCase()

@@ -52,6 +52,6 @@ export function identify(readClient: (request: Context['req']) => ClientSide): M
 
 export const setHeaders: Middleware = (ctx, next) => {
   setSecurityHeaders(ctx)
-  ctx.set('X-Correlation-Id', stateOf(ctx).correlationId)
+  ctx.res.setHeader('X-Correlation-Id', stateOf(ctx).correlationId)
   return next()
 }

@@ -66,8 +66,27 @@ export async function readRaw(ctx: Context, limit: number): Promise<Buffer> {
  */
 async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit: number): Promise<Context['request']> {
   needReadable(ctx, [type], limit)
-  const parse = bodyParser({
-    parsedMethods: [ctx.method],
+  try {
+    await parserFor(ctx.method, as, type, limit)(ctx, async () => {})
+  } catch (error) {
+    throw unread(error, limit)
+  }
+  // The library silently skips closed requests and unknown media types.
+  if (ctx.request.rawBody === undefined) throw endedEarly()
+  return ctx.request
+}
+
+type Parser = ReturnType<typeof bodyParser>
+
+/** By method, type and limit, of which the routes have few. To create a parser takes longer than to parse a form. */
+const parsers = new Map<string, Parser>()
+
+function parserFor(method: string, as: 'json' | 'text', type: string, limit: number): Parser {
+  const key = `${method} ${as} ${type} ${limit}`
+  const known = parsers.get(key)
+  if (known !== undefined) return known
+  const parser = bodyParser({
+    parsedMethods: [method],
     enableTypes: [as],
     extendTypes: { [as]: [type] },
     jsonLimit: limit,
@@ -75,14 +94,8 @@ async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit:
     // Strict mode would turn an empty body into {}. The routes' schemas refuse anything that is not an object.
     jsonStrict: false,
   })
-  try {
-    await parse(ctx, async () => {})
-  } catch (error) {
-    throw unread(error, limit)
-  }
-  // The library silently skips closed requests and unknown media types.
-  if (ctx.request.rawBody === undefined) throw endedEarly()
-  return ctx.request
+  parsers.set(key, parser)
+  return parser
 }
 
 /**

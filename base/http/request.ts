@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { Context } from 'koa'
+import { randomText } from '../program/random-text.ts'
 import type { ClientSide } from './client.ts'
 import type { CookieScope } from './cookies.ts'
 import { requireFrameOfOurs, requireNavigation } from './fetch-metadata.ts'
@@ -23,7 +23,7 @@ export function agentOf(ctx: Context): string | null {
 }
 
 export function createNonce(): string {
-  return randomBytes(18).toString('base64url')
+  return randomText(18)
 }
 
 /** Returns a solution's cookie scope for this request. */

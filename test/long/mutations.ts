@@ -95,8 +95,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'scripts of a page can read cookies',
     file: 'base/http/cookies.ts',
-    from: 'httpOnly: true',
-    to: 'httpOnly: false',
+    from: '; httponly`',
+    to: '`',
   },
   {
     fault: 'a token with the right to read may write',

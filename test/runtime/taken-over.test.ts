@@ -31,6 +31,7 @@ function playedProcess() {
       isOver = true
       process.onEnd?.(false)
     },
+    sendSoon: (message) => process.send(message),
     allowLargeFrames: () => {},
     onMessage: null,
     onEnd: null,

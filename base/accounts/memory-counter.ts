@@ -1,0 +1,52 @@
+/** The state of a counter. `expires_at` in epoch ms; the columns of the table `throttle` have the same names. */
+export type Counted = { readonly points: number; readonly expires_at: number }
+
+/** Counts attempts by key, each for a fixed time after its first attempt. */
+export interface Counter {
+  /** Adds the points, and returns the new state. */
+  add(key: string, points: number): Counted | Promise<Counted>
+  delete(key: string): unknown
+}
+
+export interface MemoryCounter extends Counter {
+  add(key: string, points: number): Counted
+  readonly size: () => number
+}
+
+/**
+ * Counters in this process. Every sign-in uses several, so they need no promise and no timer: all last equally long, so
+ * the oldest expire first, and each new one removes some of these.
+ * @param duration in ms
+ * @param now the clock, in epoch ms
+ */
+export function createMemoryCounter(duration: number, now: () => number = Date.now): MemoryCounter {
+  /** In the order in which they expire. */
+  const counters = new Map<string, Counted>()
+
+  function removeExpired(): void {
+    let most = 2
+    for (const [key, { expires_at }] of counters) {
+      if (expires_at > now() || most-- === 0) return
+      counters.delete(key)
+    }
+  }
+
+  return {
+    add(key, points) {
+      const known = counters.get(key)
+      if (known !== undefined && known.expires_at > now()) {
+        const counted = { points: known.points + points, expires_at: known.expires_at }
+        // A key keeps its place in the order when its value is replaced.
+        counters.set(key, counted)
+        return counted
+      }
+      counters.delete(key)
+      removeExpired()
+      const counted = { points, expires_at: now() + duration }
+      counters.set(key, counted)
+      return counted
+    },
+    delete: (key) => void counters.delete(key),
+    size: () => counters.size,
+  }
+}

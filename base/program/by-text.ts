@@ -1,0 +1,20 @@
+/** Longer texts are not cached, since anyone can send one in a request. */
+const LONGEST = 300
+
+/**
+ * Caches the results of a function without side effects whose argument is often the same, such as a header of the
+ * same browser.
+ * @param most texts in the cache; it is cleared when it is full
+ */
+export function cachedByText<T>(most: number, compute: (text: string) => T): (text: string) => T {
+  const cache = new Map<string, T>()
+  return (text) => {
+    const known = cache.get(text)
+    if (known !== undefined || cache.has(text)) return known as T
+    const result = compute(text)
+    if (text.length > LONGEST) return result
+    if (cache.size >= most) cache.clear()
+    cache.set(text, result)
+    return result
+  }
+}

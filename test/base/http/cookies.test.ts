@@ -1,0 +1,71 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import Koa from 'koa'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type CookieKind, type CookieScope, setCookie } from '../../../base/http/cookies.ts'
+
+const HOUR = 3_600_000
+const SHARED = { realm: 'crm', secure: false, ownHost: false }
+const OWN = { realm: 'crm', secure: true, ownHost: true }
+
+afterEach(() => void vi.useRealTimers())
+
+function context() {
+  const request = new IncomingMessage(new Socket())
+  return new Koa().createContext(request, new ServerResponse(request))
+}
+
+/** The headers that the library creates for the same cookies. */
+function byLibrary(cookies: readonly [CookieKind, CookieScope, string | null, number?][]): unknown {
+  const ctx = context()
+  for (const [kind, { realm, secure, ownHost }, value, maxAge] of cookies) {
+    ctx.cookies.secure = secure
+    const name = `${secure ? (ownHost ? '__Host-' : '__Secure-') : ''}${kind}-${realm}`
+    const path = ownHost ? '/' : `/solution/${realm}/`
+    const options = { httpOnly: true, sameSite: 'lax', secure, path, overwrite: true } as const
+    ctx.cookies.set(name, value, { ...options, ...(maxAge === undefined ? {} : { maxAge }) })
+  }
+  return ctx.res.getHeader('Set-Cookie')
+}
+
+test.each([
+  ['a session', [['session', SHARED, 'value_1-x']]],
+  [
+    'several',
+    [
+      ['session', OWN, 'a'],
+      ['login', OWN, 'b'],
+      ['known', OWN, 'c', 90 * 24 * HOUR],
+    ],
+  ],
+  [
+    'one that is set twice',
+    [
+      ['login', SHARED, 'a'],
+      ['session', SHARED, 'b'],
+      ['login', SHARED, 'c'],
+    ],
+  ],
+  [
+    'one that is cleared',
+    [
+      ['remember', SHARED, 'a', HOUR],
+      ['remember', SHARED, null],
+    ],
+  ],
+  ['with TLS on a shared host', [['remember', { ...OWN, ownHost: false }, 'a', HOUR]]],
+] as [string, [CookieKind, CookieScope, string | null, number?][]][])(
+  'cookies have the same attributes as with the library: %s',
+  (_name, cookies) => {
+    vi.useFakeTimers({ now: 1_800_000_000_000 })
+    const ctx = context()
+    for (const cookie of cookies) setCookie(ctx, ...cookie)
+    expect(ctx.res.getHeader('Set-Cookie')).toEqual(byLibrary(cookies))
+  },
+)
+
+test.each(['a; path=/', 'a\r\nX: y', 'a b', 'é'])('a cookie with the value %j is not set', (value) => {
+  const ctx = context()
+  expect(() => setCookie(ctx, 'session', SHARED, value)).toThrow(TypeError)
+  expect(ctx.res.getHeader('Set-Cookie')).toBeUndefined()
+})
