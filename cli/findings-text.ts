@@ -42,7 +42,7 @@ function advice(code: string, terminal: Pick<Terminal, 'styled'>): string {
   return text === null ? '' : `    ${terminal.styled('cyan', '→')} ${text}\n`
 }
 
-/** Such as `2 errors, 1 warning`. */
+/** Describes the number of findings, for example `2 errors, 1 warning`. */
 export function countText({ faults, warnings }: Findings): string {
   return `${count(faults.length, 'error')}, ${count(warnings.length, 'warning')}`
 }

@@ -82,7 +82,7 @@ type StartedParts = CenterParts & { readonly draining: Draining; readonly sessio
 /**
  * Starts everything but the servers, in dependency order.
  * @param started each part adds a function that stops it
- * @param port the port of the pages, known once they are served
+ * @param port the port of the pages, known once the server listens
  */
 async function startParts(
   { settings, log, version, terminal }: CenterOptions,

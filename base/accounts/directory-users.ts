@@ -61,12 +61,12 @@ export interface DirectoryUsers {
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   authenticate(username: string, password: string, named: UserRow | undefined): Promise<UserRow | null>
-  /** Checks a password without recording the result. @throws as `authenticate` */
+  /** Checks a password without recording the result. @throws the errors of `authenticate` */
   isRight(row: UserRow, password: string): Promise<boolean>
   /**
    * Looks up the user's entry, and updates the user accordingly.
    * @returns null if they may no longer sign in
-   * @throws as `authenticate`
+   * @throws the errors of `authenticate`
    */
   recheck(row: UserRow): Promise<UserRow | null>
   /**

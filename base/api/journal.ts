@@ -8,7 +8,7 @@ type Text = (typeof TEXTS)[number]
 
 /** Who did what, from where, and how it ended. Never contains a password, token, key, code or `custom_*` value. */
 export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
-  /** Such as `user:{name}` or `token:{id}`. */
+  /** For example `user:{name}` or `token:{id}`. */
   readonly actor: string
   readonly action: string
   /** What the action changed. Absent if the actor is the target, for example in a sign-in. */

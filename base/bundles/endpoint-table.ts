@@ -3,7 +3,7 @@ import type { EndpointDeclaration } from '../../runtime/bundle/manifest.ts'
 import { modulesByUse, type PreparedSolution } from './prepared-solution.ts'
 
 export type Endpoint = {
-  /** As in the manifest, such as `GET /orders/{id}`. */
+  /** The key in the manifest, such as `GET /orders/{id}`. */
   readonly address: string
   readonly method: EndpointMethod
   /** Without the first slash; parameters in braces. */

@@ -16,7 +16,7 @@ export type Effects = {
   /** The window in which a client's page opens the URL; null or absent for the current window. */
   showUrlTarget?: string | null
   form: string | null
-  /** The form to show once the user agrees to leave the unsaved input of the current one. */
+  /** The form to show once the user agrees to discard the current form's unsaved input. */
   leaving?: string
   /** From `application.closeSolution`. If absent, the client stays open. */
   close?: SolutionPage

@@ -32,7 +32,7 @@ export type LoginPage = {
 /** A login page designed in the control center, with placeholders to fill in. */
 export type DesignedPage = {
   readonly template: CompiledTemplate
-  /** By locale; they override the solution's texts. */
+  /** The page's texts by locale. They override the solution's texts. */
   readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 

@@ -15,7 +15,7 @@ export type ReadSetting = { readonly text: string; readonly source: SettingSourc
 
 /** Environment variables and limits, parsed but not yet combined into settings. */
 export type ReadProperties<Values> = {
-  /** By name; absent if the text is not allowed. */
+  /** The values by name. A value is absent if its text is not allowed. */
   readonly values: Partial<Values>
   readonly read: Map<string, ReadSetting>
   readonly overrides: Partial<Record<LimitName, number>>

@@ -101,7 +101,7 @@ function tlsOf(verify: boolean): { rejectUnauthorized: boolean; verifyIdentity: 
 /**
  * Sent to each new connection, so that the server's defaults do not matter. The driver escapes values in the statement
  * with backslashes, so NO_BACKSLASH_ESCAPES must be off. Strict mode rejects a text that is too long instead of
- * truncating it. Read committed matches the other kinds.
+ * truncating it. The isolation level "read committed" is the same as for the other kinds.
  */
 const PREPARE =
   "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', " +

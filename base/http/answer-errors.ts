@@ -105,7 +105,7 @@ export function sendProblem(ctx: Context, error: PlatformError): void {
   ctx.type = 'application/problem+json'
   ctx.body = JSON.stringify({
     type: 'about:blank',
-    // Not `ctx.message`: HTTP/2 has no status message, and Node warns when it is read.
+    // Don't use `ctx.message`: HTTP/2 has no status message, and Node warns when it is read.
     title: STATUS_CODES[status],
     status,
     code: error.code,

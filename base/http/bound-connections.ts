@@ -9,7 +9,7 @@ import { networkOf } from './network.ts'
 const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
 /** Maximum connections. Chosen here: an idle connection takes about 20 kB, so this many take about 320 MB. */
 const MOST = 16_384
-/** Fraction of `most` that is accepted above it, while others are being closed to make room. */
+/** The fraction of `most` by which the limit may be exceeded while other connections are being closed to make room. */
 const CLOSING = 1 / 8
 /** The limit that is assumed if the system reports none. */
 const USUAL_DESCRIPTORS = 1024
@@ -46,7 +46,7 @@ function readLimit(): number {
   // Node's type declarations lack these properties.
   const report: { excludeNetwork?: boolean | undefined; getReport(): Partial<Report> } = process.report
   const before = report.excludeNetwork
-  // Otherwise generating the report does DNS lookups.
+  // Otherwise, generating the report would do DNS lookups.
   report.excludeNetwork = true
   const { userLimits } = report.getReport()
   report.excludeNetwork = before
@@ -98,7 +98,7 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
     let [largest, sockets] = ['', new Set<Socket>()]
     for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]
     const own = network === null ? 0 : (networks.get(network)?.size ?? 0)
-    // Otherwise two networks would keep closing each other's connections.
+    // Otherwise, two networks would keep closing each other's connections.
     if (sockets.size <= own + 1) return false
     const newest = [...sockets].at(-1)
     if (newest === undefined) return false

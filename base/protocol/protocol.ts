@@ -200,7 +200,7 @@ export const AuthenticateAnswer = z
       uid: z.string().min(1).max(200),
       username: z.string().min(1).max(200),
       permissions: z.array(z.string().min(1).max(200)).max(1000),
-      /** As `security.setTenantValue` accepts it; null if there is no tenant value. */
+      /** The tenant in the format that `security.setTenantValue` accepts; null if there is no tenant value. */
       tenant: z
         .array(z.union([z.string().max(200), z.number()]))
         .max(100)

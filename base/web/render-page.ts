@@ -98,13 +98,13 @@ const known = (locale: string) => (Intl.DateTimeFormat.supportedLocalesOf(locale
 
 const BYTE_UNITS = ['B', 'KB', 'MB', 'GB'] as const
 
-/** Such as '1.2 MB'; each unit is 1024 times the previous one. */
+/** Formats a size, such as '1.2 MB'; each unit is 1024 times the previous one. */
 function bytesText(locale: string, count: number): string {
   const step = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10))
   return `${countFormat(locale).format(count / 1024 ** step)} ${BYTE_UNITS[step]}`
 }
 
-/** Such as '1.2 MB', '20 ms' or '1,200'. */
+/** Formats a value with its unit, such as '1.2 MB', '20 ms' or '1,200'. */
 function measuredText(locale: string, value: number, unit: 'count' | 'bytes' | 'ms'): string {
   if (unit === 'bytes') return bytesText(locale, value)
   const number = countFormat(locale).format(value)

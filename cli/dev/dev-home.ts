@@ -27,7 +27,7 @@ export function openDevHome(folder: string, environment: Environment): string {
   return home
 }
 
-/** As the XDG Base Directory Specification requires, a relative path is ignored. */
+/** Ignore a relative path, as the XDG Base Directory Specification requires. */
 function stateHome({ XDG_STATE_HOME = '' }: Environment): string {
   return isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : join(homedir(), '.local', 'state')
 }

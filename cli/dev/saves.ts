@@ -128,7 +128,7 @@ function nameIn({ files }: SolutionFolder): string {
   }
 }
 
-/** Such as `globals.js` or `forms/a.json (new)`. */
+/** Lists the changed files, for example `globals.js` or `forms/a.json (new)`. */
 function changesOf(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
   const changed = [...now].flatMap(([name, content]) => {
     const known = before.get(name)

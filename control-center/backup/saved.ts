@@ -14,7 +14,8 @@ const TELEMETRY: SavedTables = {
   tables: TELEMETRY_TABLES,
   ownFile: TELEMETRY_FILE,
   isOptional: true,
-  // Not in the backup: restoring rebuilds the search index, because each kind of database has its own format.
+  // The backup doesn't contain the search index: restoring rebuilds it, because each kind of database has its own
+  // format.
   derived: { tables: { log_words: '001-telemetry' }, make: (db) => makeWords(telemetryTables(db)) },
 }
 

@@ -35,12 +35,12 @@ export interface BundleChecks {
   check(packed: Uint8Array): Promise<BundleFindings>
   /**
    * The name in the bundle's manifest; '' if it can't be read.
-   * @throws as `check`
+   * @throws the errors of `check`
    */
   nameOf(packed: Uint8Array): Promise<string>
   /**
    * The manifest of a stored bundle; null if it can no longer be read because limits were lowered.
-   * @throws as `check`
+   * @throws the errors of `check`
    */
   manifestOf(stored: StoredBundle): Promise<Manifest | null>
   /**

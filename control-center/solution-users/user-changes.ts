@@ -19,7 +19,7 @@ export type Change = Omit<z.infer<typeof SolutionUserChange>, 'username'> & { re
 export interface UserChanges {
   /** @throws ERR_REQUEST_INVALID, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(place: Place, wanted: NewUser): Promise<SolutionUserRow>
-  /** @throws as `create` */
+  /** @throws the errors of `create` */
   change(place: Place, before: SolutionUserRow, change: Change): Promise<void>
 }
 

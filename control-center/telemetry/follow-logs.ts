@@ -12,7 +12,7 @@ const LINES = 500
 /**
  * Sends an event for each new line until the client disconnects or loses read permission, or the control center stops.
  * @param isStillIn whether the client may still read
- * @throws as `Followers.enter`
+ * @throws the errors of `Followers.enter`
  */
 export function followLogs(
   ctx: Context,

@@ -4,7 +4,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 import { openTelemetry, type Telemetry } from './telemetry.ts'
 import type { CenterTelemetrySettings } from './telemetry-settings.ts'
 
-/** Opens the telemetry of all environments in the control center's database. @throws as `openDatabase` */
+/** Opens the telemetry of all environments in the control center's database. @throws the errors of `openDatabase` */
 export function openCenterTelemetry(
   db: CenterDatabase,
   settings: Pick<ServiceSettings, 'home' | 'database' | 'databaseServers' | 'limits'> & {

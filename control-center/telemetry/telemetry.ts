@@ -56,7 +56,7 @@ export type TelemetryParts = {
 /** Polling interval in ms for lines written by other processes, which share a database server. */
 const LOOK_EVERY = 2000
 
-/** @throws as `openDatabase` */
+/** @throws the errors of `openDatabase` */
 export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
   const { where, settings, queue, log, originOf, environments, now = Date.now } = parts
   const { writing, reading, close } = await openTelemetryDatabase(where)

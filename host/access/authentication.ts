@@ -99,7 +99,7 @@ function rememberPairs() {
 }
 
 function unauthenticated(ctx: Context, message: string): PlatformError {
-  // Not the Basic scheme: it makes browsers prompt for the password and send it with every later request.
+  // Don't use the Basic scheme: it makes browsers prompt for the password and send it with every later request.
   ctx.set('WWW-Authenticate', 'Bearer realm="solhost"')
   return new PlatformError('ERR_UNAUTHENTICATED', message)
 }

@@ -56,7 +56,8 @@ export function createReceiveFrame(
       void end('signed-out')
       return false
     }
-    // The user may have confirmed that it's them, which changes how and when they last did.
+    // The user may have confirmed that it's them, which changes the session's methods and the time of the last
+    // confirmation.
     state.visitor = { ...state.visitor, found: { ...found, session } }
     return true
   }

@@ -45,7 +45,7 @@ export type ClientState = ShownState & {
   grace: NodeJS.Timeout | null
 }
 
-/** A press that waits until the user has confirmed that it's them. */
+/** A button press that waits until the user has confirmed that it's them. */
 export type WaitingPress = {
   readonly id: string
   /** The path of the page that asks. */

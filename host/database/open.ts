@@ -5,7 +5,7 @@ import type { HostDatabase, HostTables } from './tables.ts'
 /**
  * Opens a host's database and migrates its schema.
  * @param where if a string, the home folder of an embedded database
- * @throws as `openDatabase`
+ * @throws the errors of `openDatabase`
  */
 export async function openHostDatabase(where: DatabaseSettings | string, watch?: QueryWatch): Promise<HostDatabase> {
   const db = await openDatabase(where, watch)

@@ -27,7 +27,7 @@ export type DirectorySettings = {
     readonly email: string | null
   }
   readonly groups: readonly MappedGroup[]
-  /** Whether members of a group in a mapped group count as members of the mapped one. */
+  /** Whether members of nested groups count as members of the mapped group. */
   readonly nestedGroups: boolean
   /** The search base for nested groups; null: `base`. Active Directory resolves nested groups itself. */
   readonly groupBase: string | null

@@ -173,7 +173,10 @@ function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, i
   return merged as Claims
 }
 
-/** As strict as for tokens: the depth is limited, and no key may change a prototype if a script copies the object. */
+/**
+ * The rules are as strict as for tokens: the depth is limited, and no key may change a prototype if a script copies the
+ * object.
+ */
 function strictly(info: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const read = parseStrictJson(textOf(info))
   if ('value' in read) return read.value as Readonly<Record<string, unknown>>

@@ -25,8 +25,8 @@ export type OAuthConfiguration = {
   readonly api: ProviderName
   readonly clientId: string
   /**
-   * As written: `%%NAME%%` for a secret that the operator set, or the secret itself; null for a client without a
-   * secret.
+   * The secret as written in the settings: `%%NAME%%` for a secret that the operator set, or the secret itself; null
+   * for a client without a secret.
    */
   readonly apiSecret: string | null
   /** Apple's developer team and key. If set, `apiSecret` is a private key that signs the client secret. */

@@ -23,8 +23,8 @@ export type Transaction = {
 export type TransactionContent = {
   readonly configuration: OAuthConfiguration
   /**
-   * As discovered when the sign-in started, so that a change in the discovery document doesn't affect a sign-in in
-   * progress.
+   * The provider as discovered when the sign-in started, so that a change in the discovery document doesn't affect a
+   * sign-in in progress.
    */
   readonly provider: Provider
   readonly redirectUri: string

@@ -13,7 +13,7 @@ export function confirmPath(solution: string): string {
   return `/solution/${solution}/confirm`
 }
 
-/** The page for the press of a button. It is the only one that can be framed. */
+/** The page that confirms a button press. It is the only one that can be shown in a frame. */
 export function confirmPressPath(solution: string): string {
   return `${confirmPath(solution)}/press`
 }

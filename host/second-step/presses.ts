@@ -5,7 +5,7 @@ import type { Question } from '../../plugins/security/host.ts'
 import { type ConfirmationParts, confirmationOf, isRecent } from './confirmation.ts'
 import { confirmPressPath } from './paths.ts'
 
-/** A press that waits until the user has confirmed that it's them. `reason` is in the user's language. */
+/** A button press that waits until the user has confirmed that it's them. `reason` is in the user's language. */
 export type AskedPress = Question & { readonly id: string }
 
 type OfSession = Pick<Session, 'realm' | 'publicId'>

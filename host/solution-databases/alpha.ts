@@ -73,7 +73,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** Sets the server's output formats to fixed ones, whatever its configuration is. */
+/** Sets fixed output formats, whatever the server's configuration is. */
 const SETTINGS =
   "SET TIME ZONE 'UTC'; SET datestyle = 'ISO'; SET bytea_output = 'hex'; SET extra_float_digits = 1; " +
   'SET standard_conforming_strings = on'

@@ -124,7 +124,7 @@ interface TestOpening {
   }
   /** Parameters of the URL. */
   readonly params?: Readonly<Record<string, string>>
-  /** Such as `nl`; default `en`. */
+  /** For example `nl`; default `en`. */
   readonly locale?: string
   /** Opens the manifest's `loginForm`, before anyone is signed in. */
   readonly loginForm?: boolean
@@ -134,7 +134,7 @@ interface TestRequest {
   /** Plain data, as the function gets it: the parsed JSON, the fields of a form or a string. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Such as `nl`; default `en`. */
+  /** For example `nl`; default `en`. */
   readonly locale?: string
   /** The signed-in user; one added with `addUser` needs only the username. */
   readonly user?: TestOpening['user']

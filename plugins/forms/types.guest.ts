@@ -44,7 +44,7 @@ export type Form = {
   readonly saves: string | null
   readonly handlers: Record<string, string>
   readonly names: readonly string[]
-  /** By name, in the order of first use: an unused element costs a client no memory. */
+  /** The elements by name, created on first use: an unused element costs a client no memory. */
   readonly elements: Record<string, Element>
   readonly usedElements: Element[]
   /** `forms.<name>.elements`, created when a script first reads it. */

@@ -24,6 +24,6 @@ function showPreview(form: HTMLFormElement, frame: HTMLIFrameElement): void {
   address.search = chosen.toString()
   if (address.href === (frame.dataset.shown ?? frame.src)) return
   frame.dataset.shown = address.href
-  // Not with `src`, which would add each change to the browser's history.
+  // Don't use `src`, which would add each change to the browser's history.
   frame.contentWindow?.location.replace(address.href)
 }

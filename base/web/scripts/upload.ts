@@ -177,7 +177,7 @@ function uploadText(form: HTMLFormElement, name: string, ...values: readonly str
   return (form.dataset[name] ?? '').replace(/\{(\d)\}/g, (all, index: string) => values[Number(index)] ?? all)
 }
 
-/** Such as '1.2 MB'; each unit is 1024 times the previous one, as in the pages. */
+/** Formats a size, such as '1.2 MB'; each unit is 1024 times the previous one, as in the pages. */
 function bytesText(count: number): string {
   const units = ['B', 'KB', 'MB', 'GB']
   const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10))

@@ -17,7 +17,7 @@ export const TELEMETRY_FILE = 'telemetry'
 /**
  * Opens the database and migrates its schema. An embedded database is a separate file, with one thread for writing and
  * one for reading. On a server, the tables are in the control center's database, with separate connections.
- * @throws as `openDatabase`
+ * @throws the errors of `openDatabase`
  */
 export async function openTelemetryDatabase(where: DatabaseSettings): Promise<OpenTelemetryDatabase> {
   if (where.database.kind !== 'embedded') {

@@ -83,7 +83,7 @@ export function localOrder(locale: string): Intl.Collator {
 
 /** The writing direction of a locale. */
 export function directionOf(locale: string): 'ltr' | 'rtl' {
-  // Not in TypeScript's type library yet.
+  // TypeScript's type library doesn't have this method yet.
   const info = new Intl.Locale(known(locale)) as Intl.Locale & { getTextInfo?(): { direction?: string } }
   return info.getTextInfo?.().direction === 'rtl' ? 'rtl' : 'ltr'
 }

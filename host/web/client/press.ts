@@ -10,7 +10,7 @@ export function watchPresses(): void {
 }
 
 /**
- * Runs `work` now or, while a pointer is pressed, once its click was handled. When the user presses a button, the
+ * Runs `work` now or, while a pointer is pressed, once its click has been handled. When the user presses a button, the
  * browser first reports a change of the input that loses the focus. If the response moved the button, the pointer would
  * be released beside it, and nothing would be clicked.
  */

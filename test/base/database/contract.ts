@@ -26,7 +26,7 @@ export type TestPlace = {
 
 const SERVER = { username: 'x', password: '', host: '127.0.0.1', port: 1, tls: 'off' } as const
 
-/** The settings of a database on a test server, or of the embedded kind without one. */
+/** The settings for a database on a test server or, without a server, for an embedded database. */
 export function databaseSettings(
   home: string,
   kind: KindName,
