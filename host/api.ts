@@ -50,7 +50,7 @@ export type AdminApiParts = SolutionApiParts &
     readonly version: string
   }
 
-/** The API under `/admin/api` (design section 7). */
+/** The API under `/admin/api`. */
 export function adminApi(parts: AdminApiParts): Router {
   const router = new Router({ prefix: ADMIN_API, sensitive: true })
   // Mounted inside the router, so that the check applies to every path that matches a route, even one in an unusual

@@ -1,4 +1,4 @@
-/** Which scripts a context contains (design section 4, "Scope"). */
+/** The scripts that a context contains. */
 export type Unit = 'authenticator' | 'main' | 'configuration'
 
 /**

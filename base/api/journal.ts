@@ -178,7 +178,7 @@ export function createJournal(
     return Math.max(0, last - most)
   }
 
-  /** The ids between those of a place belong to others, so this counts along the index of the place. */
+  /** Ids of other places lie between those of this place, so count along the place's index. */
   async function oldestIn(place: string, most: number, before = Number.MAX_SAFE_INTEGER): Promise<number> {
     const newest = matching({ place }).select('id').where('id', '<', before).orderBy('id', 'desc')
     const { oldest, count } = await db

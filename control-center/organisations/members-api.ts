@@ -106,8 +106,8 @@ export async function withFactors(members: readonly ListedMember[], factors: Pic
 
 /**
  * Chosen here: an owner can reset only members who belong to no other organisation, because the factor also protects
- * those. For the others, and for their own account, the operator of the control center can. The email address still
- * proves who sets up the next factor.
+ * those. The operator of the control center resets the factors of all other members, and of the owner's own account.
+ * The email address still proves who sets up the next factor.
  */
 async function resetFactors(who: AskingMember, uid: string, parts: MemberApiParts): Promise<void> {
   const { organisations, factors, sessions } = parts

@@ -11,7 +11,7 @@ import type { AdminFactors, AdminSignIn } from './admin-factors.ts'
 
 /** Dependencies of the pages for the admin account's factors. */
 export type AdminFactorPageParts = Omit<FactorParts, 'passkeyRequests'> & {
-  /** Those of the admin pages, which share their origin with no solution. */
+  /** The passkey places of the admin pages, which don't share their origin with a solution. */
   readonly adminPasskeys: PasskeyRequests
   readonly adminFactors: AdminFactors
   readonly adminOpenSignIns: OpenSignIns<AdminSignIn>

@@ -45,7 +45,7 @@ type Format = {
 const B64 = '[A-Za-z0-9+/]+={0,2}'
 const NUMBER = '[1-9]\\d{0,9}'
 
-/** The first format is used whose pattern matches and whose `read` returns a check. */
+/** The formats to try in order. The first one applies whose pattern matches and whose `read` returns a check. */
 const FORMATS: readonly Format[] = [
   // PHC string format: https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
   {

@@ -418,7 +418,6 @@ export function oauthProblemPage(frame: PageFrame, model: OAuthProblemModel): st
 /**
  * Posts the parameters from the URL's fragment, which servers can't see, to `action`, with the field
  * `from=fragment`. Shows a message if there are none, or if scripts are disabled.
- * @see product guide 4, "app_oauth/index.html"
  */
 export function fragmentPage(frame: PageFrame, model: FragmentModel): string {
   return page('oauth-fragment', frame, platformText(frame.locale, 'platform.oauth.fragment.title'), model)
@@ -427,7 +426,6 @@ export function fragmentPage(frame: PageFrame, model: FragmentModel): string {
 /**
  * Responds to a POST from a provider's page, which lacks our SameSite=Lax cookies: the page posts the same fields again
  * from our own origin, with the field `from=form_post`. Without scripts, the user presses the button.
- * @see design section 7
  */
 export function repostPage(frame: PageFrame, model: RepostModel): string {
   return page('oauth-repost', frame, platformText(frame.locale, 'platform.goeson.title'), model)

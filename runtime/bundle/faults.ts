@@ -16,7 +16,7 @@ export type Warning = {
   readonly message: string
 }
 
-/** Every stable error code, with the rule behind it (design section 4). */
+/** Every stable error code, with the rule behind it. */
 export const FAULT_CODES = {
   zip_invalid: 'the file is not a ZIP file, or its central directory is damaged',
   zip_entry_kind: 'an entry is a link, a device or anything else that is not a regular file',

@@ -13,7 +13,7 @@ import {
   text,
 } from './schema-parts.ts'
 
-/** The events that the platform fires for forms. @see design section 6, "types" */
+/** The events that the platform fires for forms. */
 export const FORM_EVENTS = [
   'onLoad',
   'onUnload',
@@ -107,7 +107,7 @@ const Database = z
   )
   .meta({ title: 'Database', description: 'A database that the solution requests.' })
 
-/** @see design section 8 and guide 2.3 */
+/** The sign-in settings for an identity provider. docs/oauth.md describes them. */
 export const OAUTH_SETTINGS = {
   api: z
     .enum(['Google', 'Microsoft', 'Apple', 'Okta', 'LinkedIn', 'GitHub', 'Custom'], {

@@ -23,7 +23,7 @@ export type DatabaseRequest = {
   readonly database: string | null
 }
 
-/** The settings of section 8 by name, and the provider's additional parameters. */
+/** The sign-in settings by name, and the provider's additional parameters. */
 export type OAuthSettings = NonNullable<WrittenManifest['oauth']>
 
 /** Whether users need a second factor. `requiredFor` null: at `required` and `passkey`, all of them. */
@@ -148,7 +148,7 @@ function normalise(written: WrittenManifest): Manifest {
   }
 }
 
-/** @see design section 4: `authenticator` takes precedence; if both are absent, authentication is required. */
+/** `authenticator` takes precedence. If both properties are absent, authentication is required. */
 function authenticatorMode(written: WrittenManifest): AuthenticatorMode {
   if (written.authenticator === 'OAUTH PROVIDER') return 'OAUTH'
   return written.authenticator ?? (written.mustAuthenticate === false ? 'NONE' : 'DEFAULT')

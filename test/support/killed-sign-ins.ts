@@ -10,7 +10,7 @@ import { ask, createVisitor } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
 const PAGE = '/solution/crm/index.html'
-/** Number of browsers that sign in again and again. */
+/** The number of browsers that sign in repeatedly. */
 const BROWSERS = 8
 /** The maximum time before the host is killed, in ms. */
 const LONGEST = 600
