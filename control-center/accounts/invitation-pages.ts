@@ -112,7 +112,7 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     const to = `/o/${organisation.name}`
     const isSame = caller?.kind === 'person' && caller.user.uid === user.uid
     const methods = isSame ? caller.session.session.methods : (['password'] as const)
-    // Nobody can have stolen the password of a new account, so that its set-up needs no further proof.
+    // Nobody can have stolen the password of a new account, so its set-up needs no further proof.
     const path = await secondStep.begin(ctx, user, { methods, to, isProved: isNew })
     if (path !== null || !isSame) await pageSessions.end(ctx)
     if (path !== null) return goTo(ctx, path)
