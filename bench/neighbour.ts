@@ -31,7 +31,7 @@ const DUE_EVERY = 20
 
 /** Number of responses per kind and status. */
 type Ends = Record<Kind, Map<number, number>>
-type Login = { readonly milliseconds: number; readonly status: number }
+export type Login = { readonly milliseconds: number; readonly status: number }
 type Form = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
 
 /**
@@ -77,7 +77,7 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
 }
 
 /** Sends the form at each due time for `milliseconds`; resolves with all responses. */
-async function logins(form: Form, milliseconds: number): Promise<Login[]> {
+export async function logins(form: Form, milliseconds: number): Promise<Login[]> {
   const start = performance.now()
   const running: Promise<Login>[] = []
   for (let due = start; due < start + milliseconds; due += DUE_EVERY) {
@@ -161,7 +161,7 @@ async function upload(host: RealHost, kind: Kind, numbers: Numbers): Promise<voi
   for (const name of names(kind, numbers)) await host.upload(name, `function onSolutionOpen() { ${HOSTILE[kind]} }`)
 }
 
-async function formOf(host: RealHost, solution: string): Promise<Form> {
+export async function formOf(host: RealHost, solution: string): Promise<Form> {
   const { path, token, cookie } = await openLoginPage(host.url, solution)
   return {
     url: `${host.url}${path}`,

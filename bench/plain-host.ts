@@ -175,6 +175,7 @@ const parts: HostParts = {
   secrets,
   oauth,
   answerEndpoint: async () => {},
+  refuseFloods: (_ctx, next) => next(),
   figures: createFigures(),
   oauthSettings: oauth.settings,
   ...secondSteps,

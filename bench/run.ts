@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'
 import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
+import { measureEndpoints } from './endpoints.ts'
 import { measureEvents } from './events.ts'
 import { measureHashing } from './hashing.ts'
 import { measureIdleMemory } from './idle-memory.ts'
@@ -21,6 +22,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   cold: measureColdStart,
   w2: measureFormPosts,
   events: measureEvents,
+  endpoints: measureEndpoints,
   memory: measureActiveMemory,
   idle: measureIdleMemory,
   neighbour: measureNeighbour,

@@ -21,17 +21,12 @@ const config :Workerd.Config = (
 `
 
 /**
- * workerd with the login hook in one global scope that all logins share, as in its platform. The package with the
+ * workerd with one global scope that all requests share, as in its platform; by default with the login hook. The package with the
  * platform's binary is a direct dependency (`bench/package.json`), so that no install script has to run.
  */
-export async function startWorkerd(): Promise<WorkerdProcess> {
+export async function startWorkerd(worker: string = loginWorker()): Promise<WorkerdProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-workerd-'))
-  const script = [
-    `const HEADERS = ${JSON.stringify(SECURITY_HEADERS)}`,
-    HOOK,
-    readFileSync(new URL('workerd-login.js', import.meta.url), 'utf8'),
-  ]
-  writeFileSync(join(folder, 'worker.js'), script.join('\n'))
+  writeFileSync(join(folder, 'worker.js'), worker)
   writeFileSync(join(folder, 'config.capnp'), CONFIG)
   const { binary, version } = findBinary()
   const child = spawn(binary, ['serve', join(folder, 'config.capnp'), '--control-fd=3'], {
@@ -56,6 +51,11 @@ export async function startWorkerd(): Promise<WorkerdProcess> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+function loginWorker(): string {
+  const script = readFileSync(new URL('workerd-login.js', import.meta.url), 'utf8')
+  return [`const HEADERS = ${JSON.stringify(SECURITY_HEADERS)}`, HOOK, script].join('\n')
 }
 
 /** workerd reports its port as a line of JSON. */

@@ -88,6 +88,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly signOutTargets: SignOutTargets
     readonly oauth: OAuth
     readonly answerEndpoint: AnswerEndpoint
+    readonly refuseFloods: Middleware
     readonly managedSettings: ManagedSettings
     readonly supervisor: Supervisor
     readonly telemetry: Telemetry
@@ -152,7 +153,12 @@ export function createRedirectApp(parts: HostParts, port: () => number): Koa {
 function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middleware[] {
   const { settings, telemetry, isLive } = parts
   const isFromProxy = createProxyCheck(settings.trustedProxies)
-  return openingSteps({ ...parts, errors: { isLive }, measure: measureRequests({ telemetry, port, isFromProxy }) })
+  return openingSteps({
+    ...parts,
+    errors: { isLive },
+    ...(port === 'pages' ? { early: parts.refuseFloods } : {}),
+    measure: measureRequests({ telemetry, port, isFromProxy }),
+  })
 }
 
 function adminApiStep(parts: HostParts): Middleware {

@@ -33,6 +33,8 @@ import type { DebugNode } from './debugger/find-debug-node.ts'
 import { createDebugTargets } from './debugger/targets.ts'
 import { createDirectoryParts } from './directories/directory-parts.ts'
 import { createEndpoints } from './endpoints/endpoints.ts'
+import { createNetworkLimit } from './endpoints/network-limit.ts'
+import { refuseFloods } from './endpoints/refuse-floods.ts'
 import { platformPlaceOf } from './grants/grant-warnings.ts'
 import { createGrants } from './grants/grants.ts'
 import { healthInWords } from './health/health-in-words.ts'
@@ -327,6 +329,7 @@ function createParts(
     onError: (error, of) => log.error({ ...of, err: error }, 'a client failed unexpectedly'),
   })
   const credentials = createAdminCredentials({ account, audit, limits })
+  const network = createNetworkLimit(limits, testing.now)
   const adminOpenSignIns = createOpenSignIns<AdminSignIn>(db, key, limits, testing.now)
   const { factors } = signIn
   const adminPasskeys = createPasskeyRequests(
@@ -371,7 +374,8 @@ function createParts(
     credentials,
     pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
-    answerEndpoint: createEndpoints({ ...foundation, ...signIn, sites, limits, now: testing.now }),
+    answerEndpoint: createEndpoints({ ...foundation, ...signIn, sites, limits, network, now: testing.now }),
+    refuseFloods: refuseFloods(network),
     oauthSettings: oauth.settings,
     testOAuthSettings: oauth.testSettings,
     providerRequests: oauth.requests,

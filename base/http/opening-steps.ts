@@ -16,16 +16,19 @@ export type OpeningParts = {
   readonly log: Logger
   readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
   readonly errors: ErrorOptions
+  /** Refuses what must not cost more than a few microseconds, such as floods. It sends its responses itself. */
+  readonly early?: Middleware
   /** Measures each request with a valid target, and its response. */
   readonly measure?: Middleware
 }
 
 /** The first middleware for every request, on all ports of both services. */
-export function openingSteps({ settings, log, draining, errors, measure }: OpeningParts): Middleware[] {
+export function openingSteps({ settings, log, draining, errors, early, measure }: OpeningParts): Middleware[] {
   return [
     identify(createClientReader(settings.trustedProxies)),
     setHeaders,
     needReadableTarget,
+    ...(early === undefined ? [] : [early]),
     ...(measure === undefined ? [] : [measure]),
     sendHsts(settings),
     answerErrors(log, errors),

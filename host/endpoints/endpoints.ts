@@ -22,12 +22,12 @@ import { createCallLimit } from './call-limit.ts'
 import { type Caller, type CallerParts, createCallers } from './callers.ts'
 import { createInputCheck, type InputCheck } from './check-input.ts'
 import { allowedMethods, allowOrigin, answerOptions, methodOf } from './cors.ts'
-import { createNetworkLimit } from './network-limit.ts'
+import type { NetworkLimit } from './network-limit.ts'
 import { headersOf, parseBody, queryOf, type RawBody, readRawBody } from './read-request.ts'
 import { createRunEndpoint, type RunEndpoint, type RunEndpointParts } from './run-endpoint.ts'
 import { sendAnswer, sendFailure } from './send-answer.ts'
 
-export type EndpointParts = CallerParts & RunEndpointParts & { readonly limits: Limits }
+export type EndpointParts = CallerParts & RunEndpointParts & { readonly limits: Limits; readonly network: NetworkLimit }
 
 /**
  * Responds to a request below a solution's `api/`, in this order: path and method, limits, caller, permission, query and
@@ -38,10 +38,9 @@ export type AnswerEndpoint = (ctx: Context, needSolution: () => Promise<ActiveSo
 type Table = { readonly endpoints: readonly Endpoint[]; readonly checks: Map<Endpoint, InputCheck> }
 
 export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
-  const { limits, sites } = parts
+  const { limits, sites, network } = parts
   const runEndpoint = createRunEndpoint(parts)
   const findCaller = createCallers(parts)
-  const network = createNetworkLimit(limits, parts.now)
   const inTurn = createCallLimit(limits)
   const tables = new WeakMap<ActiveSolution, Table>()
 

@@ -6,6 +6,8 @@ import type { Limits } from '../../runtime/limits.ts'
 export interface NetworkLimit {
   /** @throws ERR_THROTTLED if the address's network has sent more than `REQUESTS_NETWORK` requests in this minute */
   count(address: string): void
+  /** The same error, without counting; null if the network may send more. */
+  refusal(address: string): PlatformError | null
   /**
    * Runs `read` unless the network already sends too many bodies at the same time.
    * @throws ERR_THROTTLED
@@ -38,17 +40,24 @@ export function createNetworkLimit(
     )
   }
 
+  function keyOf(address: string): string {
+    if (now() >= endsAt) {
+      counts.clear()
+      endsAt = now() + WINDOW
+    }
+    const network = networkOf(address)
+    return counts.has(network) || counts.size < MOST_NETWORKS ? network : ''
+  }
+
   return {
     count(address) {
-      if (now() >= endsAt) {
-        counts.clear()
-        endsAt = now() + WINDOW
-      }
-      const network = networkOf(address)
-      const key = counts.has(network) || counts.size < MOST_NETWORKS ? network : ''
+      const key = keyOf(address)
       const count = (counts.get(key) ?? 0) + 1
       counts.set(key, count)
       if (count > most) throw throttled((endsAt - now()) / 1000)
+    },
+    refusal(address) {
+      return (counts.get(keyOf(address)) ?? 0) < most ? null : throttled((endsAt - now()) / 1000)
     },
     async reading(address, read) {
       const network = networkOf(address)

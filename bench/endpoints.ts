@@ -1,0 +1,187 @@
+import { Agent, request } from 'node:http'
+import { formOf, type Login, logins } from './neighbour.ts'
+import { type RealHost, startRealHost } from './real-host.ts'
+import type { Row } from './report.ts'
+import { figure, pause, percentile } from './rounds.ts'
+import { startWorkerd } from './workerd.ts'
+
+/** The same function in an endpoint and in workerd. */
+const HANDLER = `function answer(request) {
+  const { name } = request.params
+  return { text: 'Hello ' + name, length: name.length }
+}`
+const ENDPOINTS = {
+  'GET /greeting/{name}': { function: 'answer', authentication: 'none' },
+  'GET /crashes': { function: 'crashes', authentication: 'none' },
+}
+const SCRIPT = `${HANDLER}
+function crashes() { return String('ab'.repeat(1.5e8).split('').length) }`
+const WORKER = `${HANDLER}
+addEventListener('fetch', (event) => {
+  const name = decodeURIComponent(new URL(event.request.url).pathname.split('/').at(-1))
+  event.respondWith(Response.json(answer({ params: { name } })))
+})`
+/** Duration of each half of a round, in ms. */
+const HALF = Number(process.env.BENCH_HALF ?? 5000)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+/** Requests in progress while the throughput is measured. */
+const AT_ONCE = 8
+
+/**
+ * Measures the throughput of an endpoint compared with workerd, and sign-ins of another solution next to requests to
+ * endpoints. The host has default settings, except that the first two measurements don't limit the network.
+ */
+export async function measureEndpoints(): Promise<Row[]> {
+  const unlimited = { REQUESTS_NETWORK: '1000000000' }
+  return [
+    await measureThroughput(unlimited),
+    ...(await measureBeside(unlimited, '/greeting/anna', 100, '100 requests/s to an endpoint')),
+    ...(await measureBeside({}, '/greeting/anna', 2000, 'a flood of 2,000 requests/s')),
+    ...(await measureBeside(unlimited, '/crashes', 5, 'an endpoint that crashes its processes')),
+  ]
+}
+
+async function startHost(environment: Record<string, string>): Promise<RealHost> {
+  const host = await startRealHost(environment)
+  const manifest = { name: 'called', authenticator: 'NONE', endpoints: ENDPOINTS }
+  await host.uploadPlain(manifest, { 'globals.js': SCRIPT })
+  await host.upload('good')
+  return host
+}
+
+async function measureThroughput(environment: Record<string, string>): Promise<Row> {
+  const host = await startHost(environment)
+  const workerd = await startWorkerd(WORKER)
+  try {
+    const ours = `${host.url}/solution/called/api/greeting/anna`
+    const theirs = `http://127.0.0.1:${workerd.port}/greeting/anna`
+    const rates = { ours: [] as number[], theirs: [] as number[] }
+    await rateOf(ours, 1000)
+    await rateOf(theirs, 1000)
+    for (let round = 0; round < ROUNDS; round++) {
+      rates.ours.push(await rateOf(ours, HALF))
+      rates.theirs.push(await rateOf(theirs, HALF))
+    }
+    const [mine, other] = [percentile(rates.ours, 50), percentile(rates.theirs, 50)]
+    return {
+      work: 'endpoints: requests per second, fresh globals for each',
+      against: `workerd ${workerd.version}, the same function in one shared scope`,
+      reach: null,
+      unit: 'ratio',
+      measured: mine / other,
+      details: `${figure(mine)} : ${figure(other)} requests/s`,
+    }
+  } finally {
+    await workerd.stop()
+    await host.stop()
+  }
+}
+
+/** Requests per second with `AT_ONCE` requests in progress. */
+async function rateOf(url: string, milliseconds: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
+  const end = performance.now() + milliseconds
+  let count = 0
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (performance.now() < end) {
+        const status = await get(url, agent)
+        if (status !== 200) throw new Error(`${url} answered ${status}`)
+        count++
+      }
+    }),
+  )
+  agent.destroy()
+  return (count * 1000) / milliseconds
+}
+
+/** Sign-ins of another solution, alone and while requests arrive at this rate, whether or not earlier ones have ended. */
+async function measureBeside(
+  environment: Record<string, string>,
+  path: string,
+  perSecond: number,
+  what: string,
+): Promise<Row[]> {
+  const host = await startHost(environment)
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  try {
+    const good = await formOf(host, 'good')
+    const url = `${host.url}/solution/called/api${path}`
+    await logins(good, HALF / 2)
+    const [alone, beside]: [Login[], Login[]] = [[], []]
+    const statuses = new Map<number, number>()
+    for (let round = 0; round < ROUNDS; round++) {
+      alone.push(...(await logins(good, HALF)))
+      const flood = startFlood(url, agent, perSecond, statuses)
+      beside.push(...(await logins(good, HALF)))
+      await flood.stop()
+      await pause(500)
+    }
+    return rowsOf(what, alone, beside, statuses)
+  } finally {
+    agent.destroy()
+    await host.stop()
+  }
+}
+
+function startFlood(url: string, agent: Agent, perSecond: number, statuses: Map<number, number>) {
+  const running = new Set<Promise<void>>()
+  const begun = performance.now()
+  let sent = 0
+  const timer = setInterval(() => {
+    const due = ((performance.now() - begun) * perSecond) / 1000
+    for (; sent < due && running.size < 2000; sent++) {
+      const one = get(url, agent).then((status) => {
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        running.delete(one)
+      })
+      running.add(one)
+    }
+  }, 5)
+  return {
+    async stop() {
+      clearInterval(timer)
+      await Promise.all(running)
+    },
+  }
+}
+
+function get(url: string, agent: Agent): Promise<number> {
+  return new Promise((resolve) => {
+    const sent = request(url, { agent }, (response) => {
+      response.resume()
+      response.once('end', () => resolve(response.statusCode ?? 0))
+    })
+    sent.once('error', () => resolve(0))
+    sent.end()
+  })
+}
+
+function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[], statuses: Map<number, number>): Row[] {
+  const against = 'the same solution without these requests'
+  const p99 = (all: readonly Login[]) =>
+    percentile(
+      all.map(({ milliseconds }) => milliseconds),
+      99,
+    )
+  const lost = beside.filter(({ status }) => status !== 303).length
+  const answers = [...statuses].map(([status, count]) => `${count} times ${status}`).join(', ')
+  return [
+    {
+      work: `sign-ins of another solution next to ${what}: latency, p99`,
+      against,
+      reach: { atMost: 2 },
+      unit: 'ratio',
+      measured: p99(beside) / p99(alone),
+      details: `${figure(p99(beside))} ms : ${figure(p99(alone))} ms; ${answers}`,
+    },
+    {
+      work: `sign-ins of another solution next to ${what}: lost`,
+      against,
+      reach: { atMost: 0 },
+      unit: 'logins',
+      measured: lost,
+      details: `of ${beside.length}`,
+    },
+  ]
+}
