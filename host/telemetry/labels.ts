@@ -25,9 +25,10 @@ export function resultLabel(outcome: string): string {
   return RESULTS.includes(outcome) ? outcome : 'other'
 }
 
-/** All form events share one label, because solutions choose the names of their forms and elements. */
+/** All form events and all endpoints share one label each, because solutions choose their names. */
 export function entryLabel(entry: string): string {
   if (entry.startsWith('forms.')) return 'forms'
+  if (/^[A-Z]+ \//.test(entry)) return 'endpoints'
   return ENTRIES.find((one) => one === entry) ?? 'other'
 }
 

@@ -27,6 +27,23 @@ interface Plugins {
   }
 }
 
+/** The request that the function of an endpoint gets. No object in it has a prototype. */
+interface EndpointRequest {
+  /** The reference that also appears in the log. */
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** The decoded path, such as `/orders/7`. */
+  readonly path: string
+  /** The values of the path's parameters. */
+  readonly params: Readonly<Record<string, string>>
+  /** The last value of each name. */
+  readonly query: Readonly<Record<string, string>>
+  /** By lower-case name, without credentials, cookies and proxies' headers. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Parsed JSON, the fields of a form, a text, or null. */
+  readonly body: any
+}
+
 /** A response that the function of an endpoint returns. */
 interface EndpointAnswer {
   readonly __endpointAnswer: never

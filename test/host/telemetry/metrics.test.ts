@@ -69,10 +69,11 @@ test('labels: external values are mapped to a fixed list', () => {
     'oauth_denied',
     'other',
   ])
-  expect([entryLabel('onSolutionOpen'), entryLabel('forms.a.b.c'), entryLabel('__proto__')]).toEqual([
-    'onSolutionOpen',
-    'forms',
-    'other',
-  ])
+  expect([
+    entryLabel('onSolutionOpen'),
+    entryLabel('forms.a.b.c'),
+    entryLabel('GET /a'),
+    entryLabel('__proto__'),
+  ]).toEqual(['onSolutionOpen', 'forms', 'endpoints', 'other'])
   expect([methodLabel('POST'), methodLabel('PROPFIND')]).toEqual(['POST', 'other'])
 })
