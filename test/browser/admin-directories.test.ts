@@ -59,9 +59,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
 
   test('without directories, the page says who needs one; one is added with fields, and then tested', async () => {
     await open('/admin/directories')
-    expect(await page.textContent('main .card')).toContain(
-      'Add one if your users already have a name and password',
-    )
+    expect(await page.textContent('main .card')).toContain('Add one if your users already have a name and password')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('main a.button')
     // Choosing another type changes only fields that still have the default value.
