@@ -14,6 +14,7 @@ import { BACKUP_TABLES } from '../../base/backup/tables.ts'
 import { embedded, embeddedDialect } from '../../base/database/embedded.ts'
 import { type Migrations, migrationsFor, PLATFORM_MIGRATIONS } from '../../base/database/migrations.ts'
 import { openKysely } from '../../base/database/open-kysely.ts'
+import { personsFactors } from '../../control-center/access/confirmations.ts'
 import { CONTROL_CENTER, WITHOUT_TELEMETRY } from '../../control-center/backup/saved.ts'
 import { CENTER_TABLES, TELEMETRY_TABLES } from '../../control-center/backup/tables.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
@@ -22,6 +23,7 @@ import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { openTelemetryDatabase } from '../../control-center/telemetry/database/open-telemetry.ts'
 import { TELEMETRY_MIGRATIONS } from '../../control-center/telemetry/database/tables.ts'
 import { readSettings } from '../../host/config/settings.ts'
+import { codeOf } from '../support/authenticator-app.ts'
 import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
@@ -43,12 +45,15 @@ let satellite = ''
 let bundle: Buffer
 let context: string
 let publicKey = ''
+let secret = ''
+let strict = { id: '', uid: '' }
 
 beforeAll(async () => {
   center = await startTestCenter({}, { home: source })
   publicKey = center.parts.signing.publicKey
   token = await center.tokenOf('owner')
   satellite = (await center.environment('east')).token
+  await addSecondFactor()
   bundle = await bundleOf({ name: 'shop', title: 'Schöp 🌻', version: '1.0.0' })
   await uploadPackage(center, bundle)
   await makeTestPipeline(center, { name: 'shop-image', package: 'shop' })
@@ -67,6 +72,17 @@ afterAll(async () => {
   await center?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
+
+/** Creates an organisation that requires a second factor, and gives one to its owner. */
+async function addSecondFactor(): Promise<void> {
+  const { apps, organisations } = center.parts
+  const uid = await center.account('strict@example.org')
+  const { id } = await organisations.create({ name: 'strict', title: 'Strict' }, uid)
+  await organisations.setSecondFactor(id, 'required')
+  secret = apps.newSecret()
+  await apps.add(personsFactors(uid), secret, codeOf(secret, -1), 'App')
+  strict = { id, uid }
+}
 
 async function get(from: TestCenter, path: string): Promise<Buffer> {
   const headers = { authorization: `Bearer ${token}` }
@@ -100,7 +116,9 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     const { versions } = JSON.parse(String(await get(restored, 'packages/shop'))) as { versions: { sha256: string }[] }
     expect(await get(restored, `packages/shop/versions/${versions[0]?.sha256}/bundle`)).toEqual(bundle)
     expect(await contextOf(restored)).toBe(context)
-    const { registries, organisations } = restored.parts
+    const { registries, organisations, factors } = restored.parts
+    expect(await organisations.secondFactorOf(strict.id)).toBe('required')
+    expect((await factors.of(personsFactors(strict.uid))).factors).toMatchObject([{ kind: 'app', name: 'App' }])
     const acme = (await organisations.find('acme'))?.id ?? ''
     const [registry] = await registries.list(acme)
     expect(await registries.secret(acme, registry?.id ?? '')).toMatchObject({ accessKeyId: 'AKIATESTTESTTEST1234' })
