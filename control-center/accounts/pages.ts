@@ -1,5 +1,6 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
+import type { PasskeyRequests } from '../../base/accounts/passkey-requests.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
@@ -7,12 +8,14 @@ import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { Mail } from '../../base/mail/mail.ts'
+import { passkeyScript } from '../../base/web/pages.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { PageSessions } from '../access/page-sessions.ts'
 import { OrganisationName, type Organisations, OrganisationTitle } from '../organisations/organisations.ts'
 import { sendPage, textFor } from '../pages/page.ts'
 import type { CheckedCredentials, Credentials } from './credentials.ts'
 import { goTo, pageToGoTo, requireOwnForm } from './own-form.ts'
+import { passkeyPageOf } from './passkey-page.ts'
 import type { PasswordTickets } from './password-tickets.ts'
 import { reasonOf } from './refusal.ts'
 import type { SecondStepGate } from './second-step-gate.ts'
@@ -28,19 +31,16 @@ export type AccountPageParts = {
   readonly mail: Pick<Mail, 'isSetUp'>
   readonly setUp: SetUp
   readonly secondStep: SecondStepGate
+  readonly passkeyRequests: Pick<PasskeyRequests, 'askAnybody' | 'use'>
   readonly limits: Limits
 }
 
 type Attempt = { readonly ctx: Context; readonly username: string; readonly password: string; readonly to: string }
+type PasskeyAttempt = { readonly ctx: Context; readonly answer: string; readonly to: string }
+type SignedIn = Pick<Attempt, 'username' | 'to'>
 
 /** Signs a user in to the control center. */
-export const BY_CENTER_PAGE: WayOfSigningIn<
-  Context,
-  Attempt,
-  User,
-  Pick<Attempt, 'username' | 'to'>,
-  AccountPageParts
-> = {
+export const BY_CENTER_PAGE: WayOfSigningIn<Context, Attempt, User, SignedIn, AccountPageParts> = {
   async ownPage(ctx, { limits }) {
     requireOwnForm(ctx)
     const fields = await readForm(ctx, limits)
@@ -48,27 +48,24 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
     return { ctx, username, password, to: pageToGoTo(fields.get('to') ?? '') }
   },
   throttle: { none: '`Credentials` counts each check, together with those of other pages.' },
-  async source({ ctx, username, password, to }, { credentials, mail }) {
-    const checked = await credentials.check(ctx, username, password)
+  async source({ ctx, username, password, to }, parts) {
+    const checked = await parts.credentials.check(ctx, username, password)
     if (checked.kind === 'right') return checked.user
     const outcome = checked.kind === 'wrong' ? 'refused' : 'throttled'
     return new Refusal({ outcome, username }, () => {
       const { status, text } = refusalOf(ctx, checked)
-      showSignIn(ctx, { to, username, refusal: text, isChanged: false, isMailed: mail.isSetUp }, status)
+      return showSignIn(ctx, { to, username, refusal: text, isChanged: false }, parts, status)
     })
   },
   async secondStep({ ctx, to }, user, { secondStep }) {
     const path = await secondStep.begin(ctx, user, { methods: ['password'], to })
     return path === null ? null : new Refusal(null, () => goTo(ctx, path))
   },
-  async accept({ ctx, to }, user, { pageSessions, credentials, passwordTickets, limits }) {
+  async accept({ ctx, to }, user, parts) {
     const { username } = user
+    const { pageSessions, credentials } = parts
     await pageSessions.end(ctx)
-    if (user.mustChangePassword) {
-      const shown = { user, to, refusal: null }
-      const show = () => showForced(ctx, { ...shown, ticket: passwordTickets.issue(user) }, limits)
-      return new Refusal({ outcome: 'must-change-password', username }, show)
-    }
+    if (user.mustChangePassword) return demandPassword(ctx, user, to, parts)
     credentials.noteKnown(ctx, username)
     await pageSessions.start(ctx, user, ['password'])
     return { username, to }
@@ -77,24 +74,80 @@ export const BY_CENTER_PAGE: WayOfSigningIn<
   redirect: (ctx, { to }) => goTo(ctx, to),
 }
 
+/** Signs a user in with a passkey that verified them, which completes both steps. */
+export const BY_CENTER_PASSKEY: WayOfSigningIn<Context, PasskeyAttempt, User, SignedIn, AccountPageParts> = {
+  async ownPage(ctx, { limits }) {
+    requireOwnForm(ctx)
+    const fields = await readForm(ctx, limits)
+    return { ctx, answer: fields.get('passkey') ?? '', to: pageToGoTo(fields.get('to') ?? '') }
+  },
+  // Nobody guesses passkeys, so that only the network's limit applies.
+  async throttle({ ctx, to }, parts) {
+    const wait = await parts.throttle.count(passkeyAttempt(ctx), true)
+    if (wait === null) return null
+    ctx.set('Retry-After', String(wait))
+    const { status, text } = refusalOf(ctx, { kind: 'throttled', wait })
+    const show = () => showSignIn(ctx, { to, username: '', refusal: text, isChanged: false }, parts, status)
+    return new Refusal({ outcome: 'throttled', username: '' }, show)
+  },
+  async source({ ctx, answer, to }, parts) {
+    const used = await parts.passkeyRequests.use(passkeyPageOf(ctx), 'sign-in', null, answer)
+    if (used.kind === 'copied') await parts.credentials.note(ctx, used.user.username, 'passkey-clone', 'refused')
+    // A passkey that did not verify its user is a second step only.
+    const isRight = used.kind === 'right' && used.isVerified && used.account.source === 'users'
+    const user = isRight ? await parts.users.get(used.account.uid) : null
+    if (user?.enabled) {
+      await parts.throttle.succeeded(passkeyAttempt(ctx), true)
+      return user
+    }
+    const refusal = textFor(ctx)('platform.step.passkey')
+    const show = () => showSignIn(ctx, { to, username: '', refusal, isChanged: false }, parts, 401)
+    return new Refusal({ outcome: 'refused', username: '' }, show)
+  },
+  secondStep: { none: 'The passkey has verified its user, which completes both steps.' },
+  async accept({ ctx, to }, user, parts) {
+    await parts.pageSessions.end(ctx)
+    if (user.mustChangePassword) return demandPassword(ctx, user, to, parts)
+    await parts.pageSessions.start(ctx, user, ['passkey'])
+    return { username: user.username, to }
+  },
+  audit: BY_CENTER_PAGE.audit,
+  redirect: BY_CENTER_PAGE.redirect,
+}
+
+function passkeyAttempt(ctx: Context) {
+  return { source: 'center passkey', username: '', address: stateOf(ctx).client.address }
+}
+
+/** Ends a sign-in whose user must first choose a new password. */
+function demandPassword(
+  ctx: Context,
+  user: User,
+  to: string,
+  { passwordTickets, limits }: Pick<AccountPageParts, 'passwordTickets' | 'limits'>,
+): Refusal {
+  const show = () => showForced(ctx, { user, to, refusal: null, ticket: passwordTickets.issue(user) }, limits)
+  return new Refusal({ outcome: 'must-change-password', username: user.username }, show)
+}
+
 /**
  * Pages for visitors who are not signed in. Accounts are stored like a host's users, with the email address as the
  * username.
  */
 export function addAccountPages(router: Router, parts: AccountPageParts): void {
-  const { users, pageSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts
+  const { users, pageSessions, credentials, passwordTickets, throttle, setUp, organisations, limits } = parts
   const { note } = credentials
-  const { isSetUp: isMailed } = mail
 
   router.get('/sign-in', async (ctx) => {
     requireNavigation(ctx)
     if (await setUp.isOpen()) return goTo(ctx, '/set-up')
     const isChanged = ctx.query['password-changed'] !== undefined
     const to = pageToGoTo(String(ctx.query.to ?? ''))
-    showSignIn(ctx, { to, username: '', refusal: null, isChanged, isMailed })
+    await showSignIn(ctx, { to, username: '', refusal: null, isChanged }, parts)
   })
 
   router.post('/sign-in', (ctx) => walkSignIn(BY_CENTER_PAGE, ctx, parts))
+  router.post('/sign-in/passkey', (ctx) => walkSignIn(BY_CENTER_PASSKEY, ctx, parts))
 
   router.post('/change-password', async (ctx) => {
     requireOwnForm(ctx)
@@ -177,17 +230,23 @@ type SignInModel = {
   readonly refusal: string | null
   /** Whether the password was just changed. */
   readonly isChanged: boolean
-  /** Whether users who forgot the password can request a link by mail. */
-  readonly isMailed: boolean
 }
 
-function showSignIn(ctx: Context, { isChanged, isMailed, ...shown }: SignInModel, status = 200): void {
+async function showSignIn(
+  ctx: Context,
+  { isChanged, ...shown }: SignInModel,
+  { mail, passkeyRequests }: Pick<AccountPageParts, 'mail' | 'passkeyRequests'>,
+  status = 200,
+): Promise<void> {
   const text = textFor(ctx)
   const model = {
     ...shown,
+    passkey: await passkeyRequests.askAnybody(passkeyPageOf(ctx), false),
+    passkeyScript,
     name: { label: text('center.mail'), type: 'email' },
     said: isChanged ? text('platform.password.changed') : null,
-    forgot: isMailed
+    // Users who forgot the password can request a link by mail.
+    forgot: mail.isSetUp
       ? { text: text('userlink.forgot'), href: '/forgot-password' }
       : { text: text('center.forgot.nomail') },
   }

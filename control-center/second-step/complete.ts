@@ -8,9 +8,10 @@ import { readForm } from '../../base/http/read-body.ts'
 import { cookieScopeOf, REALM } from '../access/page-sessions.ts'
 import { goTo, requireOwnForm } from '../accounts/own-form.ts'
 import { showForced } from '../accounts/pages.ts'
+import { TITLE } from '../accounts/passkey-page.ts'
 import { sendPage, textFor } from '../pages/page.ts'
 import { type MemberSignIn, nextStepOf } from './gate.ts'
-import { type SecondStepParts, TITLE } from './parts.ts'
+import type { SecondStepParts } from './parts.ts'
 
 /** A form of one of the step pages, with the sign-in that this browser began. */
 export type StepAttempt = {

@@ -1,4 +1,3 @@
-import type { Context } from 'koa'
 import { createAuthenticatorApps } from '../../base/accounts/authenticator-app.ts'
 import type { FactorParts } from '../../base/accounts/check-factor.ts'
 import type { Factors } from '../../base/accounts/factors.ts'
@@ -7,7 +6,7 @@ import { noticeChanges } from '../../base/accounts/notice-changes.ts'
 import type { Notices } from '../../base/accounts/notices.ts'
 import { createOpenSignIns, type OpenSignIns } from '../../base/accounts/open-sign-ins.ts'
 import { ownPasskeyPlaces } from '../../base/accounts/passkey-places.ts'
-import { createPasskeyRequests, type PasskeyPage } from '../../base/accounts/passkey-requests.ts'
+import { createPasskeyRequests } from '../../base/accounts/passkey-requests.ts'
 import { createPasskeys } from '../../base/accounts/passkeys.ts'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import { createRecoveryCodes } from '../../base/accounts/recovery-codes.ts'
@@ -18,12 +17,11 @@ import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Mail } from '../../base/mail/mail.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Confirmations } from '../access/confirmations.ts'
-import { cookieScopeOf, originOf, type PageSessions, REALM } from '../access/page-sessions.ts'
+import type { PageSessions } from '../access/page-sessions.ts'
 import type { Credentials } from '../accounts/credentials.ts'
 import type { PasswordTickets } from '../accounts/password-tickets.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { Organisations } from '../organisations/organisations.ts'
-import { localeOf } from '../pages/page.ts'
 import { createSecondStepGate, type MemberSignIn } from './gate.ts'
 
 /** Dependencies shared by the pages for the second step, the set-up, the account and the confirmation. */
@@ -82,12 +80,3 @@ export function createSecondSteps(needs: SecondStepNeeds) {
     now,
   }
 }
-
-/** The page, as passkeys see it. */
-export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: string } {
-  const solution = { name: REALM, manifest: { title: TITLE } }
-  return { ctx, scope: cookieScopeOf(ctx), serverUrl: originOf(ctx), locale: localeOf(ctx), solution }
-}
-
-/** The name of the service in users' authenticator apps and passkeys. */
-export const TITLE = 'Solhost control center'

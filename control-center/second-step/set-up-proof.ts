@@ -8,10 +8,11 @@ import type { User } from '../../base/accounts/users.ts'
 import { MailAddress } from '../../base/config/mail-address.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { goTo } from '../accounts/own-form.ts'
+import { TITLE } from '../accounts/passkey-page.ts'
 import { sendPage, textFor } from '../pages/page.ts'
 import { formModel, type StepAttempt, showOver } from './complete.ts'
 import { type MemberSignIn, SET_UP_PATH } from './gate.ts'
-import { type SecondStepParts, TITLE } from './parts.ts'
+import type { SecondStepParts } from './parts.ts'
 
 /**
  * Whether the user must enter a mailed code before they set up a factor. Otherwise, someone with a stolen password could

@@ -7,10 +7,11 @@ import { Refusal } from '../../base/accounts/sign-in-steps.ts'
 import { passkeyScript } from '../../base/web/pages.ts'
 import { originOf, REALM } from '../access/page-sessions.ts'
 import { goTo } from '../accounts/own-form.ts'
+import { passkeyPageOf, TITLE } from '../accounts/passkey-page.ts'
 import { sendPage, textFor } from '../pages/page.ts'
 import { formModel, STEP_WAY, type StepAttempt, type StepWay, showOver, userOf } from './complete.ts'
 import { type MemberSignIn, nextStepOf, SET_UP_PATH } from './gate.ts'
-import { passkeyPageOf, type SecondStepParts, TITLE } from './parts.ts'
+import type { SecondStepParts } from './parts.ts'
 import { checkProof, needsProof, showProof } from './set-up-proof.ts'
 
 /** Completes a sign-in for which the user set up a factor. */

@@ -8,10 +8,11 @@ import { usableFactors } from '../../base/accounts/usable-factors.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { passkeyScript } from '../../base/web/pages.ts'
 import { originOf } from '../access/page-sessions.ts'
+import { passkeyPageOf } from '../accounts/passkey-page.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
 import { findOpen, formModel, noteAnswer, STEP_WAY, type StepAttempt, type StepWay, showOver } from './complete.ts'
 import { type MemberSignIn, SET_UP_PATH, STEP_PATH } from './gate.ts'
-import { passkeyPageOf, type SecondStepParts } from './parts.ts'
+import type { SecondStepParts } from './parts.ts'
 import { BY_CENTER_SET_UP, showSetUp } from './set-up.ts'
 
 /** Completes a sign-in with a passkey, a code of an authenticator app, or a recovery code. */

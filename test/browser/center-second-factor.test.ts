@@ -91,7 +91,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
   })
 
-  test('the owner signs in with the passkey after the password, and confirms with it', async () => {
+  test('the owner signs in with the passkey after the password or alone, and confirms with it', async () => {
     await page.context().clearCookies()
     await signIn(page, OWNER)
     expect(await title(page)).toBe('Confirm that it’s you')
@@ -101,6 +101,11 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     await page.goto(`${center.url}/confirm?to=/account`)
     await page.click('form[data-passkey] button')
     await page.waitForURL(`${center.url}/account`)
+    await page.context().clearCookies()
+    await page.goto(`${center.url}/sign-in`)
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await page.click('form[data-passkey] button')
+    await page.waitForURL(`${center.url}/o/acme`)
     expect(complaints).toEqual([])
   })
 

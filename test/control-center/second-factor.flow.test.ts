@@ -236,8 +236,8 @@ describe('a person with an authenticator app', () => {
   })
 })
 
-test('a passkey is a second step and confirms, each challenge works once, and a copy is refused', async () => {
-  const { username } = await member('emma', 'acme')
+test('a passkey is a second step and confirms, or signs in alone; each challenge works once, and a copy is refused', async () => {
+  const { username, uid } = await member('emma', 'acme')
   const browser = browserOf(username)
   await browser.signIn()
   await browser.get('/account')
@@ -259,9 +259,27 @@ test('a passkey is a second step and confirms, each challenge works once, and a 
   expect((await browserOf(username).post('/second-step', { passkey: answer })).status).toBe(410)
   expect((await next.post('/second-step', { passkey: answer })).headers.location).toBe('/account')
 
-  const confirm = passkeyOptionsIn((await next.get('/confirm?to=/account')).text) ?? ''
+  await next.get('/confirm?to=/account')
   expect((await next.post('/confirm', { to: '/account', passkey: answer })).status).toBe(401)
-  const copied = await next.post('/confirm', { to: '/account', passkey: device.get(confirm, { counter: 5 }) })
+
+  // A passkey that verified its user needs no password; one that did not does.
+  const first = browserOf(username)
+  const optionsOf = async (browser: Browser) => passkeyOptionsIn((await browser.get('/sign-in')).text) ?? ''
+  const signInWith = (passkey: string) => first.post('/sign-in/passkey', { passkey, to: '/o/acme' })
+  const unverified = device.get(await optionsOf(first), { counter: 6, flags: { uv: false } })
+  expect((await signInWith(unverified)).status).toBe(401)
+  expect((await signInWith(device.get(await optionsOf(browserOf(username)), { counter: 7 }))).status).toBe(401)
+  const verified = device.get(await optionsOf(first), { counter: 8 })
+  const { users } = center.parts
+  await users.change(uid, { enabled: false })
+  expect((await signInWith(verified)).status).toBe(401)
+  await users.change(uid, { enabled: true })
+  expect(await first.isSignedIn()).toBe(false)
+  expect((await signInWith(device.get(await optionsOf(first), { counter: 9 }))).headers.location).toBe('/o/acme')
+  expect(await first.isSignedIn()).toBe(true)
+
+  const confirm = passkeyOptionsIn((await first.get('/confirm?to=/account')).text) ?? ''
+  const copied = await first.post('/confirm', { to: '/account', passkey: device.get(confirm, { counter: 9 }) })
   expect([copied.status, copied.text.includes('there seems to be a copy of it')]).toEqual([401, true])
   expect((await actionsOf('', 'passkey-clone'))[0]).toMatchObject({ actor: `user:${username}`, outcome: 'refused' })
 

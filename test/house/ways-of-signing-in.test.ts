@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { BY_CENTER_PAGE } from '../../control-center/accounts/pages.ts'
+import { BY_CENTER_PAGE, BY_CENTER_PASSKEY } from '../../control-center/accounts/pages.ts'
 import { BY_CENTER_SET_UP } from '../../control-center/second-step/set-up.ts'
 import { BY_CENTER_SECOND_STEP } from '../../control-center/second-step/step-pages.ts'
 import { BY_ADMIN_SECOND_STEP, BY_ADMIN_SET_UP } from '../../host/admin-factors/second-step-pages.ts'
@@ -30,6 +30,7 @@ const WAYS = {
   BY_ADMIN_SECOND_STEP,
   BY_ADMIN_SET_UP,
   BY_CENTER_PAGE,
+  BY_CENTER_PASSKEY,
   BY_CENTER_SECOND_STEP,
   BY_CENTER_SET_UP,
 }

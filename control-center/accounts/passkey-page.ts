@@ -1,0 +1,13 @@
+import type { Context } from 'koa'
+import type { PasskeyPage } from '../../base/accounts/passkey-requests.ts'
+import { cookieScopeOf, originOf, REALM } from '../access/page-sessions.ts'
+import { localeOf } from '../pages/page.ts'
+
+/** What people sign in to, as their authenticator apps and passkeys name it. */
+export const TITLE = 'Solhost control center'
+
+/** The page, as passkeys see it. */
+export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: string } {
+  const solution = { name: REALM, manifest: { title: TITLE } }
+  return { ctx, scope: cookieScopeOf(ctx), serverUrl: originOf(ctx), locale: localeOf(ctx), solution }
+}
