@@ -91,8 +91,20 @@ export async function measureClients(): Promise<Row[]> {
         measured: grown,
         details: `from ${few.length} to ${many.length} clients`,
       },
-      ratioRow(`click in one of ${CLIENTS} open clients`, 'one client alone', 3, times.crowd, times.alone),
-      ratioRow('click while another client’s handler runs 2 s', 'the same without it', 2, times.beside, times.calm),
+      ratioRow(
+        `click in one of ${CLIENTS} open clients`,
+        'click in a client that is the only one',
+        3,
+        times.crowd,
+        times.alone,
+      ),
+      ratioRow(
+        'click while another client’s handler runs 2 s',
+        'the same click while no handler runs',
+        2,
+        times.beside,
+        times.calm,
+      ),
     ]
   } finally {
     await Promise.all([crowded.stop(), lonely.stop()])

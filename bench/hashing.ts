@@ -46,7 +46,7 @@ export async function measureHashing(): Promise<Row[]> {
     return [
       {
         work: `longest block of the event loop while ${AT_ONCE} sign-ins are hashed`,
-        against: 'the same host idle for as long',
+        against: 'longest block of the same host while idle, over the same time',
         reach: { atMost: 10 },
         unit: 'ms',
         measured: median(hashing) - median(idle),

@@ -30,7 +30,7 @@ export async function measureRefusals(): Promise<Row[]> {
     return [
       {
         work: `${COUNT} rejected logins of known users`,
-        against: 'the same number for unknown users',
+        against: 'the same number of rejected logins of unknown users',
         reach: { atLeast: 0.95, atMost: 1.05 },
         unit: 'ratio',
         measured: median(times.member) / median(times.strange),

@@ -57,7 +57,7 @@ export async function measureLogins(): Promise<Row[]> {
     },
     {
       work: 'W1 latency, paced, contexts created in advance',
-      against: 'the same, also paced',
+      against: 'the same work in bare isolated-vm, also paced',
       reach: { atMost: 0.6 },
       unit: 'ratio',
       measured: waited / aloneWaited,

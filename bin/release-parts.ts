@@ -17,7 +17,7 @@ export function whyNoImage(node: 'x64' | 'arm64', { hasBuildah, own, canRun }: B
   if (!hasBuildah) return 'buildah is not installed. Install it, or build the image with docker (docs/satellite.md).'
   const emulator = IMAGE_ARCHITECTURES.find((one) => one.node === node)?.emulator ?? ''
   if (node === own || canRun(emulator)) return null
-  return `this machine is ${own}, and the emulator ${emulator} is not installed. Install it, or run this on ${node}.`
+  return `this machine is ${own}, and the emulator ${emulator} is not installed. Install it, or run the release on ${node}.`
 }
 
 /** Returns a version's section in the changelog, with a link to the full changelog. @throws Error if missing */

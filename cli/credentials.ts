@@ -19,8 +19,8 @@ export const HOST_NOTES = `Set SOLHOST_TOKEN to an API token, or enter it at the
     -d '{"name": "author of shop", "scopes": ["solutions:shop:write"]}'
 `
 
-export const USERS_NOTES = `Set SOLHOST_TOKEN to an API token, or enter it at the prompt. It needs the scope users:read, and users:write to make
-changes.
+export const USERS_NOTES = `Set SOLHOST_TOKEN to an API token, or enter it at the prompt. The token needs the scope users:read, and users:write to
+make changes.
 `
 
 /**

@@ -36,7 +36,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   },
   421: {
     exit: 'unreachable',
-    text: (detail) => `The host does not serve this host name: ${detail}\nNext: use the URL that its users open.`,
+    text: (detail) => `The host does not serve this host name: ${detail}\nNext: use the URL that users open.`,
   },
   429: { exit: 'refused', text: (detail) => `Too many failed sign-ins: ${detail}` },
 }

@@ -59,12 +59,12 @@ function propertyRows(properties: Readonly<Record<string, Property>>): string {
 }
 
 function centerSettingsPage(): string {
-  return `# Settings of the control center
+  return `# Control center settings
 
 Settings are environment variables. If a value is invalid or a name is misspelled, the control center doesn't start and prints one line per error. For how to use
 them, see [control-center.md](../control-center.md#settings).
 
-| variable | default | what it is, and what is allowed |
+| variable | default | meaning and allowed values |
 |---|---|---|
 ${propertyRows(CENTER_PROPERTIES)}
 
@@ -106,7 +106,7 @@ function settingsPage(): string {
 
 Settings are environment variables. If a value is invalid or a name is misspelled, the host doesn't start and prints one line per error.
 
-| variable | default | what it is, and what is allowed |
+| variable | default | meaning and allowed values |
 |---|---|---|
 ${propertyRows(PROPERTIES)}
 
@@ -133,14 +133,15 @@ These codes are stable, so tools can rely on them. The texts next to them are fo
 
 ## Outcomes of scripts
 
-These appear in the solution's log. The end user sees the login page's error label with a reference.
+These appear in the solution's log. End users see the login page's error label with a reference.
 
 ${table(FAILURES, (code) => AFTER_FAILURES[code])}
 
-## Sign-ins at a provider
+## Sign-ins with a provider
 
-These appear in the solution's log, in the audit log, and as \`error\` in the address of \`login_failed_url\`. There are two exceptions: \`oauth_script\` is only in the
-audit log, because the solution's log contains the script's own error, and \`oauth_expired\` never redirects. The status is that of the page ([oauth.md](../oauth.md)).
+These appear in the solution's log, in the audit log, and as the \`error\` query parameter of \`login_failed_url\`. There are two exceptions: \`oauth_script\`
+is only in the audit log, because the solution's log contains the script's own error, and \`oauth_expired\` never redirects. The status is the HTTP status of
+the page that the user sees ([oauth.md](../oauth.md)).
 
 | code | status | what it means | what to do next |
 |---|---|---|---|
@@ -160,7 +161,7 @@ These are in \`faults\` of a rejected upload (422, or 413 if only sizes are wron
 
 ${table(FAULT_CODES, adviceFor)}
 
-## Warnings of a bundle
+## Warnings about a bundle
 
 These are in \`warnings\` of an upload.
 

@@ -5,7 +5,7 @@ import type { Failure } from '../runtime/outcome.ts'
 
 export const AFTER_FAILURES: Readonly<Record<Failure, string>> = {
   script_error:
-    'Look up the reference in the solution’s log: it shows the error with file, line and column. Fix the script.',
+    'Look up the reference in the solution’s log, which shows the error with file, line and column. Then fix the script.',
   script_timeout:
     'Find the loop or the slow query or request. The operator can raise `CALL_TIME` or `AUTHENTICATOR_TIME`.',
   script_memory: 'Use less memory: query fewer rows, and don’t store lists in top-level variables.',
@@ -18,10 +18,10 @@ export const AFTER_FAILURES: Readonly<Record<Failure, string>> = {
 
 export const AFTER_OAUTH_PROBLEMS: Readonly<Record<OAuthProblemCode, string>> = {
   oauth_unknown_user:
-    'Check what the authenticator does with the claims. To see them, write `sub` and `iss` to the log once.',
+    'Check how the authenticator handles the claims. To see them, have it write `sub` and `iss` to the log.',
   oauth_denied:
-    'Nothing if the user cancelled. Otherwise, check the provider’s rules about who may use the application.',
-  oauth_provider: 'Check the provider and the network; the log quotes the response.',
+    'If the user cancelled, nothing. Otherwise, check the provider’s rules about who can use the application.',
+  oauth_provider: 'Check the provider and the network. The log quotes the response.',
   oauth_token: 'The log shows which check failed. Compare `clientId`, `issuer` and the registration at the provider.',
   oauth_clock: 'Synchronize the host’s clock with NTP; the log shows both times.',
   oauth_configuration:

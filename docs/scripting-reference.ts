@@ -146,12 +146,13 @@ export function scriptingPage(): string {
   const types = entries.filter(({ kind }) => kind === 'type')
   return `# Scripting reference
 
-Look up what the scripts of a solution can use. This page is generated from the signatures that an editor completes
-(\`plugins/*/api.d.ts\`). The guides show how to use them: [authenticators](../authenticators.md), [forms](../forms.md),
-[events](../events.md), [databases](../databases-in-scripts.md), [everything else](../solutions.md).
+Look up what a solution's scripts can use. This page is generated from the type declarations that editors use for
+autocompletion (\`plugins/*/api.d.ts\`). The guides show how to use them: [authenticators](../authenticators.md),
+[forms](../forms.md), [events](../events.md), [databases](../databases-in-scripts.md),
+[everything else](../solutions.md).
 
-Scripts use the JavaScript of Node.js 26 without its modules: no \`require\`, \`import\`, \`fetch\` or timers. \`console.log\` and similar
-functions write to the solution's log, like [\`application.output\`](#applicationoutput).
+Scripts use the JavaScript language of Node.js 26, but not its modules: no \`require\`, \`import\`, \`fetch\` or timers.
+\`console.log\` and similar functions write to the solution's log, like [\`application.output\`](#applicationoutput).
 
 | global | |
 |---|---|

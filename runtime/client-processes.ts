@@ -155,7 +155,7 @@ export function isDebugged({ debug }: Pick<ClientWorker, 'debug'>): boolean {
 }
 
 function pauseText(seconds: number): string {
-  return `the sandbox processes of the solution’s clients were terminated repeatedly; no client opens for ${seconds} s`
+  return `the sandbox processes of the solution’s clients were terminated repeatedly, so new clients are blocked for ${seconds} s`
 }
 
 function busy(message: string): Failed {
@@ -163,6 +163,7 @@ function busy(message: string): Failed {
 }
 
 function paused(retryAt: number): Failed {
-  const message = 'the solution’s clients are paused because their sandbox processes were terminated repeatedly'
+  const message =
+    'new clients of the solution are blocked for a while, because the sandbox processes of its clients were terminated repeatedly'
   return { ...busy(message), retryAt }
 }

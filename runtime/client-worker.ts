@@ -195,5 +195,9 @@ function goneOutcome({ clock, changedSomething }: ClientCall, message: string): 
 }
 
 function tooMany(): Failed {
-  return { code: 'sandbox_busy', message: `${MOST_WAITING} calls of the client are already queued`, milliseconds: 0 }
+  return {
+    code: 'sandbox_busy',
+    message: `${MOST_WAITING} calls from this client are already queued, which is the maximum`,
+    milliseconds: 0,
+  }
 }

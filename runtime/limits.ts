@@ -101,7 +101,7 @@ export const LIMITS = {
   REMEMBER_GRACE: {
     kind: 'time',
     default: '10s',
-    what: 'how long the previous value of a remembered login is accepted after each use, so that two tabs don’t look like theft',
+    what: 'how long the previous value of a remembered login is accepted after each use, so that two tabs that use it at the same time don’t look like theft',
   },
   LOGIN_TOKEN_LIFETIME: {
     kind: 'time',
@@ -140,13 +140,13 @@ export const LIMITS = {
   CONFIRMED_FOR: {
     kind: 'time',
     default: '5m',
-    what: 'how long a confirmation lets users change a password or factor, or do what a script protects',
+    what: 'how long after a confirmation users can change a password or factor, or use what a script protects',
   },
   PASSKEYS_ACCOUNT: { kind: 'count', default: '10', what: 'maximum number of passkeys of one account' },
   DIRECTORY_CHECK: {
     kind: 'time',
     default: '15m',
-    what: 'how often a signed-in user is looked up in the directory they come from',
+    what: 'how often a signed-in user is looked up in their directory',
   },
   PASSWORD_LENGTH: { kind: 'count', default: '8', what: 'minimum length of passwords in the users table' },
   AUDIT_KEPT: { kind: 'time', default: '365d', what: 'how long an entry stays in the audit log' },
@@ -168,7 +168,7 @@ export const LIMITS = {
   FETCH_AT_ONCE: {
     kind: 'count',
     default: '16',
-    what: 'maximum number of concurrent plugins.http.fetch calls of one solution; further ones wait',
+    what: 'maximum number of concurrent plugins.http.fetch calls of one solution; further calls wait',
   },
   OAUTH_TRANSACTION: {
     kind: 'time',
@@ -181,11 +181,15 @@ export const LIMITS = {
     what: 'maximum time for one request to a provider, from name lookup to the last byte',
   },
   OAUTH_SIZE: { kind: 'size', default: '256k', what: 'maximum size of one response from a provider' },
-  OAUTH_CLOCK_SKEW: { kind: 'time', default: '1m', what: 'maximum difference between the clocks of provider and host' },
+  OAUTH_CLOCK_SKEW: {
+    kind: 'time',
+    default: '1m',
+    what: 'maximum difference between the provider’s clock and the host’s clock',
+  },
   OAUTH_OPEN_NETWORK: {
     kind: 'count',
     default: '200',
-    what: 'maximum number of sign-ins in progress at providers, per network and solution; the oldest end first',
+    what: 'maximum number of provider sign-ins in progress, per network and solution; if there are more, the oldest are ended',
   },
   ADMIN_FAILURES: {
     kind: 'count',

@@ -210,7 +210,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
 }
 
 function pauseText(seconds: number): string {
-  return `the solution’s sandbox processes were terminated repeatedly; its scripts are paused for ${seconds} s`
+  return `the solution’s sandbox processes were terminated repeatedly, so its scripts are paused for ${seconds} s`
 }
 
 /** @param worker the least busy one of `count` */

@@ -1,7 +1,7 @@
 import { PlatformError } from './errors.ts'
 
 /** Why new work is refused, for the solution's author. */
-export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
+export const MEMORY_FULL = 'the host has used all its memory (RUNTIME_XMX)'
 
 /** `Retry-After` in seconds. By then, running calls have ended. */
 const RETRY_AFTER = 5

@@ -17,7 +17,7 @@ import { existsSync } from 'node:fs'
  * @property {boolean} hasModes whether the mode of a file says who can read it
  */
 
-const MEMORY = 'The memory of sandbox processes is not limited (PROCESS_MEMORY); only their JavaScript heap is.'
+const MEMORY = 'PROCESS_MEMORY has no effect: only the JavaScript heap of sandbox processes is limited.'
 const TOTAL = 'RUNTIME_XMX and container limits have no effect.'
 const PRIORITY = 'Long calls keep their priority, so an endless loop slows down other solutions.'
 const BOUNDS = 'The system does not limit the CPU time and file size of embedded databases.'

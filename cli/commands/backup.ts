@@ -16,9 +16,10 @@ export const backupCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `Run this on the host’s machine, with the environment variables of "solhost start". The file contains the tables of
-the platform's database and, from PLATFORM_HOME, the embedded databases of solutions, the operator's plugins, and the
-platform's key if it is stored there. The file contains secrets. Only its owner can read it (mode 0600).
+    () => `Run this command on the host’s machine, with the same environment variables as "solhost start". The file contains the
+tables of the platform's database and, from PLATFORM_HOME, the embedded databases of solutions, the operator's
+plugins, and the platform's key if it is stored there. The file contains secrets. Only its owner can read it (mode
+0600).
 `,
   async run({ arguments: { file }, options }, terminal) {
     const { json = false, 'without-key': withoutKey = false } = options
@@ -41,7 +42,7 @@ platform's key if it is stored there. The file contains secrets. Only its owner 
       terminal.out(`${KEY_TEXTS[key]}\n`)
       const copy = existsSync('/.dockerenv') ? 'copy it out of the container and ' : ''
       terminal.out(
-        `Next: ${copy}store it where nobody else can read it. To restore it, run "${SOLHOST} restore ${shellWord(file)}".\n`,
+        `Next: ${copy}store the file where nobody else can read it. To restore it, run "${SOLHOST} restore ${shellWord(file)}".\n`,
       )
       return 'done'
     } catch (error) {

@@ -20,7 +20,7 @@ const PORT = 8080
 const ADMIN_PORT = 8081
 
 export const devCommand = command({
-  summary: 'run a solution while you write it; open pages update on each save',
+  summary: 'run a solution during development; open pages update on each save',
   arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {
     port: {
@@ -31,11 +31,10 @@ export const devCommand = command({
     ...INSPECT_OPTIONS,
   },
   notes:
-    () => `This runs a separate host that only this machine can reach. It stores users, grants, secrets and data in a folder of
-your account, and prints the path.
-It checks each save like an upload. If there are errors, it shows them and keeps the previous version running.
-Open pages keep what their users entered; reload login pages yourself. Environment variables work as for "start",
-except those for the host's address, identity and storage.
+    () => `This command runs a separate host that only this machine can reach. It stores users, grants, secrets and data in a
+folder of your account, and prints the path. It checks each save like an upload. If there are errors, it shows them
+and keeps the previous version running. Open pages keep what their users entered, but login pages must be reloaded
+manually. Environment variables work as for "start", except those for the host's address, identity and storage.
 `,
   run: ({ arguments: { folder }, options }, terminal) => dev(readSolutionFolder(folder), options, terminal),
 })

@@ -23,11 +23,11 @@ type Finding = { readonly ok: boolean; readonly what: string; readonly found: st
 type Check = (settings: Settings) => Promise<Omit<Finding, 'what'>>
 
 export const doctorCommand = command({
-  summary: 'check whether a host can start here: Node.js, settings, ports, disk, memory, database, clock',
+  summary: 'check whether a host can start on this machine: Node.js, settings, ports, disk, memory, database, clock',
   arguments: {},
   options: { json: { type: 'boolean', what: 'print one JSON object instead of text' } },
   notes:
-    () => `This reads the same environment variables as "solhost start". It doesn't start the host or change anything.
+    () => `This command reads the same environment variables as "solhost start". It doesn't start the host or change anything.
 `,
   async run({ options: { json = false } }, terminal) {
     const findings: Finding[] = []
@@ -99,11 +99,13 @@ async function checkCertificate(settings: Settings): Promise<Omit<Finding, 'what
   const problem = sayProblem(state, Date.now())
   const others = namesNotCovered(x509, publicNames(settings))
   const faults = [
-    problem === null ? null : [problem, 'Renew it. docs/tls.md describes how to replace the file automatically.'],
+    problem === null
+      ? null
+      : [problem, 'Renew the certificate. docs/tls.md describes how to replace the file automatically.'],
     others.length === 0
       ? null
       : [
-          `It covers ${state.names}, but not ${others.join(', ')}.`,
+          `The certificate covers ${state.names}, but not ${others.join(', ')}.`,
           'Request a certificate that also covers these names. For SOLUTION_ORIGIN, use a wildcard.',
         ],
   ].filter((fault) => fault !== null)
@@ -122,12 +124,12 @@ function line({ ok, what, found, advice }: Finding, terminal: Terminal): string 
 
 function unexpected(error: unknown): Omit<Finding, 'what'> {
   const found = error instanceof Error ? error.message : String(error)
-  return { ok: false, found, advice: 'Fix the problem in the message. Other checks may show the cause.' }
+  return { ok: false, found, advice: 'Fix the problem that the message describes. Other checks may show the cause.' }
 }
 
 function checkNode(): Omit<Finding, 'what'> {
   const { node } = process.versions
-  const advice = 'Run "npm ci" without --omit=optional to install it with the project, or install Node.js 26.'
+  const advice = 'Run "npm ci" without --omit=optional to install Node.js 26 with the project, or install it yourself.'
   return { ok: fits(node), found: `${node} at ${process.execPath}`, advice }
 }
 
@@ -214,7 +216,7 @@ async function checkHome({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   const open = openToOthers(home)
   if (open === null) return { ok: true, found: `${home} is writable` }
   const close = `chmod 700 ${home} && chmod 600 ${open}`
-  return { ok: false, found: `other accounts can read ${open}`, advice: `It contains secrets. Run: ${close}` }
+  return { ok: false, found: `other accounts can read ${open}`, advice: `The folder contains secrets. Run: ${close}` }
 }
 
 function nearestExisting(path: string): string {

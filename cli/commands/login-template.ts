@@ -8,7 +8,7 @@ import { readSolutionFolder, writeOwnFile } from '../solution-folder.ts'
 const FILE = 'media/login.html'
 
 export const loginTemplateCommand = command({
-  summary: 'write the default login page to media/login.html, for you to change',
+  summary: 'write the default login page to media/login.html, so that you can change it',
   arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: { force: { type: 'boolean', what: 'replace an existing login.html' } },
   notes: () => 'docs/login-template.md describes what a login page needs and lists the placeholders.\n',
@@ -20,7 +20,7 @@ export const loginTemplateCommand = command({
     const { defaultLoginTemplate } = await import('../../base/web/pages.ts')
     writeOwnFile(folder.path, FILE, defaultLoginTemplate())
     terminal.out(`Wrote ${join(shown, FILE)}, the default login page with its placeholders.\n${noteOf(folder.files)}`)
-    terminal.out(`Next: change it, then run ${SOLHOST} check ${shellWord(shown)}\n`)
+    terminal.out(`Next: change the page, then run ${SOLHOST} check ${shellWord(shown)}\n`)
     return 'done'
   },
 })
@@ -29,5 +29,5 @@ export const loginTemplateCommand = command({
 function noteOf(files: ReadonlyMap<string, Buffer>): string {
   const isOpen = /"authenticator"\s*:\s*"NONE"/.test(files.get('solution.json')?.toString('utf8') ?? '')
   if (!isOpen) return ''
-  return 'Nobody sees the page yet, because nobody has to sign in. Set "authenticator" to "DEFAULT" in solution.json.\n'
+  return 'Nobody sees the page yet, because the solution does not require a sign-in. Set "authenticator" to "DEFAULT" in solution.json.\n'
 }

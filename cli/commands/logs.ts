@@ -17,13 +17,13 @@ const MOST_LINES = 1000
 const COME_BACK = { first: 1000, last: 30_000 }
 
 export const logsCommand = command({
-  summary: 'show the log of a solution: what its scripts wrote, and why they failed',
+  summary: 'show the log of a solution: the lines that its scripts wrote, and their errors',
   arguments: {
     name: { what: 'name of the solution' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
-    follow: { type: 'boolean', short: 'f', what: 'show new lines as they are written, until Ctrl-C' },
+    follow: { type: 'boolean', short: 'f', what: 'show new lines as they are written, until you press Ctrl-C' },
     lines: {
       type: 'string',
       short: 'n',

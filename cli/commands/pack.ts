@@ -13,9 +13,9 @@ export const packCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `The same files always produce the same bytes. The bundle leaves out names that start with a dot, editors' backup copies,
-node_modules, *.d.ts, *.test.js, *.test.ts, and these files next to solution.json: jsconfig.json, tsconfig.json,
-package.json, package-lock.json, *.zip.
+    () => `The same files always produce the same bytes. The bundle leaves out files and folders whose name starts with a dot,
+editors' backup copies, node_modules, *.d.ts, *.test.js, *.test.ts, and these files next to solution.json:
+jsconfig.json, tsconfig.json, package.json, package-lock.json, *.zip.
 `,
   async run({ arguments: { folder: shown }, options: { output, json = false } }, terminal) {
     const folder = readSolutionFolder(shown)
@@ -37,7 +37,7 @@ package.json, package-lock.json, *.zip.
     else {
       const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}. Run "${SOLHOST} check" to see them.\n`
       terminal.out(`${file}: ${name} ${version}, ${bytes} bytes, ${folder.files.size} files\nsha256 ${sha256}\n${said}`)
-      terminal.out(`Next: upload it. "${SOLHOST} deploy" packs and uploads in one step.\n`)
+      terminal.out(`Next: upload the bundle. "${SOLHOST} deploy" packs and uploads in one step.\n`)
     }
     return 'done'
   },

@@ -7,7 +7,7 @@ import { readSettings } from '../../host/config/settings.ts'
 import { countsOf, textOf } from './backup.ts'
 
 export const restoreCommand = command({
-  summary: 'restore a platform from a backup, completely or not at all; stop all hosts first',
+  summary: 'restore a platform from a backup; if an error occurs, nothing changes; stop all hosts first',
   arguments: { file: { what: 'backup that "solhost backup" wrote' } },
   options: {
     replace: { type: 'boolean', what: 'replace the existing platform' },
@@ -15,10 +15,10 @@ export const restoreCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `This reads the same environment variables as "solhost start", and restores into PLATFORM_HOME and the database that they
-specify. The backup can be of another kind of database. It is checked completely before anything is changed. With
---replace, existing files are moved to a folder "replaced-..." next to them. On a database server, existing rows are
-deleted.
+    () => `This command reads the same environment variables as "solhost start", and restores into PLATFORM_HOME and the database
+that they specify. The backup can be of another kind of database. It is checked completely before anything is changed.
+With --replace, existing files are moved to a folder "replaced-..." next to them. On a database server, existing rows
+are deleted.
 `,
   async run({ arguments: { file }, options: { replace = false, force = false, json = false } }, terminal) {
     const { restorePlatform } = await import('../../base/backup/restore.ts')

@@ -27,7 +27,7 @@ export const testCommand = command({
   summary: 'run the tests of a solution (*.test.js) in real sandbox processes',
   arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {
-    filter: { type: 'string', value: '<text>', what: 'run only tests whose name or file contains the text' },
+    filter: { type: 'string', value: '<text>', what: 'run only tests whose name or file name contains this text' },
     timeout: { type: 'string', value: '<seconds>', what: `time limit for each test (default: ${TEST_TIME})` },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
@@ -116,7 +116,7 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
 function needAny(results: readonly FileResult[], filter: string | undefined): void {
   const isAny = results.some(({ tests, failure }) => tests.length > 0 || failure !== null)
   if (!isAny)
-    throw new CommandError('usage', `No test name or file contains ${JSON.stringify(filter)}. Change --filter.`)
+    throw new CommandError('usage', `No test name or file name contains ${JSON.stringify(filter)}. Change --filter.`)
 }
 
 /** Reports errors that would also make a host reject the solution, so there is nothing to test. */

@@ -10,9 +10,9 @@ export const typesCommand = command({
   arguments: { folder: { what: 'folder of the solution', default: '.' } },
   options: {},
   notes:
-    () => `This writes solhost.d.ts and jsconfig.json, and in .solhost/ the schemas of solution.json and of forms and the types
-for tests. "solhost init" also writes them, and "solhost check" updates existing ones. Use this command for a folder
-that was created without them.
+    () => `This command writes solhost.d.ts and jsconfig.json. To .solhost/, it writes the schemas for solution.json and forms,
+and the types for tests. "solhost init" also writes them, and "solhost check" updates existing ones. Use this command
+for a folder that was created without them.
 To validate JSON files in an editor, start them with "$schema": "./.solhost/solution.schema.json", or in forms with
 "$schema": "../.solhost/form.schema.json".
 `,

@@ -8,7 +8,7 @@ const PORT = 9229
 
 /** Chosen here: three options, since Node's argument parser does not support options with an optional value. */
 export const INSPECT_OPTIONS = {
-  inspect: { type: 'boolean', what: 'debug the scripts with Chrome DevTools; runs them in Node.js 24' },
+  inspect: { type: 'boolean', what: 'debug the scripts with Chrome DevTools; the scripts then run in Node.js 24' },
   'inspect-port': {
     type: 'string',
     value: '<number>',
@@ -17,7 +17,7 @@ export const INSPECT_OPTIONS = {
   'inspect-node': {
     type: 'string',
     value: '<file>',
-    what: 'like --inspect, with this Node.js 24 binary (default: one found on this machine)',
+    what: 'like --inspect, with this Node.js 24 binary (default: the first one found on this machine)',
   },
 } as const
 

@@ -35,7 +35,7 @@ async function search() {
     show(words === '' ? [] : loaded.search(words, options), words)
   } catch {
     list.replaceChildren()
-    status.textContent = 'The search could not be loaded. Check your connection.'
+    status.textContent = 'The search could not be loaded. Check your connection, then reload the page.'
   }
 }
 

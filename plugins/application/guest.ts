@@ -103,7 +103,7 @@ export default function application(api: GuestApi<Settings, string>) {
       if (method !== undefined && method !== null) {
         api.log(
           'warn',
-          'application.closeSolution does not call the method; the solution’s onSolutionOpen gets the argument',
+          'application.closeSolution ignores "method" and does not call it; pass the value as "argument", which the solution’s onSolutionOpen receives',
         )
       }
       api.command('closeSolution', [target, given])

@@ -20,9 +20,9 @@ interface FormOption {
  * @throws TypeError for a property that the element does not have, and for a value that the property does not accept
  */
 interface FormElement {
-  /** Whether it is shown. */
+  /** Whether the element is shown. */
   visible: boolean
-  /** Whether the user can use it. */
+  /** Whether the user can use the element. */
   enabled: boolean
   /**
    * A literal text, or "i18n:" followed by a key. The same applies to hint, placeholder, error, alt and the labels of

@@ -86,7 +86,7 @@ export default function security(api: GuestApi<Settings, State>) {
       if (loggedIn) return refuse('this call has already signed in a user')
       if (!isName(name) || !isName(id))
         return refuse('username and uid must have 1 to 200 characters and no control characters')
-      if (granted.length === 0) return refuse('the list of permissions is empty')
+      if (granted.length === 0) return refuse('the list of permissions is empty; pass at least one')
       const unknown = unknownPermission(granted)
       if (unknown !== null) return refuse(`the manifest does not list the permission "${unknown}"`)
       api.command('login', [name, id, granted])
@@ -103,9 +103,9 @@ export default function security(api: GuestApi<Settings, State>) {
       const text = needReason(reason)
       const every = readEvery(options)
       if (press === null) {
-        throw new api.safe.Error('security.confirm: call it only in functions and listeners of onAction')
+        throw new api.safe.Error('security.confirm can be called only in onAction functions and listeners')
       }
-      if (user === null) throw new api.safe.Error('security.confirm: no user is signed in who could confirm')
+      if (user === null) throw new api.safe.Error('security.confirm: no user is signed in, so nobody can confirm')
       if (press.isConfirmedNow || (press.isConfirmed && !every)) return true
       if (!isAsked) api.command('confirm', [text, every])
       isAsked = true

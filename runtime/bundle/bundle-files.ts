@@ -119,11 +119,11 @@ function warnOfUnused(part: Part, found: Findings): void {
   for (const { file, place } of filesOf(part, 'unused')) {
     if (!place.expected) {
       const shown = showName(file)
-      const meant = /^(?:modules\/[^/]+\/)?medias\//.test(file) ? '; media files belong in media/' : ''
+      const meant = /^(?:modules\/[^/]+\/)?medias\//.test(file) ? '; put media files in media/' : ''
       found.warn(
         shown,
         'file_unused',
-        `"${shown}" is not part of the layout of a solution; it is stored but not used${meant}`,
+        `"${shown}" is not in a place that Solhost reads; it is stored but not used${meant}`,
       )
     }
   }

@@ -114,7 +114,7 @@ function refuseOverlaps(spans: Span[], directory: number, found: Findings): void
   spans.sort((a, b) => a.start - b.start || a.end - b.end)
   let last: Span | null = null
   for (const span of spans) {
-    if (span.end > directory) refuse(span.listed, found, 'zip_content', 'overlaps the directory of the zip')
+    if (span.end > directory) refuse(span.listed, found, 'zip_content', 'overlaps the ZIP file’s central directory')
     if (last !== null && span.start < last.end) {
       refuse(span.listed, found, 'zip_content', `overlaps "${showName(last.listed.name)}"`)
       last.listed.refused = true

@@ -108,7 +108,7 @@ function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
   const one = names.find((name) => OF_WORKSPACE.test(name))
   if (one === undefined) return false
   const advice = 'create a solution with "solhost init" and move scripts, forms and media into it (docs/migrating.md)'
-  const message = `"${showName(one)}" belongs to a workspace or export of the original product, which is not a bundle: ${advice}`
+  const message = `"${showName(one)}" is part of a workspace or an export of the original product, which is not a bundle: ${advice}`
   found.fault(MANIFEST, 'manifest_missing', message)
   return true
 }
@@ -175,7 +175,7 @@ function checkAuthenticators(
   // Don't report a missing authenticator: a module that is missing or invalid may be it.
   if (names.length === 1 || (names.length === 0 && !complete)) return
   const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
-  const rule = `"authenticator": "${main.authenticator}" needs exactly one module of type authenticator`
+  const rule = `"authenticator": "${main.authenticator}" requires exactly one module of type authenticator`
   found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`, places.value(['authenticator']))
 }
 
@@ -198,7 +198,7 @@ function checkSignIn(main: Manifest, { reached, complete }: Modules, places: Jso
 function warnOfOAuth({ authenticator, oauth }: Manifest, places: JsonPlaces, found: Findings): void {
   if (authenticator === 'OAUTH' && oauth === null) {
     const advice =
-      'add "oauth" to the manifest, or ask the operator to set them with PUT /admin/api/solutions/{name}/oauth'
+      'add "oauth" to the manifest, or ask the operator to set up OAuth with PUT /admin/api/solutions/{name}/oauth'
     const message = `"authenticator": "OAUTH" has no "oauth" settings: ${advice}`
     found.warn(MANIFEST, 'oauth_missing', message, places.value(['authenticator']))
   }

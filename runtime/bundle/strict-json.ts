@@ -63,7 +63,7 @@ class Reader {
 
   document(): unknown {
     if (this.text.charCodeAt(0) === 0xfeff)
-      this.refuse('a byte order mark at the start; save the file as UTF-8 without it')
+      this.refuse('the file starts with a byte order mark; save it as UTF-8 without one')
     this.skipSpace()
     const value = this.value(0)
     this.skipSpace()

@@ -157,9 +157,10 @@ function problemOfKind(entry: Entry): string | null {
 
 function problemOfMethod(entry: Entry): string | null {
   if ((entry.generalPurposeBitFlag & 0b1) !== 0) return 'is encrypted'
-  if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0) return 'is encrypted or patched'
+  if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0)
+    return 'is encrypted or contains patch data, which is not supported'
   if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
-    return `is compressed by method ${entry.compressionMethod}; only stored and deflated are allowed`
+    return `is compressed with method ${entry.compressionMethod}; only stored and deflated are allowed`
   }
   return null
 }
@@ -189,7 +190,7 @@ function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): voi
       )
     } else if (folders.has(key)) {
       listed.refused = true
-      found.fault(shown, 'name_duplicate', `"${shown}" is a file and a folder`)
+      found.fault(shown, 'name_duplicate', `"${shown}" is both a file and a folder`)
     }
     byKey.set(key, listed)
   }

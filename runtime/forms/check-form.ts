@@ -73,7 +73,7 @@ function unknownKeyMessage(key: string, path: readonly PropertyKey[], form: unkn
   const type = valueAt([...path, 'type'], form)
   const types = path.at(-2) === 'elements' ? typesWith(key) : []
   if (types.length > 0)
-    return `${where} is of type ${type}, which has no "${showName(key)}"; ${types.join(', ')} have it`
+    return `${where} is of type ${type}, which has no "${showName(key)}"; these types have it: ${types.join(', ')}`
   const nearest = nearestKey(key, formKeys(path, form))
   return `${where} has no property "${showName(key)}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
 }

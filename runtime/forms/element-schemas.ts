@@ -41,7 +41,7 @@ export const Handler = pattern(
 
 export const Permission = PermissionName.optional().meta({
   title: 'Permission',
-  description: 'Only users with this permission get the form or element; for all others, it does not exist.',
+  description: 'The permission that users need for the form or element; for all others, it does not exist.',
 })
 
 /** The properties of every element. Editors show `what`. */
@@ -52,14 +52,14 @@ export function element<Type extends string, Shape extends z.ZodRawShape>(type: 
         type: z.literal(type).meta({ title: 'Type', description: what }),
         name: OwnIdentifier.meta({
           title: 'Name',
-          description: 'Unique in the form among elements and tabs; forms.<form>.elements.<name> in scripts.',
+          description: 'A name that no other element or tab in the form has. Scripts use forms.<form>.elements.<name>.',
         }),
         label: ShownText.optional().meta({
           title: 'Label',
           description: 'The text that the user sees, or "i18n:" followed by a key.',
         }),
-        visible: whether(true, 'Visible', 'Whether it is shown.'),
-        enabled: whether(true, 'Enabled', 'Whether the user can use it.'),
+        visible: whether(true, 'Visible', 'Whether the element is shown.'),
+        enabled: whether(true, 'Enabled', 'Whether the user can use the element.'),
         permission: Permission,
         hint: ShownText.optional().meta({
           title: 'Hint',
@@ -78,7 +78,7 @@ function input<Type extends string, Shape extends z.ZodRawShape>(type: Type, wha
     onElementDataChange: Handler.meta({
       title: 'On data change',
       description:
-        'Function (oldValue, newValue, event) after the user changed the value; returning false or a string rejects it.',
+        'Function (oldValue, newValue, event) that is called after the user changes the value; returning false or a string rejects the change.',
     }),
     onElementFocusGained: Handler.meta({
       title: 'On focus gained',
@@ -114,7 +114,7 @@ function textInput<Type extends string, Shape extends z.ZodRawShape>(
       .optional()
       .meta({
         title: 'Autocomplete',
-        description: 'What browsers may fill in, such as "email" or "current-password".',
+        description: 'The kind of data that browsers can fill in, such as "email" or "current-password".',
       }),
     ...shape,
   })
@@ -196,19 +196,21 @@ const TableColumn = z
       type: z
         .enum(['text', 'number', 'date', 'boolean'], { error: 'must be one of text, number, date, boolean' })
         .default('text')
-        .meta({ title: 'Type', description: 'The type of its cells.' }),
+        .meta({ title: 'Type', description: 'The type of the column’s cells.' }),
       ...NUMBER_FORMAT,
-      sortable: whether(false, 'Sortable', 'Whether the user can sort by it.'),
+      sortable: whether(false, 'Sortable', 'Whether the user can sort by this column.'),
       badges: list(BadgeSchema, MAX_BADGES).optional().meta({
         title: 'Badges',
-        description: 'For type text: values that are shown as a badge with a label. Rows are sorted in this order.',
+        description:
+          'For type text: values that are shown as a badge with a label. Sorting by the column uses the order of this list.',
       }),
       line: z
         .union([z.literal(1), z.literal(2)], { error: 'must be 1 or 2' })
         .optional()
         .meta({
           title: 'Line',
-          description: 'In narrow windows: the line of the row in which the cell is shown, without the column’s label.',
+          description:
+            'In narrow windows: the line of the row (1 or 2) on which the cell is shown, without the column’s label.',
         }),
     },
     { error: orUnknownKey('must be an object with name') },
@@ -245,16 +247,17 @@ const Button = element('button', 'A button.', {
   }),
   style: ButtonStyle.optional().meta({
     title: 'Style',
-    description: 'How the button looks, if that differs from its kind: for example primary, without reacting to Enter.',
+    description:
+      'The button’s appearance, if it differs from its kind: for example, a button that looks primary but does not react to the Enter key.',
   }),
   confirm: text(200).optional().meta({
     title: 'Confirm',
     description:
-      'Users must confirm that it’s them (with a code or their password) before the function runs. The reason they see: a text or "i18n:" and a key.',
+      'If set, users must confirm that it’s them (with a code or their password) before the function runs. The value is the reason that they see: text, or "i18n:" followed by a key.',
   }),
   onAction: Handler.meta({
     title: 'On action',
-    description: 'Function (event) that is called when the user presses it.',
+    description: 'Function (event) that is called when the user presses the button.',
   }),
 })
 
@@ -267,7 +270,7 @@ const Link = element('link', 'A link to a URL, or one that calls a function.', {
     .meta({ title: 'Address', description: 'An http, https or mailto URL, or a path on the same server.' }),
   onAction: Handler.meta({
     title: 'On action',
-    description: 'Function (event) that is called when the user follows it.',
+    description: 'Function (event) that is called when the user follows the link.',
   }),
 }).superRefine(({ href, onAction }, found) => {
   if ((href === undefined) === (onAction === undefined)) refuse(found, [], 'must have either href or onAction', {})
@@ -285,7 +288,12 @@ const Image = element('image', 'An image from the solution’s media.', {
 })
 
 const Text = textInput('text', 'A line of text.', LINE, { value: OneLine }).superRefine(checkLength)
-const Password = textInput('password', 'An input for secrets, which are not shown. It has no initial value.', LINE, {})
+const Password = textInput(
+  'password',
+  'An input for a secret, which is not shown while the user types. It has no initial value.',
+  LINE,
+  {},
+)
 const Email = textInput('email', 'An email address.', LINE, { value: OneLine }).superRefine(checkLength)
 const Textarea = textInput(
   'textarea',
@@ -309,7 +317,7 @@ const Numeral = input('number', 'A number, shown in the user’s locale.', {
   grouping: z.boolean(WHETHER).optional().meta({
     title: 'Grouping',
     description:
-      'Whether the number is formatted for the user’s locale, such as "1,234.50", except while it is being edited. Default: true if there is a currency.',
+      'Whether the number is formatted for the user’s locale, such as "1,234.50", except while the user edits it. Default: true if the input has a currency.',
   }),
   placeholder: ShownText.optional().meta({
     title: 'Placeholder',
@@ -350,14 +358,17 @@ const Table = element('table', 'A table whose rows can be sorted, selected and o
   value: list(Row, MAX_TABLE_ROWS)
     .default([])
     .meta({ title: 'Rows', description: 'The initial rows; usually a script sets them.' }),
-  onAction: Handler.meta({ title: 'On action', description: 'Function (id, event) when the user opens a row.' }),
+  onAction: Handler.meta({
+    title: 'On action',
+    description: 'Function (id, event) that is called when the user opens a row.',
+  }),
   onRecordSelection: Handler.meta({
     title: 'On record selection',
-    description: 'Function (ids, event) when the user changes the selection.',
+    description: 'Function (ids, event) that is called when the user changes the selection.',
   }),
   onSort: Handler.meta({
     title: 'On sort',
-    description: 'Function (column, direction, event) after the user sorts by a column.',
+    description: 'Function (column, direction, event) that is called after the user sorts by a column.',
   }),
 }).superRefine(checkTable)
 

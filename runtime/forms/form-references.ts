@@ -60,7 +60,7 @@ export function checkReferences(
     if (first === undefined) names.set(part.name, path)
     else {
       isSound = false
-      const message = `${pathName(path)} has the name "${part.name}", like ${pathName(first)}; names of elements and tabs must be unique in a form`
+      const message = `${pathName(path)} has the same name "${part.name}" as ${pathName(first)}; names of elements and tabs must be unique in a form`
       found.fault(file, 'form_name_twice', message, found.isFull ? {} : places.value([...path, 'name']))
     }
     for (const text of textsOf(part)) checkText(text)
@@ -108,7 +108,7 @@ export function checkReferences(
     if (text === undefined || !text.startsWith('i18n:')) return
     const key = text.slice('i18n:'.length)
     if (texts.has(key) || key.startsWith(PLATFORM_KEYS) || isKnown(text)) return
-    const message = `the key "${showName(key)}" is in none of the tables in i18n/`
+    const message = `the key "${showName(key)}" is not in any of the tables in i18n/`
     found.warn(file, 'form_text_missing', message, placeOfText(text))
   }
 
@@ -124,7 +124,7 @@ export function checkReferences(
   function checkImage(src: string): void {
     if (media.has(src) || isKnown(`image ${src}`)) return
     const advice = src.startsWith('media/') ? '; the path starts below media/' : ''
-    found.warn(file, 'form_image_missing', `there is no media/${showName(src)}${advice}`, placeOfText(src))
+    found.warn(file, 'form_image_missing', `the file media/${showName(src)} does not exist${advice}`, placeOfText(src))
   }
 
   function placeOfText(text: string): JsonPlace {

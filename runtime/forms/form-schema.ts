@@ -34,7 +34,7 @@ const Row = z
     {
       columns: list(Column, ROW_WIDTH).min(1, { error: 'must have at least one column' }).meta({
         title: 'Columns',
-        description: 'The columns, from start to end; stacked where the row is too narrow.',
+        description: 'The columns, from start to end; stacked if the row is too narrow.',
       }),
     },
     { error: orUnknownKey('must be an object with columns') },
@@ -54,7 +54,7 @@ const Panel = element('panel', 'A group of elements. Its label is its heading.',
 const Tab = z
   .strictObject(
     {
-      name: OwnIdentifier.meta({ title: 'Name', description: 'Unique in the form among elements and tabs.' }),
+      name: OwnIdentifier.meta({ title: 'Name', description: 'A name that no other element or tab in the form has.' }),
       label: ShownText.meta({
         title: 'Label',
         description: 'The name shown on the tab: text, or "i18n:" followed by a key.',
@@ -64,12 +64,12 @@ const Tab = z
     },
     { error: orUnknownKey('must be an object with name and label') },
   )
-  .meta({ title: 'Tab', description: 'One of several layouts in the same place.' })
+  .meta({ title: 'Tab', description: 'A tab: one of several layouts in the same place.' })
 
 const Tabs = element('tabs', 'Several layouts in the same place, one of which is visible.', {
   tabs: list(Tab, MAX_TABS)
     .min(1, { error: 'must have at least one tab' })
-    .meta({ title: 'Tabs', description: 'From start to end.' }),
+    .meta({ title: 'Tabs', description: 'The tabs, from start to end.' }),
   value: OwnIdentifier.optional().meta({
     title: 'Value',
     description: 'The name of the tab that is initially open. Default: the first one.',
@@ -95,21 +95,33 @@ const ElementSchema: z.ZodType<ElementDefinition> = z
     error: ({ code }) =>
       code === 'invalid_union' ? `must be one of ${ELEMENT_TYPES.join(', ')}` : 'must be an object with type and name',
   })
-  .meta({ id: 'element', title: 'Element', description: 'Something that the user sees or uses.' })
+  .meta({ id: 'element', title: 'Element', description: 'An element that the user sees or uses.' })
 
 const HANDLERS = {
   onLoad: Handler.meta({
     title: 'On load',
-    description: 'Function (event) before the form is shown for the first time.',
+    description: 'Function (event) that is called before the form is shown for the first time.',
   }),
-  onShow: Handler.meta({ title: 'On show', description: 'Function (firstShow, event) each time the form is shown.' }),
+  onShow: Handler.meta({
+    title: 'On show',
+    description: 'Function (firstShow, event) that is called each time the form is shown.',
+  }),
   onBeforeHide: Handler.meta({
     title: 'On before hide',
-    description: 'Function (event) before another form is shown; false keeps this one.',
+    description: 'Function (event) that is called before another form is shown; returning false keeps this form open.',
   }),
-  onHide: Handler.meta({ title: 'On hide', description: 'Function (event) when another form is shown.' }),
-  onUnload: Handler.meta({ title: 'On unload', description: 'Function (event) when the client closes.' }),
-  onResize: Handler.meta({ title: 'On resize', description: 'Function (event) when the window is resized.' }),
+  onHide: Handler.meta({
+    title: 'On hide',
+    description: 'Function (event) that is called when another form is shown.',
+  }),
+  onUnload: Handler.meta({
+    title: 'On unload',
+    description: 'Function (event) that is called when the client closes.',
+  }),
+  onResize: Handler.meta({
+    title: 'On resize',
+    description: 'Function (event) that is called when the window is resized.',
+  }),
 } satisfies Record<(typeof FORM_HANDLERS)[number], unknown>
 
 const WrittenForm = z
@@ -123,7 +135,8 @@ const WrittenForm = z
       permission: Permission,
       saves: OwnIdentifier.optional().meta({
         title: 'Saves',
-        description: 'The name of the button that saves; users are asked before they leave unsaved input.',
+        description:
+          'The name of the button that saves the form; before users leave it with unsaved input, they are asked to confirm.',
       }),
       ...HANDLERS,
       layout: LayoutSchema,

@@ -45,13 +45,13 @@ export function attributePlace(element: Tree.Element, name: string): AttributePl
   const lower = name.toLowerCase()
   const tag = element.tagName.toLowerCase()
   if (isHandler(lower))
-    return none('an event handler is code; use the placeholder in a script instead, in a string literal')
+    return none('an event handler is code; use the placeholder in a <script> instead, in a string literal')
   if (lower === 'style') return none('a style attribute is code; use class names and a <style> element')
   if (UNCHECKED.has(lower))
     return none(`a value in ${lower} cannot be checked; write the attribute without placeholders`)
   if (tag === 'base') return none('the URL in <base> affects all others; write it without placeholders')
   if (isScript(element) && lower === 'type')
-    return none('the type of a script decides whether it runs; write it without placeholders')
+    return none('the type attribute determines whether the script runs; write it without placeholders')
   if (tag === 'meta' && lower === 'http-equiv')
     return none('it determines how browsers interpret the "content" attribute; write it without placeholders')
   if (
@@ -59,10 +59,11 @@ export function attributePlace(element: Tree.Element, name: string): AttributePl
     lower === 'content' &&
     HEADERS.has((attributeValue(element, 'http-equiv') ?? '').trim().toLowerCase())
   )
-    return none('it loads another page or sets a policy; write it without placeholders, or use a link')
+    return none('the attribute loads another page or sets a policy; write it without placeholders, or use a link')
   if (tag === 'annotation-xml' && lower === 'encoding')
-    return none('it decides how its content is parsed; write it without placeholders')
-  if (ANIMATIONS.has(tag) && ANIMATED.has(lower)) return none('it may become a URL; write it without placeholders')
+    return none('the attribute determines how the element’s content is parsed; write it without placeholders')
+  if (ANIMATIONS.has(tag) && ANIMATED.has(lower))
+    return none('the attribute’s value may be used as a URL; write it without placeholders')
   if (ADDRESSES.has(lower)) return { kind: 'address', ownOrigin: isScript(element) }
   return { kind: 'text' }
 }

@@ -16,7 +16,7 @@ const ALWAYS: Rule = {
 }
 const MANIFEST: Rule = { blocks: () => true, advice: 'remove it' }
 const PING: Rule = { blocks: () => true, advice: 'remove the attribute' }
-const BASE: Rule = { blocks: () => true, advice: 'remove it and write each URL in full' }
+const BASE: Rule = { blocks: () => true, advice: 'remove the element and write each URL in full' }
 const FORM: Rule = { blocks: isElsewhere, advice: 'post to this server only, or use a link' }
 
 const RULES: Readonly<Record<string, Rule>> = {

@@ -128,7 +128,11 @@ export function missingElements({ form, inputs, errorLabel }: LoginForm): Missin
     )
   if (inputs.has('username')) input('username', 'text', 'the input "username" is not of type text')
   if (inputs.has('password'))
-    input('password', 'password', 'the input "password" is not of type password, so it shows what is typed')
+    input(
+      'password',
+      'password',
+      'the input "password" is not of type password, so the password is visible while users type it',
+    )
   input('remember', 'checkbox', 'users cannot choose to be remembered')
   input('id_token', 'hidden', 'automatic sign-in does not work')
   const example = '<p id="errorlabel" class="errorlabel">'

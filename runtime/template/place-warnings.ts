@@ -10,7 +10,7 @@ import { quoteText, type TemplateWarnings } from './template-warnings.ts'
 export type Span = readonly [start: number, end: number]
 
 const NAME_ADVICE =
-  "it is part of an attribute's name, so the attribute is removed; write the name without placeholders"
+  "the placeholder is part of an attribute's name, so the attribute is removed; write the name without placeholders"
 const HANDLER_ADVICE = 'does not run under the Content-Security-Policy; use addEventListener in a <script>'
 const STYLE_ADVICE =
   'the Content-Security-Policy blocks style attributes; give the element a class and write the rule in a <style>'

@@ -27,7 +27,7 @@ import type { TemplateWarnings } from './template-warnings.ts'
  */
 const SENDS_ELSEWHERE: ReadonlySet<string> = new Set(['formaction', 'formmethod', 'formtarget', 'formenctype'])
 
-const CODE_ADVICE = 'it is not inside a string literal of a script; put it between quotes'
+const CODE_ADVICE = 'the placeholder is in a script, but not in a string literal; put it between quotes'
 const DATA_ADVICE = 'a script of this type is not read as JavaScript; use type="application/json"'
 
 /** Writes one document as parts and warns about what the author should change. */
@@ -61,7 +61,8 @@ class PartsWriter implements DocumentWriter {
 
   doctype(node: Tree.DocumentType): void {
     const all = `${node.name}${node.publicId}${node.systemId}`
-    if (hasPlaceholder(all)) this.warn.empty(all, nodePlace(node), 'it is part of the doctype; write <!DOCTYPE html>')
+    if (hasPlaceholder(all))
+      this.warn.empty(all, nodePlace(node), 'the placeholder is part of the doctype; write <!DOCTYPE html>')
     const [name, publicId, systemId] = [node.name, node.publicId, node.systemId].map((text) =>
       withoutPlaceholders(text),
     )
@@ -71,7 +72,7 @@ class PartsWriter implements DocumentWriter {
   comment(node: Tree.CommentNode): void {
     let data = node.data
     if (hasPlaceholder(data)) {
-      this.warn.empty(data, nodePlace(node), 'it is part of a comment; remove it')
+      this.warn.empty(data, nodePlace(node), 'the placeholder is part of a comment; remove it')
       data = withoutPlaceholders(data)
       if (/^-?>|--!?>|(?:-|--!)$/.test(data)) data = withoutPlaceholders(node.data, ' ')
     }
@@ -121,7 +122,7 @@ class PartsWriter implements DocumentWriter {
   private openTag(element: Tree.Element): void {
     const name = writtenName(element)
     if (name !== element.tagName && hasPlaceholder(element.tagName)) {
-      this.warn.empty(element.tagName, nodePlace(element), `it is part of a tag's name; write <${name}>`)
+      this.warn.empty(element.tagName, nodePlace(element), `the placeholder is part of a tag's name; write <${name}>`)
     }
     this.parts.literal(`<${name}`)
   }
@@ -225,14 +226,14 @@ class PartsWriter implements DocumentWriter {
     if (text !== node.value && !staysOneElement(element, text)) this.emptyRawText(element, node)
     else {
       this.parts.literal(text)
-      const advice = `no value can be put into <${element.tagName}>; use a class or an attribute`
+      const advice = `values cannot be inserted into <${element.tagName}>; use a class or an attribute`
       this.warn.emptied(node, findPlaceholders(node.value), advice)
     }
   }
 
   /** Without its placeholders, the text would close its own element or a different one, so all of it is dropped. */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
-    const advice = `without it <${element.tagName}> would end elsewhere, so all of it stays empty; move it out of the tag`
+    const advice = `without the placeholder, <${element.tagName}> would end elsewhere, so the whole element stays empty; move the placeholder out of it`
     this.warn.emptied(node, findPlaceholders(node.value), advice)
   }
 

@@ -12,7 +12,7 @@ test('release images: are built for this machine’s architecture, and for anoth
   const builder = { hasBuildah: true, own: 'x64', canRun: () => false }
   expect(whyNoImage('x64', builder)).toBeNull()
   expect(whyNoImage('arm64', builder)).toBe(
-    'this machine is x64, and the emulator qemu-aarch64 is not installed. Install it, or run this on arm64.',
+    'this machine is x64, and the emulator qemu-aarch64 is not installed. Install it, or run the release on arm64.',
   )
   expect(whyNoImage('arm64', { ...builder, canRun: (emulator) => emulator === 'qemu-aarch64' })).toBeNull()
   expect(whyNoImage('x64', { ...builder, hasBuildah: false })).toContain('buildah is not installed')

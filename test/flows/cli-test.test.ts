@@ -162,7 +162,7 @@ test('test: --filter selects tests by name or file; --json prints one object', a
   expect(none).toEqual({
     code: 2,
     out: 'globals.test.js\nscopes/rates.test.js\n',
-    err: 'No test name or file contains "four". Change --filter.\n',
+    err: 'No test name or file name contains "four". Change --filter.\n',
   })
 })
 

@@ -41,7 +41,7 @@ test('users add: the new user has the permissions, can sign in with the printed 
   password     ${password}   (shown only once)
   uid          ${user?.uid}
   permissions  Users,Sales@crm
-Next: send the user the name and the password. The first sign-in asks for a new password.
+Next: send the user the username and the password. At the first sign-in, they must choose a new password.
 `,
   })
   expect(user).toMatchObject({
@@ -118,7 +118,7 @@ test('users set: no change, conflicting options and an unknown user are reported
   expect(nothing).toEqual({
     code: 2,
     out: '',
-    err: 'solhost users set: nothing to change; add at least one option.\nRun "solhost help users set" for usage.\n',
+    err: 'solhost users set: no change was specified; add at least one option.\nRun "solhost help users set" for usage.\n',
   })
   expect((await users(['set', 'nobody', host.url, '--enable', '--disable'])).code).toBe(2)
   expect(await users(['set', 'nobody', host.url, '--enable'])).toEqual({

@@ -284,7 +284,7 @@ test('pack: the same files always produce the same bundle, without files that ar
     err: '',
     out: `shop-1.0.0.zip: shop 1.0.0, ${bytes} bytes, 8 files
 sha256 ${sha256}
-Next: upload it. "solhost deploy" packs and uploads in one step.
+Next: upload the bundle. "solhost deploy" packs and uploads in one step.
 `,
   })
   const { bundle, warnings } = await readBundle(readFileSync(join(folder.path, 'shop-1.0.0.zip')), createLimits())
@@ -317,7 +317,7 @@ test('login-template: writes a complete default page; an existing page is kept u
   expect(await run('login-template')).toEqual({
     code: 0,
     err: '',
-    out: 'Wrote media/login.html, the default login page with its placeholders.\nNext: change it, then run solhost check .\n',
+    out: 'Wrote media/login.html, the default login page with its placeholders.\nNext: change the page, then run solhost check .\n',
   })
   const file = join(folder.path, 'media/login.html')
   const page = readFileSync(file, 'utf8')

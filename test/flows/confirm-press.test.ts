@@ -287,7 +287,7 @@ test('security.confirm throws an error outside of onAction, and where nobody is 
   const browser = await remembered('olga')
   const page = await clientOf(browser)
   await page.press('main', 'nowhere')
-  const outside = 'security.confirm: call it only in functions and listeners of onAction'
+  const outside = 'security.confirm can be called only in onAction functions and listeners'
   const warned = async (solution: string) =>
     (await linesOf(host, solution)).filter(({ level }) => level === 'warn').map(({ message }) => message)
   await expect.poll(async () => (await warned('wiping')).filter((one) => one === outside).length).toBeGreaterThan(1)
@@ -298,6 +298,6 @@ test('security.confirm throws an error outside of onAction, and where nobody is 
   await anonymous.press('main', 'wipe')
   const errors = (await linesOf(host, 'wiping-public')).filter(({ level }) => level === 'error')
   expect(errors.map(({ message }) => message)).toEqual([
-    expect.stringContaining('security.confirm: no user is signed in who could confirm'),
+    expect.stringContaining('security.confirm: no user is signed in, so nobody can confirm'),
   ])
 })

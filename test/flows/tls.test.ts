@@ -474,10 +474,10 @@ describe('the certificate', () => {
       ok: false,
       what: 'certificate',
       found: expect.stringMatching(
-        /^The host’s certificate expires at .+, in (19|20) days\. .+ It covers DNS:localhost, .+, but not crm\.example\.test\.$/,
+        /^The host’s certificate expires at .+, in (19|20) days\. .+ The certificate covers DNS:localhost, .+, but not crm\.example\.test\.$/,
       ),
       advice:
-        'Renew it. docs/tls.md describes how to replace the file automatically. ' +
+        'Renew the certificate. docs/tls.md describes how to replace the file automatically. ' +
         'Request a certificate that also covers these names. For SOLUTION_ORIGIN, use a wildcard.',
     })
   })

@@ -58,7 +58,7 @@ test('security.login: an empty list and an unlisted name return false and log th
   const { effects, log } = await lab.run({ script })
   expect(effects.login).toBeNull()
   expect(log.map(({ message }) => message)).toEqual([
-    'security.login returned false: the list of permissions is empty',
+    'security.login returned false: the list of permissions is empty; pass at least one',
     'security.login returned false: the manifest does not list the permission "Root"',
     expect.stringContaining('onSolutionOpen returned a string that is not a JSON object'),
   ])

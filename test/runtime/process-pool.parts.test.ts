@@ -121,7 +121,7 @@ test('while a running call uses up the memory, new logins, uploads and bodies ar
   memory.used = 980
   await until(() => lab.supervisor.isFull())
   const { failure } = await lab.run({ script: QUICK })
-  expect(failure).toMatchObject({ code: 'sandbox_busy', message: 'the memory of the host (RUNTIME_XMX) is used up' })
+  expect(failure).toMatchObject({ code: 'sandbox_busy', message: 'the host has used all its memory (RUNTIME_XMX)' })
   await expect(lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, neverAsked, [])).rejects.toMatchObject({
     code: 'ERR_MEMORY_FULL',
     details: { retryAfter: 5 },
@@ -147,7 +147,9 @@ test('above the maximum, the largest process is terminated: its call may be retr
   Object.defineProperty(memory, 'used', { get: () => (memoryOf(largest).own === 0 ? 100 : 1001) })
   expect((await large).failure).toMatchObject({
     code: 'sandbox_busy',
-    message: expect.stringMatching(/^the memory of the host .* this sandbox process was the largest: \d+ MB$/),
+    message: expect.stringMatching(
+      /^the host had used all its memory .* this sandbox process was the largest: \d+ MB$/,
+    ),
   })
   expect((await small).effects.login?.username).toBe('small0')
 })

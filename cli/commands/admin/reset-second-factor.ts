@@ -3,13 +3,13 @@ import { whyNot } from '../../../base/terminal/run-service.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 
 export const adminResetSecondFactorCommand = command({
-  summary: 'remove the second factor of the admin account, if it is lost',
+  summary: 'remove the admin account’s second factor if it is lost',
   arguments: {},
   options: {},
   notes:
-    () => `Run this on the host’s machine, with the environment variables of "solhost start". The host can keep running.
-The command removes the authenticator app and the recovery codes, and signs the admin account out. The
-audit log records it. With ADMIN_SECOND_FACTOR=required, the next sign-in sets up a new app.
+    () => `Run this command on the host’s machine, with the same environment variables as "solhost start". The host can keep
+running. The command removes the authenticator app and the recovery codes, and signs the admin account out. The audit
+log records it. With ADMIN_SECOND_FACTOR=required, the next sign-in sets up a new app.
 `,
   async run(_given, terminal) {
     const { resetAdminFactors } = await import('../../../host/admin-factors/reset-admin-factors.ts')

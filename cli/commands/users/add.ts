@@ -16,7 +16,7 @@ export const usersAddCommand = command({
     permissions: {
       type: 'string',
       value: '<list>',
-      what: 'permissions, such as Users,Sales@crm (Sales only applies to the solution crm)',
+      what: 'permissions, such as Users,Sales@crm (Sales applies only to the solution crm)',
     },
     email: { type: 'string', value: '<address>', what: 'email address' },
     'display-name': { type: 'string', value: '<text>', what: 'display name' },
@@ -54,7 +54,7 @@ export const usersAddCommand = command({
 /** Suggests adding a permission, since users without one cannot sign in. */
 function next({ username, permissions }: User, url: string): string {
   if (permissions.length > 0)
-    return 'Next: send the user the name and the password. The first sign-in asks for a new password.\n'
+    return 'Next: send the user the username and the password. At the first sign-in, they must choose a new password.\n'
   const line = `${SOLHOST} users set ${shellWord(username)} ${url} --permissions <list>`
   return `Next: add a permission. A user without one cannot sign in:\n  ${line}\n`
 }

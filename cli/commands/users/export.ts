@@ -35,7 +35,7 @@ ${USERS_NOTES}`,
       await file.close()
       if (!isWhole) await rm(output)
     }
-    terminal.out(`Wrote ${output}.\nNext: store it where nobody else can read it.\n`)
+    terminal.out(`Wrote ${output}.\nNext: store the file where nobody else can read it.\n`)
     return 'done'
   },
 })

@@ -28,7 +28,7 @@ export const usersSetCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes: () => `Only what you specify changes. A new password, --disable or removing a permission signs the user out.
-The user must change a new password at the next sign-in.
+A user with a new password must change it at the next sign-in.
 
 ${USERS_NOTES}`,
   async run({ arguments: { name, url }, options }, terminal) {
@@ -38,7 +38,7 @@ ${USERS_NOTES}`,
     const isMade = options['new-password'] === true
     if (isAsked && isMade) throw wrongUse('use either --new-password or --ask-password, not both')
     if (Object.keys(changes).length === 0 && !isAsked && !isMade)
-      throw wrongUse('nothing to change; add at least one option')
+      throw wrongUse('no change was specified; add at least one option')
     const directory = await openUserDirectory(url, options, terminal)
     const { uid } = await directory.find(name)
     const password = isMade ? makePassword() : isAsked ? await askNewPassword(printable(name), terminal) : undefined

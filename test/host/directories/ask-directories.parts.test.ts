@@ -59,7 +59,7 @@ const ANNA_HERE = {
   permissions: ['Users', { name: 'Editors', solution: 'crm' }],
 }
 
-test('directories: the password of an Active Directory entry signs in, with its id and the permissions of its groups', async () => {
+test('directories: a user signs in with the password of their Active Directory entry, and gets its id and its groups’ permissions', async () => {
   const ask = asking([adDirectory(server)])
   expect(await ask.authenticate('ANNA', 'password of Anna Berg', null)).toEqual(ANNA_HERE)
   expect(await ask.authenticate('anna', 'password of anna berg', null)).toBeNull()
@@ -68,7 +68,7 @@ test('directories: the password of an Active Directory entry signs in, with its 
   expect(await ask.lookUp('removed', ANNA_GUID.text)).toBeNull()
 })
 
-test('directories: a group within a mapped group counts only if the operator says so', async () => {
+test('directories: members of a group inside a mapped group count only with nestedGroups', async () => {
   const login = ['bram', 'password of Bram', null] as const
   expect(await asking([adDirectory(server)]).authenticate(...login)).toBeNull()
   expect(noted).toEqual(['user:bram directory:corp (no mapped group)'])
@@ -110,7 +110,7 @@ test('directories: an empty password is refused before the server is asked, whic
   expect(await askedDuring(() => ask.authenticate('anna', 'x'.repeat(1001), null))).toEqual([])
 })
 
-test('directories: an unknown name costs the same requests as a wrong password', async () => {
+test('directories: an unknown name causes the same requests as a wrong password', async () => {
   const ask = asking([adDirectory(server)])
   const kinds = (asked: readonly string[]) => asked.map((one) => one.split(' ')[0])
   const wrong = await askedDuring(() => ask.authenticate('anna', 'wrong', null))
@@ -153,7 +153,7 @@ test('directories: names with special characters and letters beyond ASCII find t
   expect(await other.authenticate('zoë', 'password of Zoë', null)).toMatchObject({ username: 'zoë' })
 })
 
-test('directories: referrals lead nowhere', async () => {
+test('directories: referrals are not followed', async () => {
   const trap = await startLdapServer(adEntries())
   try {
     const ask = asking([adDirectory(server)])
@@ -176,7 +176,7 @@ test('directories: a wrong bind password or base is reported as refused, without
   }
 })
 
-test('directories: directories are searched in order, and a name in none of them costs one bind', async () => {
+test('directories: directories are searched in order, and a name that none of them contains causes one bind', async () => {
   const other = await startLdapServer(adEntries().filter(({ dn }) => dn !== ANNA))
   try {
     const ask = asking([adDirectory(other, { name: 'first' }), adDirectory(server)])
@@ -193,7 +193,7 @@ test('directories: directories are searched in order, and a name in none of them
   }
 })
 
-test('directories: a server that does not answer is given up, and its connection is closed', async () => {
+test('directories: the host stops waiting for a server that does not respond, and closes the connection', async () => {
   const ask = asking([adDirectory(server)], 200)
   server.play.isSilent = true
   expect(await codeOf(ask.authenticate('anna', 'password of Anna Berg', null))).toBe('ERR_DIRECTORY_UNREACHABLE')
@@ -242,7 +242,7 @@ test.each(['ldaps', 'start-tls'] as const)(
 )
 
 test.each(['ldaps', 'start-tls'] as const)(
-  'directories: with %s, a closed connection is not opened again, which would be without StartTLS and a sign-in',
+  'directories: with %s, a closed connection is not reopened, because it would have neither StartTLS nor a bind',
   async (mode) => {
     const secure = await startLdapServer(adEntries(), { mode, certificate: pem('localhost') })
     try {

@@ -111,7 +111,7 @@ test('directories: a password that was copied to another directory can’t be de
   await expect(other.all()).rejects.toMatchObject({ code: 'ERR_PLATFORM_KEY' })
 })
 
-test('directories: there are at most 10', async () => {
+test('directories: at most 10 directories can be added', async () => {
   for (let at = 0; at < 10; at++) await directories.put(`d${at}`, formOf())
   await expect(directories.put('d10', formOf())).rejects.toMatchObject({ code: 'ERR_REQUEST_INVALID' })
   await directories.put('d9', formOf({ order: 1 }))

@@ -37,7 +37,7 @@ function parsed(messages: readonly Buffer[]): unknown[] {
   return found
 }
 
-test('LDAP messages: whole messages pass, however they are cut into chunks', () => {
+test('LDAP messages: complete messages pass, however they are split into chunks', () => {
   const all = Buffer.concat(MESSAGES)
   const expected = MESSAGES.map((message) => message.toString('hex'))
   expect(read(all)).toEqual(expected)
@@ -51,7 +51,7 @@ test('LDAP messages: whole messages pass, however they are cut into chunks', () 
   expect((found[3] as SearchEntry).attributes[0]).toBeInstanceOf(Attribute)
 })
 
-test('LDAP messages: controls are left out, because the host requests none', () => {
+test('LDAP messages: controls are dropped, because the host requests none', () => {
   // A control, such as the warning from some servers that a password is about to expire.
   const controls = 'a01d301b0417322e31362e3834302e312e3131333733302e332e342e350400'
   const message = Buffer.from(`302b020103${BIND.slice(10)}${controls}`, 'hex')
@@ -80,7 +80,7 @@ test('LDAP messages: a connection may receive 4 MB', () => {
   }).toThrow('its responses are too large')
 })
 
-test('LDAP messages: the library’s parser ends for all messages that pass', () => {
+test('LDAP messages: the library’s parser terminates for all messages that pass', () => {
   const changes = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 })
   const property = fc.property(fc.constantFrom(...MESSAGES), changes, (message, changed) => {
     const bytes = Buffer.from(message)

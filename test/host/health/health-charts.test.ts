@@ -44,7 +44,7 @@ test.each(['hour', 'day'] as const)('charts of a %s: the last row of each table 
 test.each([
   ['hour', 3_600_000],
   ['day', 86_400_000],
-] as const)('charts of a %s: each covers that time', (span, length) => {
+] as const)('charts of a %s: each chart covers the whole period', (span, length) => {
   for (const { times } of Object.values(chartsOf(span))) {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe(length)
   }

@@ -481,5 +481,5 @@ test.each(['solution_settings.obj', 'shop/medias.obj', 'shop/forms/orders.frm', 
 
 test('a warning about files in medias/ suggests media/', async () => {
   const { warnings } = await readBundle(await bundleOf({}, { 'medias/logo.svg': '<svg/>' }), createLimits())
-  expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining('media files belong in media/')])
+  expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining('put media files in media/')])
 })

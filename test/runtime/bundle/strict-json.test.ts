@@ -89,7 +89,7 @@ test.each([
   [
     'a byte order mark',
     '\ufeff{}',
-    { line: 1, column: 1, message: 'a byte order mark at the start; save the file as UTF-8 without it' },
+    { line: 1, column: 1, message: 'the file starts with a byte order mark; save it as UTF-8 without one' },
   ],
   [
     '33 levels',

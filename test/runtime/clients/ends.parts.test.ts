@@ -177,7 +177,9 @@ test('clients: after three such errors, no client of the version can open for a 
     expect(await lab.tryOpen(version)).toMatchObject({ code: 'script_timeout', limit: { name: 'LOAD_TIME' } })
   }
   expect(await lab.tryOpen(version)).toMatchObject({ code: 'sandbox_busy', retryAt: expect.any(Number) })
-  expect(lab.lines.map(({ message }) => message)).toEqual([expect.stringContaining('no client opens for 5 s')])
+  expect(lab.lines.map(({ message }) => message)).toEqual([
+    expect.stringContaining('so new clients are blocked for 5 s'),
+  ])
   const [other] = await open(1, STATE)
   expect(await other?.result('click')).toBe('1')
 })

@@ -98,15 +98,15 @@ test.each<[unknown, string]>([
   ],
   [
     formWith({ type: 'label', name: 'a', onAction: 'x' }),
-    `${FIRST}" (a) is of type label, which has no "onAction"; button, link, table have it`,
+    `${FIRST}" (a) is of type label, which has no "onAction"; these types have it: button, link, table`,
   ],
   [
     formWith({ type: 'button', name: 'a', onElementDataChange: 'x' }),
-    `${FIRST}" (a) is of type button, which has no "onElementDataChange"; text, password, email, textarea, number, date, checkbox, select, radio have it`,
+    `${FIRST}" (a) is of type button, which has no "onElementDataChange"; these types have it: text, password, email, textarea, number, date, checkbox, select, radio`,
   ],
   [
     formWith({ type: 'password', name: 'a', value: 'hunter2' }),
-    `${FIRST}" (a) is of type password, which has no "value"; text, email, textarea, number, date, checkbox, select, radio, table, tabs have it`,
+    `${FIRST}" (a) is of type password, which has no "value"; these types have it: text, email, textarea, number, date, checkbox, select, radio, table, tabs`,
   ],
 ])(
   'form: the error for the unknown key in %j suggests the nearest key, or the elements that have it',
@@ -351,21 +351,21 @@ test('form: every error is listed, one per location', () => {
 const label = (name: string) => ({ type: 'label', name })
 
 test.each<[string, readonly unknown[], string]>([
-  ['two elements', [label('a'), label('a')], `${FIRST.slice(0, -1)}1" has the name "a", like ${FIRST}"`],
+  ['two elements', [label('a'), label('a')], `${FIRST.slice(0, -1)}1" has the same name "a" as ${FIRST}"`],
   [
     'an element and an element in a panel',
     [label('a'), { type: 'panel', name: 'p', layout: formWith(label('a')).layout }],
-    `${FIRST.slice(0, -1)}1.layout.0.columns.0.elements.0" has the name "a", like ${FIRST}"`,
+    `${FIRST.slice(0, -1)}1.layout.0.columns.0.elements.0" has the same name "a" as ${FIRST}"`,
   ],
   [
     'a panel and an element in it',
     [{ type: 'panel', name: 'a', layout: formWith(label('a')).layout }],
-    `${FIRST}.layout.0.columns.0.elements.0" has the name "a", like ${FIRST}"`,
+    `${FIRST}.layout.0.columns.0.elements.0" has the same name "a" as ${FIRST}"`,
   ],
   [
     'an element and a tab',
     [label('a'), { type: 'tabs', name: 't', tabs: [{ name: 'a', label: 'A' }] }],
-    `${FIRST.slice(0, -1)}1.tabs.0" has the name "a", like ${FIRST}"`,
+    `${FIRST.slice(0, -1)}1.tabs.0" has the same name "a" as ${FIRST}"`,
   ],
   [
     'two tabs in different elements',
@@ -373,7 +373,7 @@ test.each<[string, readonly unknown[], string]>([
       { type: 'tabs', name: 's', tabs: [{ name: 'a', label: 'A' }] },
       { type: 'tabs', name: 't', tabs: [{ name: 'a', label: 'A' }] },
     ],
-    `${FIRST.slice(0, -1)}1.tabs.0" has the name "a", like ${FIRST}.tabs.0"`,
+    `${FIRST.slice(0, -1)}1.tabs.0" has the same name "a" as ${FIRST}.tabs.0"`,
   ],
 ])('form: %s can’t have the same name', (_what, elements, message) => {
   expect(faultsOf(...elements)).toEqual([
@@ -441,8 +441,8 @@ test.each<[string, unknown, readonly string[]]>([
     'a text that is in no table, once for each key,',
     { title: 'i18n:a', ...formWith({ type: 'label', name: 'x', label: 'i18n:a', hint: 'i18n:b' }) },
     [
-      'form_text_missing: the key "a" is in none of the tables in i18n/',
-      'form_text_missing: the key "b" is in none of the tables in i18n/',
+      'form_text_missing: the key "a" is not in any of the tables in i18n/',
+      'form_text_missing: the key "b" is not in any of the tables in i18n/',
     ],
   ],
   [
@@ -453,17 +453,17 @@ test.each<[string, unknown, readonly string[]]>([
       { type: 'tabs', name: 'u', tabs: [{ name: 'v', label: 'i18n:t' }] },
       { type: 'image', name: 'w', src: 'logo.svg', alt: 'i18n:i' },
     ),
-    ['p', 'o', 'c', 't', 'i'].map((key) => `form_text_missing: the key "${key}" is in none of the tables in i18n/`),
+    ['p', 'o', 'c', 't', 'i'].map((key) => `form_text_missing: the key "${key}" is not in any of the tables in i18n/`),
   ],
   [
     'a missing image',
     formWith({ type: 'image', name: 'x', src: 'a/b.png', alt: '' }),
-    ['form_image_missing: there is no media/a/b.png'],
+    ['form_image_missing: the file media/a/b.png does not exist'],
   ],
   [
     'an image with media/ in its path',
     formWith({ type: 'image', name: 'x', src: 'media/logo.svg', alt: '' }),
-    ['form_image_missing: there is no media/media/logo.svg; the path starts below media/'],
+    ['form_image_missing: the file media/media/logo.svg does not exist; the path starts below media/'],
   ],
   [
     'a permission that no manifest lists',

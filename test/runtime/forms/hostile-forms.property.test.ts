@@ -211,7 +211,7 @@ test('form: property names of Object.prototype do not count as keys, types, func
     const { faults } = checkedForm({ onShow: name, title: `i18n:${name}` }, { functions: new Set() })
     expect(faults[0]).toContain(`names the function "${name}"`)
     expect(checkedForm({ title: `i18n:${name}` }).warnings).toEqual([
-      `form_text_missing: the key "${name}" is in none of the tables in i18n/`,
+      `form_text_missing: the key "${name}" is not in any of the tables in i18n/`,
     ])
   }
 })

@@ -168,7 +168,7 @@ test('compileTemplate: warnings say what the template lacks although the guide r
       [
         2,
         55,
-        'the input "password" is not of type password, so it shows what is typed; add <input type="password" name="password"> to the login form',
+        'the input "password" is not of type password, so the password is visible while users type it; add <input type="password" name="password"> to the login form',
       ],
     ].map(([line, column, message]) => [line, column, 'template_element_missing', message]),
   )
