@@ -25,9 +25,10 @@ const CONNECTIONS = 8
 export async function postForms(
   target: FormTarget,
   milliseconds: number,
+  connections = CONNECTIONS,
 ): Promise<{ logins: number; seconds: number }> {
   const bytes = formRequest(target)
-  const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => open(target.port)))
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(target.port)))
   const start = performance.now()
   const until = start + milliseconds
   const counts = await Promise.all(sockets.map((socket) => postUntil(socket, bytes, until)))

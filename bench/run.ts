@@ -3,9 +3,11 @@
 import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'
 import { measureClients } from './clients.ts'
+import { measureColdBurst } from './cold-burst.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureEndpoints } from './endpoints.ts'
 import { measureEvents } from './events.ts'
+import { measureFloors } from './floors.ts'
 import { measureHashing } from './hashing.ts'
 import { measureIdleMemory } from './idle-memory.ts'
 import { measureManyUsers } from './many-users.ts'
@@ -20,6 +22,7 @@ import { measureFormPosts } from './w2-form-post.ts'
 const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   w1: measureLogins,
   cold: measureColdStart,
+  burst: measureColdBurst,
   w2: measureFormPosts,
   events: measureEvents,
   endpoints: measureEndpoints,
@@ -27,6 +30,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   idle: measureIdleMemory,
   neighbour: measureNeighbour,
   session: measureSessions,
+  floors: measureFloors,
   refused: measureRefusals,
   users: measureManyUsers,
   hashing: measureHashing,

@@ -9,13 +9,22 @@ import { type FormTarget, postForms } from './form-load.ts'
 import { openLoginPage, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, median, ROUNDS } from './rounds.ts'
-import { startWorkerd } from './workerd.ts'
+import { loginWorker, startWorkerd } from './workerd.ts'
 
 const SOLUTION = 'w2'
 /** Duration of each contestant's turn per round, in ms; one uncounted turn comes before the first round. */
 const TURN = 1500
 
-type Served = { readonly pid: number; readonly target: FormTarget; readonly rates: number[]; readonly cpu: number[] }
+/** Number of concurrent browsers for the comparison with the smallest login. */
+const LEAN_CONNECTIONS = 16
+
+type Served = {
+  readonly pid: number
+  readonly target: FormTarget
+  readonly connections: number | undefined
+  readonly rates: number[]
+  readonly cpu: number[]
+}
 
 /**
  * Measurement W2: the login hook, called by a form POST over HTTP. In each round, all contestants get the same bytes
@@ -26,6 +35,7 @@ type Served = { readonly pid: number; readonly target: FormTarget; readonly rate
  * - workerd: one process, the hook in one global scope. It reads the form and the cookie, runs the hook, and stores the
  * session in memory; no token is verified and nothing is written. That is less work than the host does, which puts the
  * host at a disadvantage.
+ * - workerd with the smallest login: the session is a signed cookie, and there are no other headers.
  * - A plain function: the host's own app, sessions and database (`plain-host.ts`), with the hook as a function of the
  * host process instead of everything from `run-entry.ts` on.
  */
@@ -37,15 +47,19 @@ export async function measureFormPosts(): Promise<Row[]> {
     const target = await openLoginPage(host.url, SOLUTION)
     const workerd = await startWorkerd()
     stops.push(workerd.stop)
+    const lean = await startWorkerd(loginWorker('workerd-lean.js'))
+    stops.push(lean.stop)
     // The page's token is valid for the plain host too, since it has a copy of the folder, and therefore the same key.
     const plain = await startPlainHost(host.home)
     stops.push(plain.stop)
     const served = {
       host: servedBy(host.pid, target),
       workerd: servedBy(workerd.pid, { ...target, port: workerd.port }),
+      lean: servedBy(lean.pid, { ...target, port: lean.port }, LEAN_CONNECTIONS),
+      hostToLean: servedBy(host.pid, target, LEAN_CONNECTIONS),
       plain: servedBy(plain.pid, { ...target, port: plain.port }),
     }
-    for (const one of Object.values(served)) await postForms(one.target, TURN)
+    for (const one of Object.values(served)) await postForms(one.target, TURN, one.connections)
     for (let round = 0; round < ROUNDS; round++) for (const one of Object.values(served)) await serve(one)
     return rowsOf(served, workerd.version)
   } finally {
@@ -53,19 +67,30 @@ export async function measureFormPosts(): Promise<Row[]> {
   }
 }
 
-function servedBy(pid: number, target: FormTarget): Served {
-  return { pid, target, rates: [], cpu: [] }
+function servedBy(pid: number, target: FormTarget, connections?: number): Served {
+  return { pid, target, connections, rates: [], cpu: [] }
 }
 
-async function serve({ pid, target, rates, cpu }: Served): Promise<void> {
+async function serve({ pid, target, connections, rates, cpu }: Served): Promise<void> {
   const before = cpuTimeOfTree(pid)
-  const { logins, seconds } = await postForms(target, TURN)
+  const { logins, seconds } = await postForms(target, TURN, connections)
   cpu.push((cpuTimeOfTree(pid) - before) / logins)
   rates.push(logins / seconds)
 }
 
-function rowsOf({ host, workerd, plain }: Record<'host' | 'workerd' | 'plain', Served>, version: string): Row[] {
+function rowsOf(
+  { host, workerd, lean, hostToLean, plain }: Record<'host' | 'workerd' | 'lean' | 'hostToLean' | 'plain', Served>,
+  version: string,
+): Row[] {
   return [
+    {
+      work: `W2 throughput, form POST over HTTP, fresh globals, ${LEAN_CONNECTIONS} browsers`,
+      against: `workerd ${version} with the smallest login: one shared global scope, a signed cookie`,
+      reach: { atLeast: 0.2 },
+      unit: 'ratio',
+      measured: median(hostToLean.rates) / median(lean.rates),
+      details: `${figure(median(hostToLean.rates))} : ${figure(median(lean.rates))} logins/s`,
+    },
     {
       work: 'W2 throughput, form POST over HTTP, fresh globals',
       against: `workerd ${version}, one shared global scope`,

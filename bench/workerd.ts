@@ -53,8 +53,9 @@ export async function startWorkerd(worker: string = loginWorker()): Promise<Work
   }
 }
 
-function loginWorker(): string {
-  const script = readFileSync(new URL('workerd-login.js', import.meta.url), 'utf8')
+/** @param file the smallest login stores nothing */
+export function loginWorker(file: 'workerd-login.js' | 'workerd-lean.js' = 'workerd-login.js'): string {
+  const script = readFileSync(new URL(file, import.meta.url), 'utf8')
   return [`const HEADERS = ${JSON.stringify(SECURITY_HEADERS)}`, HOOK, script].join('\n')
 }
 

@@ -1,0 +1,114 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { cpuTimeOfTree } from './cpu-time.ts'
+import { addUsers, nameOf, PASSWORD } from './default-users.ts'
+import { exchange, formRequest, open, pageRequest } from './form-load.ts'
+import { openLoginPage, startRealHost } from './real-host.ts'
+import type { Row } from './report.ts'
+import { figure, median, ROUNDS } from './rounds.ts'
+
+/** Enough that ticks of 10 ms, in which Linux counts CPU time, do not matter. */
+const COUNT = 1500
+const USER = nameOf('member', 0)
+
+type Contestant = { readonly pid: number; readonly port: number; readonly bytes: Buffer; readonly times: number[] }
+
+/**
+ * Measures the CPU time of two requests that run no script, compared with a bare Koa app that does the least for them:
+ * the login page against Eta with the same page, and `GET session` against a session in a Map. The host also reads and
+ * checks the request, looks up the solution and the session, and sets its security headers.
+ */
+export async function measureFloors(): Promise<Row[]> {
+  const host = await startRealHost({}, (home) => addUsers(home, 1))
+  const port = Number(new URL(host.url).port)
+  const folder = mkdtempSync(join(tmpdir(), 'solhost-floors-'))
+  try {
+    await host.uploadPlain({ name: 'floor', authenticator: 'DEFAULT' })
+    const target = await openLoginPage(host.url, 'floor')
+    const socket = await open(port)
+    const signedIn = await exchange(socket, formRequest(target, { username: USER, password: PASSWORD }))
+    const cookies = [...signedIn.matchAll(/^set-cookie: ([^;]+)/gim)].map(([, cookie]) => cookie).join('; ')
+    const requests = {
+      page: pageRequest(port, target.path, target.cookie),
+      session: pageRequest(port, '/solution/floor/session', cookies),
+    }
+    writeFileSync(join(folder, 'page.html'), bodyOf(await exchange(socket, requests.page)))
+    writeFileSync(join(folder, 'session.json'), bodyOf(await exchange(socket, requests.session)))
+    socket.destroy()
+    const floor = await startFloor(folder)
+    const bare = (path: string, cookie: string) => ({
+      pid: floor.pid,
+      port: floor.port,
+      bytes: pageRequest(floor.port, path, cookie),
+      times: [],
+    })
+    const of = (bytes: Buffer) => ({ pid: host.pid, port, bytes, times: [] })
+    const contestants = {
+      page: of(requests.page),
+      barePage: bare('/', target.cookie),
+      session: of(requests.session),
+      bareSession: bare('/session', `session=${'x'.repeat(43)}`),
+    }
+    for (let round = -1; round < ROUNDS; round++) {
+      for (const one of Object.values(contestants)) await turn(one, round >= 0)
+    }
+    await floor.stop()
+    const { page, barePage, session, bareSession } = contestants
+    return [
+      rowOf(page, barePage, 'GET login page, browser with cookie', 'bare Koa and Eta with the same page'),
+      rowOf(session, bareSession, 'GET session', 'bare Koa and a Map'),
+    ]
+  } finally {
+    await host.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Sends the request several times over one connection, and notes the CPU time of each. */
+async function turn({ pid, port, bytes, times }: Contestant, counts: boolean): Promise<void> {
+  const socket = await open(port)
+  const before = cpuTimeOfTree(pid)
+  for (let n = 0; n < COUNT; n++) {
+    const answer = await exchange(socket, bytes)
+    if (!answer.startsWith('HTTP/1.1 200 ')) throw new Error(`a request failed: ${answer.slice(0, 300)}`)
+  }
+  if (counts) times.push((cpuTimeOfTree(pid) - before) / COUNT)
+  socket.destroy()
+}
+
+function bodyOf(answer: string): Buffer {
+  if (!answer.startsWith('HTTP/1.1 200 ')) throw new Error(`a request failed: ${answer.slice(0, 300)}`)
+  return Buffer.from(answer.slice(answer.indexOf('\r\n\r\n') + 4), 'latin1')
+}
+
+function rowOf(one: Contestant, floor: Contestant, work: string, against: string): Row {
+  const [measured, least] = [median(one.times), median(floor.times)]
+  return {
+    work: `requests per CPU time: ${work}`,
+    against,
+    reach: { atLeast: 0.7 },
+    unit: 'ratio',
+    measured: least / measured,
+    details: `${figure(measured)} ms : ${figure(least)} ms of CPU time each`,
+  }
+}
+
+async function startFloor(folder: string): Promise<{ pid: number; port: number; stop: () => Promise<void> }> {
+  const files = [join(folder, 'page.html'), join(folder, 'session.json')]
+  const execArgv = ['--disable-warning=ExperimentalWarning']
+  const child = fork(fileURLToPath(new URL('floor-app.ts', import.meta.url)), files, { execArgv })
+  const [message] = (await once(child, 'message')) as [{ port: number }]
+  return {
+    pid: child.pid ?? 0,
+    port: message.port,
+    async stop() {
+      const gone = once(child, 'exit')
+      child.disconnect()
+      await gone
+    },
+  }
+}
