@@ -118,6 +118,8 @@ const Origin = z
     error: 'must be an origin such as https://shop.example.org',
   })
 
+const CORS_ERROR = { error: 'must be "*" or a list of 1 to 100 origins such as https://shop.example.org' }
+
 const Way = z.enum(AUTHENTICATIONS, { error: `must be one of ${AUTHENTICATIONS.join(', ')}` })
 
 const WAYS_ERROR = {
@@ -174,9 +176,7 @@ export const EndpointSchema = z
         description: 'How requests are signed, with the authentication signature.',
       }),
       cors: z
-        .union([z.literal('*'), z.array(Origin).min(1).max(100)], {
-          error: 'must be "*" or a list of origins such as https://shop.example.org',
-        })
+        .union([z.literal('*'), z.array(Origin).min(1, CORS_ERROR).max(100, CORS_ERROR)], CORS_ERROR)
         .optional()
         .meta({ title: 'CORS', description: 'Origins whose pages may call it, or "*".' }),
       query: Query.optional().meta({

@@ -30,6 +30,7 @@ test('manifest: omitted settings get their defaults', () => {
       signIn: null,
       oauth: null,
       databases: {},
+      endpoints: {},
       http: [],
       listed: true,
     },
@@ -68,6 +69,7 @@ test('manifest: settings that the author writes are kept', () => {
       onEmpty: { description: null, arguments: [], returnType: null },
     },
     databases: { crm: { server: 'alpha', database: 'crm' }, own: { server: 'embedded', database: null } },
+    endpoints: {},
     http: ['api.example.org', 'api.example.org:8443', '[::1]:8080', '10.0.0.1'],
   })
 })
