@@ -174,7 +174,7 @@ function unreachable(url: URL, error: Error): CommandError {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)
   const trust =
-    'Its certificate is not trusted. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.'
+    'The host’s certificate is not trusted. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.'
   const advice = isCertificate ? trust : (ADVICE[code] ?? 'Correct the URL, or ask the operator.')
   const why = code === '' ? printable(error.message) : code
   return new CommandError('unreachable', `No host responded at ${url.origin} (${why}). ${advice}`, { cause: error })

@@ -27,12 +27,13 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   },
   409: {
     exit: 'failed',
-    text: (detail) => `The upload conflicts with what the host has: ${detail}\nNext: check "name" in solution.json.`,
+    text: (detail) =>
+      `The upload conflicts with the solutions on the host: ${detail}\nNext: check "name" in solution.json.`,
   },
   413: {
     exit: 'faults',
     text: (detail) =>
-      `The bundle is too large for this host: ${detail}\nNext: make it smaller, or ask the operator to raise the limit.`,
+      `The bundle is too large for this host: ${detail}\nNext: make the bundle smaller, or ask the operator to raise the limit.`,
   },
   421: {
     exit: 'unreachable',

@@ -89,7 +89,7 @@ export function refuseLink(path: string, name: string): void {
   if (link === null) return
   throw new CommandError(
     'failed',
-    `"${link}" is a symbolic link, so nothing was written there. Remove it, then run the command again.`,
+    `"${link}" is a symbolic link, so nothing was written there. Remove the link, then run the command again.`,
   )
 }
 

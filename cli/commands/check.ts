@@ -16,8 +16,8 @@ export const checkCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `Like an upload, this command compiles and loads the scripts in a sandbox process. It uses the default limits and the built-in
-plugins. It also updates the editor files that exist, such as solhost.d.ts.
+    () => `Like an upload, this command compiles and loads the scripts in a sandbox process. It uses the default limits and the
+built-in plugins. It also updates the editor files that exist, such as solhost.d.ts.
 `,
   async run({ arguments: { folder: shown }, options: { strict = false, json = false } }, terminal) {
     const folder = readSolutionFolder(shown)

@@ -35,7 +35,7 @@ export const deployCommand = command({
     ...HOST_OPTIONS,
     'no-check': {
       type: 'boolean',
-      what: 'skip the local check if the host has other plugins or limits; the host still checks',
+      what: 'skip the local check, for example if the host has other plugins or limits; the host still checks the bundle',
     },
     over: { type: 'boolean', what: 'replace the active version even if it is not the one that you last deployed' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
@@ -151,7 +151,7 @@ function progressBar(name: string, total: number, terminal: Terminal) {
     show(sent: number): void {
       const full = Math.round((BAR_WIDTH * sent) / total)
       const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`
-      const state = sent < total ? `${Math.floor((100 * sent) / total)} %` : 'the host is checking it …'
+      const state = sent < total ? `${Math.floor((100 * sent) / total)} %` : 'the host is checking the bundle …'
       terminal.err(`\r\x1b[2K${name} ${bar} ${state}`)
     },
     clear: () => terminal.err('\r\x1b[2K'),

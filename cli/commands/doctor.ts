@@ -184,7 +184,7 @@ async function checkPort(
     return {
       ok: false,
       found: `${place} is already in use by ${who}`,
-      advice: `Stop it, or set ${property} to a free port.`,
+      advice: `Stop that program, or set ${property} to a free port.`,
     }
   }
   const advice =

@@ -107,7 +107,10 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     const act = { action: 'invitation-accept', target: email }
     await recorded(ctx, audit, actor, act, async () => {
       if ((await invitations.accept(token, user.uid)) !== null) return
-      throw new PlatformError('ERR_NOT_FOUND', 'The invitation has just been accepted or revoked.')
+      throw new PlatformError(
+        'ERR_NOT_FOUND',
+        'The invitation was accepted or revoked in the meantime. Ask for a new one.',
+      )
     })
     const to = `/o/${organisation.name}`
     const isSame = caller?.kind === 'person' && caller.user.uid === user.uid

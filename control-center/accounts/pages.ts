@@ -47,7 +47,7 @@ export const BY_CENTER_PAGE: WayOfSigningIn<Context, Attempt, User, SignedIn, Ac
     const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
     return { ctx, username, password, to: pageToGoTo(fields.get('to') ?? '') }
   },
-  throttle: { none: '`Credentials` counts each check, together with those of other pages.' },
+  throttle: { none: '`Credentials` counts each check, including those from other pages.' },
   async source({ ctx, username, password, to }, parts) {
     const checked = await parts.credentials.check(ctx, username, password)
     if (checked.kind === 'right') return checked.user

@@ -133,7 +133,10 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
     async create({ name, title }, uid) {
       const owned = (await ofMember(uid)).filter(({ role }) => role === 'owner')
       if (owned.length >= MOST_OWNED) {
-        throw new PlatformError('ERR_REQUEST_INVALID', `You own ${MOST_OWNED} organisations, which is the maximum.`)
+        throw new PlatformError(
+          'ERR_REQUEST_INVALID',
+          `You own ${MOST_OWNED} organisations, which is the maximum. To create another, give up the ownership of one.`,
+        )
       }
       const organisation = { id: randomUUID(), name, title }
       await db.transaction().execute(async (transaction) => {

@@ -82,7 +82,7 @@ test('folder: editor files are never written through a link', () => {
   writeFileSync(join(victim.path, 'form.schema.json'), 'mine')
   expect(renewEditorFiles(readSolutionFolder(folder.path))).toEqual([])
   expect(problemOf(() => writeOwnFile(folder.path, 'solhost.d.ts', 'x'))).toBe(
-    `"${join(folder.path, 'solhost.d.ts')}" is a symbolic link, so nothing was written there. Remove it, then run the command again.`,
+    `"${join(folder.path, 'solhost.d.ts')}" is a symbolic link, so nothing was written there. Remove the link, then run the command again.`,
   )
   expect(problemOf(() => writeOwnFile(folder.path, '.solhost/new', 'x'))).toContain('is a symbolic link')
   expect([readFileSync(profile, 'utf8'), existsSync(join(victim.path, 'new'))]).toEqual(['mine', false])

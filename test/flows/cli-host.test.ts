@@ -220,12 +220,12 @@ test('deploy: other host errors, other kinds of servers and a missing server get
   expect(conflict).toEqual([
     1,
     '',
-    'The upload conflicts with what the host has: it differs.\nNext: check "name" in solution.json.\n',
+    'The upload conflicts with the solutions on the host: it differs.\nNext: check "name" in solution.json.\n',
   ])
   expect(large).toEqual([
     3,
     '',
-    'The bundle is too large for this host: The body is larger than 10 bytes.\nNext: make it smaller, or ask the operator to raise the limit.\n',
+    'The bundle is too large for this host: The body is larger than 10 bytes.\nNext: make the bundle smaller, or ask the operator to raise the limit.\n',
   ])
   expect(busy).toEqual([4, '', 'Too many failed sign-ins: Too many failed sign-ins.\n'])
   expect(away).toEqual([
@@ -383,7 +383,7 @@ test('deploy on a terminal: asks for the token without showing it, shows progres
   terminal.type(`x\u007f${token}\r`)
   expect(await terminal.ended).toBe(0)
   expect(terminal.shown()).not.toContain(token.slice(4, 20))
-  expect(terminal.shown()).toContain('████████████████████████ the host is checking it …')
+  expect(terminal.shown()).toContain('████████████████████████ the host is checking the bundle …')
   expect(terminal.shown()).toContain('\u001b[32masked 1.0.0\u001b[39m is active: the first version')
 })
 
@@ -450,13 +450,13 @@ test('doctor: if a host can start, every line is ok; otherwise doctor says what 
         ok: false,
         what: 'pages port',
         found: `${port} on 127.0.0.1 is already in use by a running Solhost host`,
-        advice: 'Stop it, or set PORT to a free port.',
+        advice: 'Stop that program, or set PORT to a free port.',
       },
       {
         ok: false,
         what: 'admin pages port',
         found: expect.stringMatching(/^\d+ on 127\.0\.0\.1 is already in use by another program$/),
-        advice: 'Stop it, or set ADMIN_PORT to a free port.',
+        advice: 'Stop that program, or set ADMIN_PORT to a free port.',
       },
       {
         ok: false,
@@ -474,7 +474,7 @@ test('doctor: if a host can start, every line is ok; otherwise doctor says what 
         ok: false,
         what: 'metrics port',
         found: `${adminPort} on 127.0.0.1 is already in use by a running Solhost host`,
-        advice: 'Stop it, or set METRICS_PORT to a free port.',
+        advice: 'Stop that program, or set METRICS_PORT to a free port.',
       },
     ],
   ])
