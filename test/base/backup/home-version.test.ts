@@ -28,7 +28,9 @@ test.each([
   expect(() => checkHomeVersion(folder.path, version)).toThrow(
     expect.objectContaining({
       code: 'ERR_DATABASE_VERSION',
-      message: expect.stringMatching(new RegExp(`Solhost ${last} wrote .*this is ${version}.*restore a backup`)),
+      message: expect.stringMatching(
+        new RegExp(`last used by Solhost ${last}, .*this is Solhost ${version}.*restore a backup`),
+      ),
     }),
   )
   expect(readFileSync(join(folder.path, 'version'), 'utf8')).toBe(`${last}\n`)
