@@ -146,11 +146,12 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   started.defer(mail.start())
   const notices = createNotices(mail, log)
   started.defer(() => notices.settle())
+  const passwordChanged = (user: Pick<User, 'username' | 'email' | 'locale'>) => notices.send('password', user)
   const userPorts = {
     endAccess,
     eraseFromAudit: audit.eraseUser,
     directories: directoryParts.askDirectories,
-    passwordChanged: (user: Pick<User, 'username' | 'email' | 'locale'>) => notices.send('password', user),
+    passwordChanged,
   }
   const users = createUsers(db, passwords, limits, userPorts)
   started.defer(() => users.flush())
@@ -204,6 +205,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
     passwords,
     mail,
     notices,
+    passwordChanged,
     users,
     linkedUsers,
     throttle,
@@ -303,7 +305,8 @@ function createParts(
   const { settings, version, isLive = false } = options
   const { limits } = settings
   const { telemetry, log, certificate, db, key, account, testing, store, solutionLog, audit, sessions } = foundation
-  const { tokens, users, passwords, endAccess, throttle, catalog, supervisor, bindings, figures } = foundation
+  const { tokens, users, passwords, endAccess, passwordChanged, throttle, catalog, supervisor, bindings, figures } =
+    foundation
   const signIn = createSignIn(options, foundation, sites, () => health)
   const { defaultSolution } = signIn.managedSettings
   const selfService = createSelfService({ ...foundation, sites, defaultSolution, now: testing.now })
@@ -382,7 +385,7 @@ function createParts(
     clients,
     clientSignIns,
     signOutTargets,
-    usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess }),
+    usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess, passwordChanged }),
     knownBrowsers: createKnownBrowsers(key, limits, testing.now),
     accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, cloudLogin?.source ?? null),
     changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),

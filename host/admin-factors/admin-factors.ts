@@ -46,7 +46,7 @@ export function createAdminFactors({ mode, factors, openSignIns }: AdminFactorsP
   return {
     mode,
     hasFactor,
-    isNeeded: async () => mode === 'required' || (mode === 'optional' && (await hasFactor())),
+    isNeeded: async () => mode !== 'off' && (await hasFactor()),
     async begin(ctx, to) {
       if (mode === 'off') return null
       const has = await hasFactor()

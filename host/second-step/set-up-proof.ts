@@ -121,6 +121,7 @@ function send(
 ): void {
   const { name } = arrival.solution
   const form = formModel(arrival, stepPath(name, 'set-up'), parts)
-  const model = { ...form, kind, canPostpone, refusal, cancelHref: `/solution/${name}/index.html` }
+  const minutes = String(Math.ceil(parts.limits.SECOND_STEP_TIME / 60_000))
+  const model = { ...form, kind, minutes, canPostpone, refusal, cancelHref: `/solution/${name}/index.html` }
   sendPage(arrival, status, (frame) => setUpProofPage(frame, model))
 }

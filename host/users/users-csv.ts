@@ -54,6 +54,7 @@ export type UsersCsvParts = {
   readonly passwords: Passwords
   readonly limits: Limits
   readonly endAccess: UserPorts['endAccess']
+  readonly passwordChanged?: UserPorts['passwordChanged']
 }
 
 const MOST_FAULTS = 1_000
@@ -73,7 +74,7 @@ type Step = {
 
 /** Imports and exports users as CSV. @param now the clock, in epoch milliseconds */
 export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.now): UsersCsv {
-  const { db, users, passwords, limits, endAccess } = parts
+  const { db, users, passwords, limits, endAccess, passwordChanged } = parts
 
   async function plan(lines: readonly CsvLine[], faults: CsvFault[]): Promise<Step[]> {
     const steps: Step[] = []
@@ -158,6 +159,10 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
         })
         for (const some of chunksOf(work.filter(endsAccess))) {
           await Promise.all(some.map(({ existing }) => existing && endAccess(existing.row.uid)))
+        }
+        for (const { existing, input } of work) {
+          // As in the API, the mail goes to the address before the change.
+          if (existing !== null && typeof input.password === 'string') passwordChanged?.(existing.row)
         }
       }
       const created = work.filter(({ existing }) => existing === null).length

@@ -321,6 +321,8 @@ export function setUpProofPage(
   frame: PageFrame,
   model: StepModel & {
     readonly kind: 'code' | 'link'
+    /** The time in which a link must be opened. */
+    readonly minutes: string
     readonly canPostpone: boolean
     readonly refusal: string | null
     readonly cancelHref: string

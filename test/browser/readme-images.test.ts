@@ -6,9 +6,13 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
 import { exampleFolder } from '../../host/solutions/examples.ts'
+import { openAdminPage } from '../support/admin.ts'
 import { closeContexts, sharedBrowser } from '../support/browser.ts'
+import { certificateFolder } from '../support/certificates.ts'
 import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
+import { type LdapServer, startLdapServer } from '../support/ldap-server.ts'
+import { adDirectory, adEntries } from '../support/played-directory.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
 // Creates the images in the READMEs and in a guide, and checks that each is used. With README_IMAGES=write, they are
@@ -103,11 +107,34 @@ const PICTURES: Readonly<Record<string, Picture>> = {
   },
   'second-factor-account': {
     page: 'docs/second-factors.md',
-    size: { width: 960, height: 840 },
+    size: { width: 960, height: 1420 },
     options: { colorScheme: 'light' },
     async come(page) {
       await setUpApp(page, 'paul')
       await page.goto(`${host.url}/solution/payroll/account`)
+    },
+  },
+  'directory-form': {
+    page: 'docs/directories.md',
+    size: { width: 960, height: 1340 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      await openAdminPage(page, host, '/admin/new-directory')
+      await page.fill('#name', 'corp')
+      await page.fill('#urls', 'ldaps://dc1.corp.example\nldaps://dc2.corp.example')
+      await page.fill('#bind-dn', 'CN=solhost,OU=Service accounts,DC=corp,DC=example')
+      await page.evaluate('scrollTo(0, 0)')
+    },
+  },
+  'directory-test': {
+    page: 'docs/directories.md',
+    size: { width: 960, height: 1110 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      await openAdminPage(page, host, '/admin/directories/corp')
+      await page.fill('#test-username', 'carla')
+      await page.press('#test-username', 'Enter')
+      await page.waitForSelector('.tested .advice')
     },
   },
   'self-service-forgotten': {
@@ -131,6 +158,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
 let host: TestHost
 /** Set a mail server, which doesn't have to be reachable for the pictures. */
 let mailing: TestHost
+let directory: LdapServer
 let browser: Browser
 
 beforeAll(async () => {
@@ -142,7 +170,17 @@ beforeAll(async () => {
   await addUser(host, 'marco', { permissions: ['Orders', 'Edit', 'Approve'] })
   await addDefaultSolution(host, 'payroll', { title: 'Payroll' })
   await askAdmin(host, 'PUT', 'solutions/payroll/sign-in-policy', { level: 'required' })
-  for (const name of ['nina', 'otto', 'paul']) await addUser(host, name)
+  for (const name of ['nina', 'otto', 'paul']) await addUser(host, name, { email: `${name}@example.org` })
+  using certificates = await certificateFolder()
+  await certificates.issue('server', { names: 'DNS:localhost,IP:127.0.0.1' })
+  const certificate = { cert: certificates.bytes('server.pem'), key: certificates.bytes('server-key.pem') }
+  directory = await startLdapServer(adEntries(), { mode: 'ldaps', certificate })
+  const { name, ...settings } = adDirectory(directory, {
+    urls: [`ldaps://localhost:${directory.port}`],
+    startTls: true,
+    ca: readFileSync(certificates.authority, 'utf8'),
+  })
+  await askAdmin(host, 'PUT', `directories/${name}`, settings)
   mailing = await startTestHost({
     SMTP_URL: 'smtp://127.0.0.1:9',
     MAIL_FROM: 'no-reply@example.org',
@@ -156,6 +194,7 @@ afterAll(async () => {
   await closeContexts(browser)
   await host?.stop()
   await mailing?.stop()
+  await directory?.stop()
 })
 
 async function openOrders(page: Page): Promise<void> {

@@ -4,7 +4,7 @@ import { openAdminPage } from '../support/admin.ts'
 import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
-import { addDefaultSolution, addUser } from '../support/users.ts'
+import { addDefaultSolution, addUser, askAdmin } from '../support/users.ts'
 
 const NEW = 'quiet rivers run at night'
 
@@ -158,5 +158,34 @@ describe.skipIf(browserPath === undefined)('self-service, in a browser', () => {
     await heading('Choose a password')
     await page.waitForSelector('#new')
     expect(complaints).toEqual([])
+  })
+
+  test('a user without a second step enters a mailed code before the set-up', async () => {
+    await addDefaultSolution(host, 'bank', { title: 'Bank' })
+    await askAdmin(host, 'PUT', 'solutions/bank/sign-in-policy', { level: 'required' })
+    // Following the link of an invitation verifies the address.
+    const invited = { permissions: ['Users'], invite: true, solution: 'bank' }
+    await askAdmin(host, 'POST', 'users', { username: 'eva', email: 'eva@example.org', ...invited })
+    await page.goto(await linkTo('eva@example.org'))
+    await page.fill('#new', NEW)
+    await page.fill('#repeat', NEW)
+    await submit()
+    await page.fill('#username', 'eva')
+    await page.fill('#password', NEW)
+    await page.click('#submit')
+    await heading('Set up a second step')
+    await expectSound()
+    const codes = () =>
+      server.mails.filter(({ to, subject }) => to[0] === 'eva@example.org' && subject.includes('code'))
+    await expect.poll(() => codes().length).toBe(1)
+    const code = /\b\d{6}\b/.exec(codes()[0]?.text ?? '')?.[0] ?? ''
+    await page.fill('input[name=code]', code === '000000' ? '111111' : '000000')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#refusal')
+    await expectSound()
+    await page.fill('input[name=code]', code)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.setup-key', { state: 'attached' })
+    expect(complaints).toEqual([expect.stringContaining('401')])
   })
 })

@@ -13,7 +13,12 @@ let host: TestHost
 let noMail: TestHost
 beforeAll(async () => {
   server = await startMailServer()
-  host = await startTestHost({ SMTP_URL: server.url, MAIL_FROM: 'no-reply@example.org', PUBLIC_URL })
+  host = await startTestHost({
+    SMTP_URL: server.url,
+    MAIL_FROM: 'no-reply@example.org',
+    PUBLIC_URL,
+    SECOND_STEP_TIME: '15m',
+  })
   await addDefaultSolution(host, 'shop', { title: 'Shop' })
   await addAuthenticatorSolution(host, 'own', 'function onSolutionOpen() {}')
   // A mail server is configured, but no base URL for links.
@@ -192,6 +197,23 @@ describe('a forgotten password', () => {
     expect((await visitor.post(page, { username: 'anna' }, { token: null })).status).toBe(403)
     expect((await visitor.post('/solution/shop/new-password', { token: 'x' }, { token: 'wrong' })).status).toBe(403)
   })
+})
+
+test('a password that an operator imports is reported to the user, like one that is set in the API', async () => {
+  await addUser(host, 'ivo', { email: 'ivo@example.org' })
+  const load = (text: string) =>
+    ask(`${host.url}/admin/api/users.csv`, {
+      method: 'POST',
+      headers: { authorization: host.admin, 'content-type': 'text/csv' },
+      body: text,
+    })
+  // A changed name is not reported, and neither is the first password of a new user.
+  expect((await load('username,displayName\nivo,Ivo\n')).status).toBe(200)
+  expect((await load(`username,email,password\niva,iva@example.org,${NEW}\n`)).status).toBe(200)
+  expect((await load(`username,email,password\nivo,ivo2@example.org,${NEW}\n`)).status).toBe(200)
+  // Notices are sent in order, so no other mail can follow.
+  expect((await mailTo('ivo@example.org')).text).toContain('The password of your account was changed.')
+  expect([...mailsTo('iva@example.org'), ...mailsTo('ivo2@example.org')]).toEqual([])
 })
 
 describe('links from operators', () => {
@@ -423,6 +445,7 @@ describe('the set-up of a second step during a sign-in', () => {
     const other = await addUser(host, 'rosa', { email: 'rosa@example.org' })
     const { browser, page, send } = await start('quin', 'vault')
     expect([page.text.includes('name="setup"'), page.text.includes('data-from-fragment')]).toEqual([false, true])
+    expect(page.text).toMatch(/within the next\s(<bdi>)?15(<\/bdi>)?\sminutes/)
     await askAdmin(host, 'POST', `users/${other}/links`, { kind: 'set-up', solution: 'vault' })
     const foreign = tokenIn(linkIn(await mailTo('rosa@example.org')))
     expect((await send({ act: 'prove', token: foreign })).status).toBe(401)
