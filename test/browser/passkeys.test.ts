@@ -7,6 +7,7 @@ import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwrigh
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browserPath, closeContexts, launchBrowser, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { type CertificateFolder, certificateFolder } from '../support/certificates.ts'
+import { button as actionButton, addClientSolution, label } from '../support/client-solution.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
@@ -194,6 +195,38 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     await button(page, 'Create a passkey').click()
     await button(page, 'I have saved them').click()
     await signedIn(page)
+    expect(opened.complaints()).toEqual([])
+  })
+
+  test('a passkey confirms an act in the dialog of a client', async () => {
+    await addClientSolution(host, 'pk-dialog', {
+      elements: [label('wiped'), actionButton('wipe')],
+      script: `
+        let count = 0
+        function wipe() {
+          if (!security.confirm('Delete all orders', { every: true })) return
+          count += 1
+          forms.main.elements.wiped.label = String(count)
+        }`,
+      manifest: { authenticator: 'DEFAULT' },
+    })
+    await addUser(host, 'pk-wim')
+    await using opened = await open(browser)
+    const { page } = opened
+    const address = index.replace('pk-browser', 'pk-dialog')
+    await page.goto(address)
+    await enterPassword(page, 'pk-wim')
+    await page.waitForSelector('form[data-form]')
+    await page.goto(address.replace('index.html', 'account'))
+    await button(page, 'Add a passkey').click()
+    await button(page, 'Create a passkey').click()
+    await button(page, 'I have saved them').click()
+    await page.goto(address)
+    await page.click('[id="e-main-wipe.input"]:enabled')
+    const frame = page.frameLocator('dialog.confirm[open] iframe')
+    await frame.getByRole('button', { name: 'Use a passkey', exact: true }).click()
+    await page.locator('#e-main-wiped', { hasText: '1' }).waitFor()
+    await page.waitForSelector('dialog', { state: 'detached' })
     expect(opened.complaints()).toEqual([])
   })
 

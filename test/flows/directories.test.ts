@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { signInToAdmin } from '../support/admin.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
+import { createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device.ts'
 import { GROUPS, PEOPLE, ROOT, SEARCHER, type Slapd, sharedSlapd } from '../support/slapd.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -213,6 +214,37 @@ test('directories: a remembered browser is signed in again only while the direct
   browser.close()
   expect((await browser.open()).text).toContain('name="password"')
   expect((await browser.session()).status).toBe(401)
+})
+
+test('directories: with a passkey, a person signs in only while the directory agrees', async () => {
+  const localhost = `localhost:${new URL(host.url).port}`
+  async function withPasskey(uid: string) {
+    await addPerson(uid, 'sales')
+    const browser = await visit(host, 'crm', { host: localhost })
+    expect((await browser.signIn(uid, passwordOf(uid))).status).toBe(303)
+    await browser.get('/solution/crm/account')
+    const page = await browser.post('/solution/crm/account', { act: 'new-passkey' })
+    const device = createPasskeyDevice(`http://${localhost}`)
+    const passkey = device.create(passkeyOptionsIn(page.text) ?? expect.fail('the page offers no passkey'))
+    expect((await browser.post('/solution/crm/account', { act: 'add-passkey', passkey })).status).toBe(200)
+    return async () => {
+      const other = await visit(host, 'crm', { host: localhost })
+      const options = passkeyOptionsIn((await other.open()).text) ?? expect.fail('the page offers no passkey')
+      const answer = await other.post(other.page, { passkey: device.get(options) })
+      return { status: answer.status, session: (await other.session()).status }
+    }
+  }
+  const [pia, piet] = [await withPasskey('pia'), await withPasskey('piet')]
+  expect([await pia(), await piet()]).toEqual(Array(2).fill({ status: 303, session: 200 }))
+  await changeGroup('sales', 'delete', 'pia')
+  await root.del(dnOf('piet'))
+  expect([await pia(), await piet()]).toEqual(Array(2).fill({ status: 401, session: 401 }))
+  await changeGroup('sales', 'add', 'pia')
+  expect(await pia()).toEqual({ status: 303, session: 200 })
+  await slapd.kill()
+  expect(await pia()).toEqual({ status: 503, session: 401 })
+  await slapd.restart()
+  await root.bind(ROOT.dn, ROOT.password)
 })
 
 test('directories: users whose group or entry is gone are signed out, and those whose directory is down are not', async () => {

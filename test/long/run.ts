@@ -6,6 +6,7 @@ import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
 import { devSaves } from './dev-saves.ts'
 import { firstHour } from './first-hour.ts'
+import { forgottenPassword } from './forgotten-password.ts'
 import { fullScale } from './full-scale.ts'
 import { fuzzServers } from './fuzz.ts'
 import { growth } from './growth.ts'
@@ -27,6 +28,7 @@ const RUNS: Readonly<Record<string, (rows: Rows, folder: string | undefined) => 
   'collector-away': collectorAway,
   'dev-saves': devSaves,
   'first-hour': firstHour,
+  'forgotten-password': forgottenPassword,
   'full-scale': fullScale,
   fuzz: fuzzServers,
   growth,

@@ -92,11 +92,12 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     expect(await place.db.selectFrom('links').select('kind').where('uid', '=', eva.uid).execute()).toEqual([])
   })
 
-  test(`${kind}, links: one of several parallel requests uses a link`, async () => {
+  test(`${kind}, links: of 50 parallel uses of one link on two hosts, exactly one succeeds`, async () => {
     const token = await tokenFor(await addUser('anna'))
     const found = await find(token)
     if (found === null) throw new Error('the link was not found')
-    const taken = await Promise.all(Array.from({ length: 10 }, () => links.take(found)))
+    const hosts = [links, createLinks(place.db, users, now)]
+    const taken = await Promise.all(Array.from({ length: 50 }, (_, index) => hosts[index % 2]?.take(found)))
     expect(taken.filter(Boolean)).toHaveLength(1)
     expect(await find(token)).toBeNull()
     await links.restore(found)

@@ -1,9 +1,10 @@
 import { hash } from '@node-rs/argon2'
 import { beforeEach, expect, test } from 'vitest'
+import type { DirectoryPerson } from '../../../base/accounts/directory-users.ts'
 import { factorAccount } from '../../../base/accounts/factor-account.ts'
 import { createFactors } from '../../../base/accounts/factors.ts'
 import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
-import { createUsers, type Users } from '../../../base/accounts/users.ts'
+import { createUsers, type UserPorts, type Users } from '../../../base/accounts/users.ts'
 import { createAudit } from '../../../host/access/audit.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createLimits } from '../../../runtime/limits.ts'
@@ -31,8 +32,14 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     users = usersOf(db)
   })
 
-  function usersOf(database: HostDatabase, limits = createLimits(), hashes = passwords): Users {
+  function usersOf(
+    database: HostDatabase,
+    limits = createLimits(),
+    hashes = passwords,
+    more: Partial<UserPorts> = {},
+  ): Users {
     const ports = {
+      ...more,
       endAccess: async (uid: string) => void ended.push(uid),
       eraseFromAudit: async (name: string) => void erased.push(name),
     }
@@ -383,6 +390,52 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
       ['user:Anna', undefined],
       ['user:erased', undefined],
     ])
+  })
+
+  test(`${kind}, users: a person of a directory is a row that belongs to the entry, and follows it`, async () => {
+    const entry: DirectoryPerson = {
+      directory: 'corp',
+      id: 'a0000000-0000-4000-8000-000000000001',
+      username: 'Anna',
+      displayName: 'Anna Berg',
+      email: 'anna@corp.test',
+      permissions: ['Users', { name: 'Sales', solution: 'crm' }],
+    }
+    let person: DirectoryPerson | null = entry
+    const refusals: string[] = []
+    const directories = {
+      hasAny: async () => true,
+      authenticate: async () => person,
+      lookUp: async () => person,
+      noteRefusal: ({ username }: DirectoryPerson, reason: string) => void refusals.push(`${username}: ${reason}`),
+    }
+    const ofDirectory = usersOf(db, createLimits(), passwords, { directories })
+    const signIn = (name: string) => ofDirectory.authenticate(name, 'the password of the directory')
+    // Parallel first sign-ins create one row.
+    const first = await Promise.all([signIn('anna'), signIn('anna'), signIn('ANNA')])
+    const uid = first.find((one) => one !== null)?.uid ?? ''
+    expect(await users.get(uid)).toMatchObject({
+      ...{ username: 'Anna', displayName: 'Anna Berg', email: 'anna@corp.test', directory: 'corp', lastLoginAt: time },
+      ...{ permissions: ['Users', { name: 'Sales', solution: 'crm' }], passwordChangedAt: null },
+    })
+    expect(new Set(first.map((one) => one?.uid ?? uid))).toEqual(new Set([uid]))
+    expect((await users.list({ limit: 10 })).items).toHaveLength(1)
+    expect(await faultsOf(ofDirectory.change(uid, { permissions: [] }))).not.toEqual([])
+
+    // The entry is renamed and has one group less.
+    person = { ...entry, username: 'anna.smit', permissions: ['Users'] }
+    expect(await ofDirectory.recheck(uid)).toMatchObject({ uid, username: 'anna.smit', permissions: ['Users'] })
+    expect(ended).toEqual([uid])
+    // Someone else with the name gets neither the row nor a new one.
+    person = { ...entry, id: 'b0000000-0000-4000-8000-000000000002', username: 'Anna.Smit' }
+    expect(await signIn('anna.smit')).toBeNull()
+    expect(refusals).toEqual(['Anna.Smit: another entry'])
+    // The same id in another directory is another entry.
+    person = { ...entry, directory: 'other', username: 'anna2' }
+    expect((await signIn('anna2'))?.uid).not.toBe(uid)
+    person = null
+    expect(await ofDirectory.recheck(uid)).toBeNull()
+    expect(await users.get(uid)).toMatchObject({ username: 'anna.smit', directory: 'corp' })
   })
 }
 
