@@ -64,7 +64,9 @@ test('setI18NMessage: a client stores up to 200 texts and 64 KB across calls; be
     [`i18n.setI18NMessage('d', 'x'.repeat(5532)); i18n.setI18NMessage('d', 'x'.repeat(5533))`],
     { messages: large },
   )
-  expect(full.outcome).toMatchObject({ message: expect.stringMatching(/with this text, it would be 4 texts of 65537 characters$/) })
+  expect(full.outcome).toMatchObject({
+    message: expect.stringMatching(/with this text, it would be 4 texts of 65537 characters$/),
+  })
 })
 
 test('setI18NMessage: the host enforces the same limit, whatever a guest sends', async () => {
