@@ -14,8 +14,6 @@ export type CallRules = {
   readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME'
   /** The processes that run its calls outside clients. Each group has its own processes and its own quarantine. */
   readonly processes: 'logins' | 'requests'
-  /** The context that such a call runs in. `fresh`: a new one for each call. */
-  readonly realm: 'fresh'
   /** What the entry function returns: a text or, as JSON, any value or a response. */
   readonly result: 'text' | 'json'
   readonly hasEffects: boolean
@@ -25,7 +23,7 @@ export type CallRules = {
   readonly refuses: readonly string[]
 }
 
-const OF_PAGES = { processes: 'logins', realm: 'fresh', result: 'text', refuses: [] } as const
+const OF_PAGES = { processes: 'logins', result: 'text', refuses: [] } as const
 
 /** Chosen here: the bindings that need a page or a session, including those that only clients have. */
 const NEED_PAGE = [
@@ -48,7 +46,6 @@ export const CALL_KINDS: Readonly<Record<CallKind, CallRules>> = {
     unit: 'main',
     timeLimit: 'REQUEST_TIME',
     processes: 'requests',
-    realm: 'fresh',
     result: 'json',
     hasEffects: true,
     signsIn: false,

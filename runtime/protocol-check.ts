@@ -58,17 +58,21 @@ const isFailed = object(
 )
 const isNames = listUpTo(Number.POSITIVE_INFINITY, isName)
 const isScope = object({ name: isFile, names: isNames, shared: isNames, isOwn: (value) => typeof value === 'boolean' })
-const isChecked = object({
-  faults: listUpTo(100_000, isFault),
-  warnings: listUpTo(100_000, isWarning),
-  scripts: listUpTo(Number.POSITIVE_INFINITY, isText),
-  scopes: listUpTo(Number.POSITIVE_INFINITY, isScope),
-  formScripts: listUpTo(Number.POSITIVE_INFINITY, isText),
-  formFunctions: listUpTo(Number.POSITIVE_INFINITY, object({ names: isNames, bound: isNames })),
-  forms: listUpTo(Number.POSITIVE_INFINITY, isAnything),
-  i18n: listUpTo(Number.POSITIVE_INFINITY, isTable),
-  template: isAnything,
-})
+const isRealmNames = listUpTo(Number.POSITIVE_INFINITY, object({ globals: isNames, lexicals: isNames }))
+const isChecked = object(
+  {
+    faults: listUpTo(100_000, isFault),
+    warnings: listUpTo(100_000, isWarning),
+    scripts: listUpTo(Number.POSITIVE_INFINITY, isText),
+    scopes: listUpTo(Number.POSITIVE_INFINITY, isScope),
+    formScripts: listUpTo(Number.POSITIVE_INFINITY, isText),
+    formFunctions: listUpTo(Number.POSITIVE_INFINITY, object({ names: isNames, bound: isNames })),
+    forms: listUpTo(Number.POSITIVE_INFINITY, isAnything),
+    i18n: listUpTo(Number.POSITIVE_INFINITY, isTable),
+    template: isAnything,
+  },
+  { realmNames: isRealmNames },
+)
 
 /** By `kind`. */
 const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {

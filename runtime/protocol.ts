@@ -6,7 +6,16 @@ import type { Json, Tables } from './plugin.ts'
 export type { Unit } from './call-kinds.ts'
 
 /** `scope`: the part of the script that `globals` or `scopes` exposes, if scripts use these. */
-export type SandboxScript = { readonly file: string; readonly source: string; readonly scope?: ScriptScope }
+export type SandboxScript = {
+  readonly file: string
+  readonly source: string
+  readonly scope?: ScriptScope
+  /** Set if the solution has the hardened realm. */
+  readonly realm?: RealmNames
+}
+
+/** What a script declares for other scripts. `globals` are also properties of the global object. */
+export type RealmNames = { readonly globals: readonly string[]; readonly lexicals: readonly string[] }
 
 export type ScriptScope = {
   /** `orders` of `scopes/orders.js`; `globals` of `globals.js`. */
@@ -37,6 +46,8 @@ export type Trusted = {
    * built.
    */
   readonly bootstrap: string
+  /** `runtime/sandbox/realm.guest.ts`, likewise. */
+  readonly realm: string
   readonly guests: readonly {
     readonly name: string
     readonly under?: 'plugins'
@@ -58,6 +69,8 @@ export type SandboxSolution = {
   /** Each script once; the units refer to them by index. */
   readonly scripts: readonly SandboxScript[]
   readonly units: Readonly<Partial<Record<Unit, readonly number[]>>>
+  /** Whether calls share a context whose built-in objects are frozen, instead of each having its own. */
+  readonly isHardened?: true
   readonly settings: Readonly<Record<string, Json>>
   readonly tables: Readonly<Record<string, Tables>>
   /** Needed only by clients; processes that serve logins don't get it. */
@@ -91,6 +104,8 @@ export type UploadFiles = {
     readonly source: string
   }[]
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
+  /** For the hardened realm: the scripts that run together, as indexes. */
+  readonly hardened?: readonly (readonly number[])[] | null
   /** Paths in `media/`. */
   readonly media: readonly string[]
   /** The permissions that the manifests list; null if none lists any. */
@@ -228,6 +243,8 @@ export type CheckedFiles = {
   readonly scripts: readonly string[]
   /** Per script; without names if no script uses `globals` or `scopes`. */
   readonly scopes: readonly ScriptScope[]
+  /** Per script; only if the solution has the hardened realm. */
+  readonly realmNames?: readonly RealmNames[]
   readonly formScripts: readonly string[]
   /** The functions that each form script declares at its top level. */
   readonly formFunctions: readonly { readonly names: readonly string[]; readonly bound: readonly string[] }[]

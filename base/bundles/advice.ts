@@ -28,6 +28,7 @@ const ADVICE = {
   form_function_missing:
     'Declare the function at the top level of the form’s script, or use the name of an existing one.',
   i18n_invalid: 'Name the file default.json or after a locale. All its values must be strings: {"key": "text"}.',
+  realm_difference: 'Change the script as the message says, or remove "realm" from solution.json.',
   script_syntax: 'Fix the script here, or just before this position.',
   script_load: 'Fix this line: it runs when the scripts are loaded. Put code with side effects in a function.',
   script_timeout: 'End the loop, or move the work into a function: the scripts must load within one second.',

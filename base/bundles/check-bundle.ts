@@ -9,7 +9,7 @@ import { CompiledTemplateSchema } from '../../runtime/template/template-schema.t
 import { activeSolution } from './active-solution.ts'
 import { readCheckedForms } from './checked-forms.ts'
 import { endpointsOf } from './endpoint-table.ts'
-import { type PreparedSolution, permissionsOf, prepareSolution } from './prepared-solution.ts'
+import { type PreparedSolution, permissionsOf, prepareSolution, unitsOf } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
 /** The result of a check in a sandbox process; `prepared` is null if there are errors. */
@@ -58,7 +58,8 @@ function uploadFiles(bundle: Bundle & { isolateMemory: number }) {
   const { scripts, formScripts, forms, i18n, loginTemplate, isolateMemory } = bundle
   const media = [...bundle.media.keys()]
   const permissions = permissionsOf(bundle)
-  return { scripts, formScripts, forms, i18n, loginTemplate, media, permissions, isolateMemory }
+  const hardened = bundle.manifest.realm === 'hardened' ? Object.values(unitsOf(bundle)) : null
+  return { scripts, formScripts, forms, i18n, loginTemplate, media, permissions, isolateMemory, hardened }
 }
 
 const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const

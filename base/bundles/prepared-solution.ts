@@ -4,7 +4,14 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import { reachableModules } from '../../runtime/bundle/modules.ts'
 import { Identifier } from '../../runtime/bundle/schema-parts.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
-import type { CheckedFiles, SandboxFormScript, SandboxScript, ScriptScope, Unit } from '../../runtime/protocol.ts'
+import type {
+  CheckedFiles,
+  RealmNames,
+  SandboxFormScript,
+  SandboxScript,
+  ScriptScope,
+  Unit,
+} from '../../runtime/protocol.ts'
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 
 /**
@@ -64,6 +71,7 @@ export function prepareSolution(bundle: Bundle, checked: CheckedFiles, parts: Re
       file,
       source: checked.scripts[index] ?? '',
       ...scopeOf(checked.scopes[index]),
+      ...realmOf(checked.realmNames?.[index]),
     })),
     formScripts: bundle.formScripts.map(({ module, file, form }, index) => ({
       module,
@@ -90,6 +98,11 @@ function scopeOf(scope: ScriptScope | undefined): Pick<SandboxScript, 'scope'> {
   if (scope === undefined || scope.names.length === 0) return {}
   const { names, shared } = scope
   return { scope: { ...scope, names: names.filter(isIdentifier), shared: shared.filter(isIdentifier) } }
+}
+
+function realmOf(names: RealmNames | undefined): Pick<SandboxScript, 'realm'> {
+  if (names === undefined) return {}
+  return { realm: { globals: names.globals.filter(isIdentifier), lexicals: names.lexicals.filter(isIdentifier) } }
 }
 
 function isIdentifier(name: string): boolean {

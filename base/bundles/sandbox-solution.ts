@@ -16,7 +16,8 @@ export function createSandboxSolutionMaker(plugins: readonly Plugin[]): SandboxS
       if (plugin.tables) given.tables[plugin.name] = plugin.tables(facts)
     }
     return {
-      scripts: prepared.scripts.map(({ file, source, scope }) => ({ file, source, ...(scope ? { scope } : {}) })),
+      scripts: prepared.scripts.map(({ module: _, ...script }) => script),
+      ...(prepared.manifest.realm === 'hardened' ? { isHardened: true } : {}),
       units: unitsOf(prepared),
       settings,
       tables,

@@ -9,6 +9,7 @@ import type { PreparedSolution } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
 const BOOTSTRAP = new URL('../../runtime/sandbox/guest.ts', import.meta.url)
+const REALM = new URL('../../runtime/sandbox/realm.guest.ts', import.meta.url)
 
 /** Runs the steps of a login, so that their code is already compiled for the first real login. */
 const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
@@ -34,7 +35,13 @@ export function readTrusted(
     ...(clientsOnly ? { clientsOnly } : {}),
     source: readGuest(guest),
   }))
-  return { bootstrap: readGuest(BOOTSTRAP), guests, limits, rehearsal: createRehearsal(plugins, makeSandboxSolution) }
+  return {
+    bootstrap: readGuest(BOOTSTRAP),
+    realm: readGuest(REALM),
+    guests,
+    limits,
+    rehearsal: createRehearsal(plugins, makeSandboxSolution),
+  }
 }
 
 function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: SandboxSolutionMaker): Rehearsal {

@@ -11,8 +11,9 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
  * 4: form scripts also list functions whose `this` is the form in a plain call, and scripts their names in `scopes`.
  * 5: manifests have `signIn`.
  * 6: manifests have `endpoints`.
+ * 7: manifests have `realm`.
  */
-const FORMAT = 6
+const FORMAT = 7
 
 export type StoredSolution = {
   readonly prepared: PreparedSolution
@@ -40,7 +41,8 @@ function upgrade(stored: Partial<PreparedSolution>, format: number): Partial<Pre
   const complete = (older: Manifest): Manifest => ({
     ...older,
     signIn: format >= 5 ? older.signIn : null,
-    endpoints: {},
+    endpoints: format >= 6 ? older.endpoints : {},
+    realm: 'fresh',
   })
   const withManifests = {
     ...stored,

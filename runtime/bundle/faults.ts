@@ -44,6 +44,7 @@ export const FAULT_CODES = {
   form_name_twice: 'two elements or tabs in one form have the same name',
   form_function_missing: 'a handler names a function that the form’s script does not declare',
   i18n_invalid: 'an i18n table is not an object whose values are strings, or its file name is not a locale',
+  realm_difference: 'the manifest requests the hardened realm, in which this part of a script works differently',
   script_syntax: 'a script cannot be compiled',
   script_load: 'a script failed while its top-level code ran',
   script_timeout: 'the top-level code of the scripts ran longer than the limit',

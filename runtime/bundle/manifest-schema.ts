@@ -38,6 +38,9 @@ export const AUTHENTICATOR_MODES = [
   'OAUTH_AUTHENTICATOR',
 ] as const
 
+/** What isolates calls outside clients from each other. */
+export const REALMS = ['fresh', 'hardened'] as const
+
 /** Chosen here: far more than a solution needs, and small enough that no list in a manifest is expensive to process. */
 const MAX_ITEMS = 1000
 
@@ -413,6 +416,11 @@ export const ManifestSchema = z
           description:
             'HTTP requests that functions respond to, such as "GET /orders/{id}", below /solution/{name}/api.',
         }),
+      realm: z.enum(REALMS, { error: 'must be one of fresh, hardened' }).optional().meta({
+        title: 'Realm',
+        description:
+          'What isolates the calls of sign-ins from each other. fresh: each call has its own built-in objects. hardened: calls share frozen built-in objects, which is faster. Default: fresh.',
+      }),
       listed: z
         .boolean({ error: 'must be true or false' })
         .optional()

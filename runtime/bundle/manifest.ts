@@ -3,7 +3,14 @@ import { type Authentication, type InputSchema, type WrittenEndpoint, waysOf } f
 import type { Fault, Warning } from './faults.ts'
 import { Findings, showName } from './findings.ts'
 import { type JsonPlaces, NO_PLACES } from './json-places.ts'
-import { AUTHENTICATOR_MODES, isQuotable, knownKeys, ManifestSchema, type WrittenManifest } from './manifest-schema.ts'
+import {
+  AUTHENTICATOR_MODES,
+  isQuotable,
+  knownKeys,
+  ManifestSchema,
+  type REALMS,
+  type WrittenManifest,
+} from './manifest-schema.ts'
 import { nearestKey } from './nearest-key.ts'
 import { pathName, quoteValue } from './quote.ts'
 
@@ -65,6 +72,8 @@ export type Manifest = {
   /** `host` or `host:port`, in lower case. */
   readonly http: readonly string[]
   readonly listed: boolean
+  /** What isolates calls outside clients from each other. Only the solution's own manifest can set it. */
+  readonly realm: (typeof REALMS)[number]
 }
 
 export type ManifestCheck = { manifest: Manifest | null; faults: Fault[]; warnings: Warning[] }
@@ -145,6 +154,7 @@ function normalise(written: WrittenManifest): Manifest {
     })),
     http: (written.http ?? []).map((host) => host.toLowerCase()),
     listed: written.listed ?? true,
+    realm: written.realm ?? 'fresh',
   }
 }
 

@@ -128,4 +128,8 @@ function checkModule({ name, manifest, places }: ReachableModule, found: Finding
     const message = `"signIn" of the module "${name}" would have no effect: move it to the solution’s own manifest`
     found.fault(file, 'module_invalid', message, places.key(['signIn']))
   }
+  if (manifest.realm !== 'fresh') {
+    const message = `"realm" of the module "${name}" would have no effect: move it to the solution’s own manifest`
+    found.fault(file, 'module_invalid', message, places.key(['realm']))
+  }
 }

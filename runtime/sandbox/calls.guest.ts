@@ -5,6 +5,7 @@ import type {
   AnswerText,
   CallText,
   ContextState,
+  EndText,
   Enter,
   FindEntry,
   Hooks,
@@ -127,11 +128,12 @@ export function createEnter(parts: CallParts): Enter {
 
   return function enter(text, finder) {
     try {
-      const read = parse(text) as CallText | AnswerText | ScriptText | ScopeText
+      const read = parse(text) as CallText | AnswerText | ScriptText | ScopeText | EndText
       if (read.kind === 'scope') {
         if (finder !== undefined) addScope(read, finder)
         return ''
       }
+      if (read.kind === 'end') return finished('')
       if (read.kind === 'script') {
         const { runScript } = hooks
         if (runScript !== null && finder !== undefined) runScript(read.name, finder)

@@ -4,6 +4,7 @@ import { parseStrictJson } from '../bundle/strict-json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
 import { compileTemplate } from '../template/compile-template.ts'
 import { compileFault, createIsolate } from './isolate.ts'
+import { checkForRealm } from './realm-check.ts'
 import { warnOfReplacedNames } from './replaced-names.ts'
 import { findScopes } from './script-scopes.ts'
 import { stripTypes } from './strip-types.ts'
@@ -28,7 +29,20 @@ export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   const login = files.loginTemplate ? compileTemplate(files.loginTemplate.source, files.loginTemplate.file) : null
   if (login) warnings.push(...login.warnings)
   const template = login?.template ?? null
-  return { faults, warnings, scripts, scopes, formScripts, formFunctions, forms, i18n, template }
+  const realmNames =
+    files.hardened && checkForRealm(withSources(files.scripts, scripts), files.hardened, scopes, faults)
+  return {
+    faults,
+    warnings,
+    scripts,
+    scopes,
+    formScripts,
+    formFunctions,
+    forms,
+    i18n,
+    template,
+    ...(realmNames ? { realmNames } : {}),
+  }
 }
 
 type NamedSource = { readonly module: string | null; readonly file: string; readonly source: string }

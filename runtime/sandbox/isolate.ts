@@ -117,14 +117,43 @@ function inMegabytes(bytes: number): number {
  */
 function toCompile(file: string, source: string, scope?: ScriptScope): [string, ivm.ScriptOrigin] {
   if (scope === undefined) return [closed(source), { filename: file }]
-  const accessors = scope.names.map((name) => {
-    const given = name === 'value' ? 'given' : 'value'
-    return `, get ${name}() { return ${name} }, set ${name}(${given}) { ${name} = ${given} }`
-  })
-  const view = `{ __proto__: null${accessors.join('')} }`
+  const view = viewOf(scope.names)
   if (!scope.isOwn) return [`${source}\n;(${view})`, { filename: file }]
   const before = '(function () {'
   return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
+}
+
+/** An object with an accessor for each name. */
+function viewOf(names: readonly string[]): string {
+  const accessors = names.map((name) => {
+    const given = name === 'value' ? 'given' : 'value'
+    return `, get ${name}() { return ${name} }, set ${name}(${given}) { ${name} = ${given} }`
+  })
+  return `{ __proto__: null${accessors.join('')} }`
+}
+
+/**
+ * Compiles a script as a function for the hardened realm: (globals, lexicals, declare) => run. The names of other scripts
+ * are found in `globals` and `lexicals`, and the fixed ones in constants, which is faster. Scripts are always strict, so
+ * that an assignment to a frozen object is an error. Positions are those in the file.
+ * @param constants names that all calls have, and that scripts cannot change
+ */
+export function compileInRealm(
+  isolate: ivm.Isolate,
+  { file, source, scope, realm = { globals: [], lexicals: [] } }: SandboxScript,
+  constants: readonly string[],
+): ivm.Script {
+  // A file that closes the function around it must not compile.
+  const strict = `'use strict';`
+  isolate.compileScriptSync(`${strict}${source}`, { filename: file, columnOffset: -strict.length }).release()
+  const names = [...new Set([...realm.globals, ...realm.lexicals, ...(scope?.names ?? [])])]
+  const parameters = ['solhostGlobals', 'solhostLexicals', 'solhostDeclare']
+  const before = [
+    `(function (${parameters.join()}) { with (solhostGlobals) { with (solhostLexicals) {`,
+    `const { ${constants.join()} } = solhostGlobals; return function () { ${strict}`,
+    `solhostDeclare(${viewOf(names)});`,
+  ].join('')
+  return isolate.compileScriptSync(`${before}${source}\n} } } })`, { filename: file, columnOffset: -before.length })
 }
 
 /** The message that passes such a script's object to the guest. */
@@ -150,6 +179,8 @@ export type PreparedIsolate = {
   readonly freshContext: () => FreshContext
   /** Creates the next fresh context now. */
   readonly makeAhead: () => void
+  /** Another isolate, for the hardened realm. It starts without a snapshot, so no global exists twice. */
+  readonly hardened: () => HardenedIsolate
   /** Another isolate, for clients. Its contexts also start with the parts that only clients have. */
   readonly another: () => ivm.Isolate
   /**
@@ -157,6 +188,13 @@ export type PreparedIsolate = {
    * @param isClient whether it is for clients
    */
   readonly debugged: (isClient: boolean) => ivm.Isolate
+}
+
+/** `source`: an expression for a function that creates the realm in a new context; see realm.guest.ts. */
+export type HardenedIsolate = {
+  readonly isolate: ivm.Isolate
+  readonly limits: Trusted['limits']
+  readonly source: string
 }
 
 function snapshotOf(trusted: Trusted, isClient: boolean) {
@@ -193,6 +231,11 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
     },
     makeAhead() {
       ahead ??= makeContext()
+    },
+    hardened() {
+      const build = `function (globalThis) { return ${trustedSource(forLogins, false)} }`
+      const source = `(function (ask) { return ${asFunction(trusted.realm)}(${build}, ask) })`
+      return { isolate: new ivm.Isolate({ memoryLimit }), limits, source }
     },
     another() {
       forClients ??= snapshotOf(trusted, true)

@@ -13,30 +13,37 @@ import {
   outOfMemory,
   timedOut,
 } from './call-end.ts'
+import { createHardenedContexts } from './hardened-contexts.ts'
 import type { IsolateEvents, Loading, PreparedIsolate } from './isolate.ts'
 import { createLoadFaults } from './load-faults.ts'
-import { createLoginContexts, type LoadedContext, NOBODY } from './login-contexts.ts'
+import { createLoginContexts, type LoadedCall, NOBODY } from './login-contexts.ts'
 
 type OpenCall = {
-  readonly loaded: LoadedContext
+  readonly loaded: LoadedCall
   readonly limitName: SandboxCall['timeLimit']
   readonly clock: CallClock
 }
 
 /** One solution version in one isolate. Does not throw: loading errors are returned. */
 export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolution, events: IsolateEvents) {
-  const { isolate, limits } = prepared
+  const { limits } = prepared
+  const hardened = solution.isHardened === true ? prepared.hardened() : null
+  const isolate = hardened?.isolate ?? prepared.isolate
   const files = new Set(solution.scripts.map((script) => script.file))
   const faults = createLoadFaults(isolate, limits, files)
-  const contexts = createLoginContexts(prepared, solution, faults, {
+  const listener = {
     log: events.log,
     request: events.request,
     // The context is still running, so the call must end after this callback has returned.
-    done: (call, text) => void setImmediate(() => end(call, endOf(text, elapsed(call), files))),
-  })
+    done: (call: number, text: string) => void setImmediate(() => end(call, endOf(text, elapsed(call), files))),
+  }
+  const contexts =
+    hardened === null
+      ? createLoginContexts(prepared, solution, faults, listener)
+      : createHardenedContexts(hardened, solution, faults, listener)
   const open = new Map<number, OpenCall>()
 
-  function settle({ unit, entry }: LoadedContext): void {
+  function settle({ unit, entry }: LoadedCall): void {
     if (open.size === 0) contexts.makeAhead(unit, entry)
     events.settled()
   }
@@ -51,7 +58,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     open.delete(call)
     one.clock.stop()
     events.ended(call, how)
-    contexts.giveBack(one.loaded)
+    one.loaded.giveBack()
     // A call that failed may have left work in the isolate. The host decides whether to keep the process.
     if (how.ok) setImmediate(() => settle(one.loaded))
   }
@@ -63,14 +70,13 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     const { loaded, limitName, clock } = one
     const timeout = clock.run()
     try {
-      const finder = entry === null ? null : contexts.finderIn(loaded, entry)
-      const given = finder === null ? [text] : [text, finder.derefInto({ release: true })]
-      const answered = loaded.enter.applySync(undefined, given, { timeout }) as string
+      const answered = loaded.enter(text, entry, timeout)
       if (answered !== '') end(call, endOf(answered, clock.elapsed(), files))
       else if (!clock.hasAlarm()) {
         clock.alarm(timeout, () => end(call, timedOut(limitName, clock.allowed, clock.elapsed())))
       }
     } catch (error) {
+      contexts.interrupted()
       end(call, interrupted(error, one))
     }
   }
@@ -86,10 +92,10 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   return {
     faults: contexts.syntaxFaults,
     isDisposed: () => isolate.isDisposed,
-    /** Runs one entry function in a fresh context; the end is reported by the event `ended`. */
+    /** Runs one entry function; the end is reported by the event `ended`. */
     call(id: number, call: SandboxCall): void {
       const loading = performance.now()
-      let loaded: LoadedContext
+      let loaded: LoadedCall
       try {
         loaded = contexts.take(call, id)
       } catch (fault) {
@@ -115,12 +121,8 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     ): { found: readonly string[]; fault: LoadFault | null } {
       try {
         const created = contexts.create(unit, 'onSolutionOpen', NOBODY, loading)
-        const found = entries.filter((entry) =>
-          created.context.evalSync(`typeof ${entry} === 'function' && !${entry}.toString().includes('[native code]')`, {
-            timeout: 100,
-          }),
-        )
-        contexts.giveBack(created)
+        const found = entries.filter(created.finds)
+        created.giveBack()
         return { found, fault: null }
       } catch (error) {
         return { found: [], fault: faults.of(error) }

@@ -16,14 +16,41 @@ import {
 } from './isolate.ts'
 import type { LoadFaults } from './load-faults.ts'
 
-/** A context with its scripts loaded. Its log lines are buffered in `lines` until it belongs to a call. */
-export type LoadedContext = {
-  readonly id: number
+/** A call whose scripts are loaded. */
+export interface LoadedCall {
   readonly unit: Unit
-  /** The entry function that the context was started for. */
+  /** The entry function that it was prepared for. */
   readonly entry: string
+  /**
+   * Passes a text to the call's trusted part, and returns its text.
+   * @param entry the entry function, if the text starts the call. @throws any error of isolated-vm
+   */
+  enter(text: string, entry: string | null, timeout: number): string
+  /** Whether the scripts have a function of this name. */
+  finds(entry: string): boolean
+  /** The call has ended. */
+  giveBack(): void
+}
+
+/** Creates what calls run in. `syntaxFaults` are those from compiling the solution's scripts. */
+export interface CallContexts {
+  readonly syntaxFaults: readonly LoadFault[]
+  /** @throws LoadFault */
+  take(what: SandboxCall, call: number): LoadedCall
+  /** @throws LoadFault */
+  create(unit: Unit, entry: string, call: number, loading?: Loading): LoadedCall
+  makeAhead(unit: Unit, entry: string): void
+  /** No further calls will follow. */
+  stopAhead(): void
+  /** A call was interrupted, so its microtasks may be left. */
+  interrupted(): void
+}
+
+/** A context with its scripts loaded. Its log lines are buffered in `lines` until it belongs to a call. */
+type LoadedContext = LoadedCall & {
+  readonly id: number
   readonly context: Context
-  readonly enter: Reference
+  readonly reference: Reference
   readonly createdAt: number
   readonly lines: (readonly [LogLevel, string, (Position | undefined)?])[]
   /** The call that the context serves; `NOBODY` until it is assigned to a call. */
@@ -51,7 +78,7 @@ export function createLoginContexts(
   solution: SandboxSolution,
   faults: LoadFaults,
   listener: LoginListener,
-) {
+): CallContexts {
   const { isolate, limits } = prepared
   const files = new Set(solution.scripts.map((script) => script.file))
   const settings = JSON.stringify(solution.settings)
@@ -94,7 +121,7 @@ export function createLoginContexts(
     ahead.delete(unit)
     if (created === undefined) return createContext(unit, entry, call)
     if (performance.now() - created.createdAt > AHEAD_FOR) {
-      giveBack(created)
+      created.giveBack()
       return createContext(unit, entry, call)
     }
     created.call = call
@@ -113,31 +140,55 @@ export function createLoginContexts(
     }
   }
 
-  function giveBack({ id, context, enter }: LoadedContext): void {
-    contexts.delete(id)
-    if (isolate.isDisposed) return
-    enter.release()
-    context.release()
+  function loadedIn(
+    context: Context,
+    reference: Reference,
+    facts: Pick<LoadedContext, 'id' | 'unit' | 'entry' | 'call'>,
+  ) {
+    const loaded: LoadedContext = {
+      ...facts,
+      context,
+      reference,
+      createdAt: performance.now(),
+      lines: [],
+      enter(text, entry, timeout) {
+        const finder = entry === null || entry === facts.entry ? null : finderIn(context, entry)
+        const given = finder === null ? [text] : [text, finder.derefInto({ release: true })]
+        return reference.applySync(undefined, given, { timeout }) as string
+      },
+      finds: (entry) => context.evalSync(isOwnFunction(entry), { timeout: 100 }) as boolean,
+      giveBack() {
+        contexts.delete(facts.id)
+        if (isolate.isDisposed) return
+        reference.release()
+        context.release()
+      },
+    }
+    return loaded
   }
 
   /** Creates a fresh context with its bindings and the unit's scripts. @throws LoadFault */
   function createContext(unit: Unit, entry: string, call: number, loading?: Loading): LoadedContext {
     const { context, start } = prepared.freshContext()
     const id = ++lastContext
-    const findEntry = finderOf(entry).runSync(context, { reference: true }) as Reference
+    const findEntry = finderIn(context, entry)
     const enter = start.applySync(undefined, [ask, id, settings, findEntry.derefInto({ release: true })], {
       result: { reference: true },
     }) as Reference
     start.release()
-    const created: LoadedContext = { id, unit, entry, context, enter, createdAt: performance.now(), lines: [], call }
+    const created = loadedIn(context, enter, { id, unit, entry, call })
     contexts.set(id, created)
     try {
       runScripts(created, solution.units[unit] ?? [], loading)
       return created
     } catch (error) {
-      giveBack(created)
+      created.giveBack()
       throw error
     }
+  }
+
+  function finderIn(context: Context, entry: string): Reference {
+    return finderOf(entry).runSync(context, { reference: true }) as Reference
   }
 
   function finderOf(entry: string): Script {
@@ -148,7 +199,7 @@ export function createLoginContexts(
     return created
   }
 
-  function runScripts({ context, enter }: LoadedContext, indexes: readonly number[], loading?: Loading): void {
+  function runScripts({ context, reference }: LoadedContext, indexes: readonly number[], loading?: Loading): void {
     const allowed = limits.LOAD_TIME as number
     const end = performance.now() + allowed
     for (const index of indexes) {
@@ -159,7 +210,7 @@ export function createLoginContexts(
         if (scope === undefined) scripts[index]?.runSync(context, { timeout })
         else {
           const view = scripts[index]?.runSync(context, { timeout, reference: true }) as Reference
-          enter.applySync(undefined, [scopeText(scope), view.derefInto({ release: true })], { timeout })
+          reference.applySync(undefined, [scopeText(scope), view.derefInto({ release: true })], { timeout })
         }
       } catch (error) {
         throw faults.ofTopLevel(file, error, performance.now() >= end)
@@ -170,15 +221,16 @@ export function createLoginContexts(
   return {
     syntaxFaults,
     take: takeContext,
-    /** Finds a function other than the one that the context was started for; null for that one. */
-    finderIn: ({ context, entry: startedFor }: LoadedContext, entry: string): Reference | null =>
-      entry === startedFor ? null : (finderOf(entry).runSync(context, { reference: true }) as Reference),
     create: createContext,
-    giveBack,
     makeAhead,
-    /** No further calls will follow. */
-    stopAhead(): void {
+    stopAhead() {
       mayMakeAhead = false
     },
+    // The host ends the process.
+    interrupted() {},
   }
+}
+
+function isOwnFunction(name: string): string {
+  return `typeof ${name} === 'function' && !${name}.toString().includes('[native code]')`
 }

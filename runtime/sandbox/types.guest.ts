@@ -3,7 +3,7 @@ import type { Offers } from './guest-api.d.ts'
 /** The only function of the sandbox process that a context can call. `false`: the message could not be handled. */
 export type Host = (
   context: number,
-  kind: 'log' | 'look' | 'uuid' | 'address' | 'request' | 'done',
+  kind: 'log' | 'look' | 'uuid' | 'address' | 'request' | 'done' | 'random',
   text: string,
   key?: string,
 ) => string | null | false
@@ -33,6 +33,8 @@ export type CallText = {
   refuses?: string[]
 }
 export type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
+/** Sent when the call has ended, if other calls share the context. From then on, its bindings throw an error. */
+export type EndText = { kind: 'end' }
 /** A plugin's name, and the path by which scripts reach its binding, such as `plugins.database`. */
 export type Binding = { readonly name: string; readonly path: string }
 export type Thrown = { name: string; message: string; stack: string; quota: Quota | null }

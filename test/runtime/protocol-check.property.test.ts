@@ -116,6 +116,7 @@ const MESSAGES: Readonly<Record<string, Record<string, Check>>> = {
       forms: isList(() => true),
       i18n: isList(isRecord(isText())),
       template: () => true,
+      'realmNames?': isList(isShape({ globals: isList(isName), lexicals: isList(isName) })),
     }),
   },
 }
@@ -366,6 +367,7 @@ const CHECKED = {
   warnings: [{ ...FAULT, code: 'file_unused' }],
   scripts: ['a'],
   scopes: [{ name: 'a', names: ['f'], shared: ['g'], isOwn: true }],
+  realmNames: [{ globals: ['f'], lexicals: ['g'] }],
   formScripts: ['b'],
   formFunctions: [{ names: ['f'], bound: ['f'] }],
   forms: [null],
@@ -417,7 +419,7 @@ test.each(SAMPLES)('protocol: $kind is accepted, and rejected with an extra key 
 })
 
 test.each(SAMPLES)('protocol: $kind without a required key, or with a key of the wrong type, is rejected', (sample) => {
-  const optional = new Set(['position', 'limit', 'used', 'odd', 'line', 'column'])
+  const optional = new Set(['position', 'limit', 'used', 'odd', 'line', 'column', 'realmNames'])
   for (const path of paths(sample).filter((one) => one.length > 0 && !isFree(one.slice(0, -1)))) {
     const key = path.at(-1) as string
     const isItem = /^\d+$/.test(key)

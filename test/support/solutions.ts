@@ -11,6 +11,7 @@ import { checkManifest, type Manifest } from '../../runtime/bundle/manifest.ts'
 import { createLimits, type LimitName } from '../../runtime/limits.ts'
 import type { GuestLogLine } from '../../runtime/outcome.ts'
 import type { Json, Plugin } from '../../runtime/plugin.ts'
+import { namesOf } from '../../runtime/sandbox/realm-names.ts'
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
 
 /** A complete manifest with these changes. */
@@ -89,6 +90,7 @@ export function createScriptLab(
   const lines: (NewLogLine & GuestLogLine)[] = []
   const log = { write: (_solution: string, line: NewLogLine) => void lines.push(line) } as unknown as SolutionLog
   const bindings = createGuestBindings({ plugins, limits, onPluginError: () => {} })
+  const isHardened = options.manifest?.realm === 'hardened'
   const runEntry = createEntryRunner({ supervisor, bindings, log })
   const solutions = new Map<string, ActiveSolution>()
 
@@ -106,7 +108,7 @@ export function createScriptLab(
     return {
       manifest,
       modules: [{ name: 'auth', manifest: auth }],
-      scripts: [{ module: 'auth', file, source }],
+      scripts: [{ module: 'auth', file, source, ...(isHardened ? { realm: namesOf(source, undefined) } : {}) }],
       formScripts: [],
       forms: (options.forms ?? []).map((form) => ({ module: null, form, definition: { layout: [] } })),
       texts: options.texts ?? {},
@@ -128,8 +130,10 @@ export function createScriptLab(
     stop: () => supervisor.stop(),
     async run(run) {
       const from = lines.length
-      const { evaluated = false, file = 'modules/auth/globals.js', arg = null, kind = 'login' } = run
+      const { file = 'modules/auth/globals.js', arg = null, kind = 'login' } = run
       const { entry = 'onSolutionOpen' } = run
+      // The hardened realm has no eval.
+      const evaluated = run.evaluated === true && !isHardened
       const queryParams = evaluated ? { ...run.queryParams, evaluated: run.script } : (run.queryParams ?? {})
       const result = await runEntry(solutionOf(evaluated ? EVALUATES : run.script, file), {
         unit: 'authenticator',

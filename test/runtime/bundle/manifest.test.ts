@@ -33,6 +33,7 @@ test('manifest: omitted settings get their defaults', () => {
       endpoints: {},
       http: [],
       listed: true,
+      realm: 'fresh',
     },
     faults: [],
     warnings: [],
@@ -63,13 +64,14 @@ test('manifest: settings that the author writes are kept', () => {
   expect(manifest).toEqual({
     ...LEAST,
     ...written,
+    endpoints: {},
+    realm: 'fresh',
     loginSolution: null,
     eventTypes: {
       onSale: { description: 'sold', arguments: [{ name: 'id', type: 'string' }], returnType: null },
       onEmpty: { description: null, arguments: [], returnType: null },
     },
     databases: { crm: { server: 'alpha', database: 'crm' }, own: { server: 'embedded', database: null } },
-    endpoints: {},
     http: ['api.example.org', 'api.example.org:8443', '[::1]:8080', '10.0.0.1'],
   })
 })

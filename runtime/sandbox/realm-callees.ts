@@ -1,0 +1,152 @@
+import type { Program } from 'acorn'
+import type { ScopeManager } from 'eslint-scope'
+import { type AnyNode, isStrictAt, nodeOf, type Path, type Report, walk } from './syntax-tree.ts'
+
+// Differences between sloppy and strict functions: `this` in a plain call, and `arguments`.
+
+const NO_THIS = 'in the hardened realm, "this" is undefined in a function that is called without an object'
+const ADVICE = 'use a parameter, a variable or globals'
+
+/** Finds the uses of `this` and `arguments` in sloppy functions that work differently in strict ones. */
+export function findCalleeDifferences(program: Program, scopes: ScopeManager, report: Report): void {
+  const constructed = constructedNames(program)
+  walk(program, (node, path) => {
+    if (node.type === 'ThisExpression') findThis(node, path, constructed, report)
+    if (node.type === 'MemberExpression') findCallee(node, path, report)
+  })
+  findAliases(scopes, report)
+}
+
+/** The names after `new`. */
+function constructedNames(program: Program): ReadonlySet<string> {
+  const names = new Set<string>()
+  walk(program, (node) => {
+    const callee = node.callee as AnyNode | undefined
+    if (node.type === 'NewExpression' && callee?.type === 'Identifier') names.add(callee.name as string)
+  })
+  return names
+}
+
+function findThis(node: AnyNode, path: Path, constructed: ReadonlySet<string>, report: Report): void {
+  const at = ownerIndex(path)
+  const owner = path[at]
+  // At the top level, `this` is the global object in both realms.
+  if (owner === undefined) return
+  const isStrict = isStrictAt(path)
+  const use = useOf(node, path)
+  const how = kindOf(owner, path, at, constructed)
+  const isShown = how === 'declared' && path[at - 1]?.type === 'Program'
+  if (isStrict) {
+    // Another file that calls the function by its name passes the global object.
+    if (isShown && use === 'test') report(node, `${NO_THIS} from its own file: ${ADVICE}`)
+    return
+  }
+  if (use === 'passed' && how !== 'called') return
+  if (use === 'test')
+    report(node, `scripts are strict in the hardened realm, so this test of "this" works differently: ${ADVICE}`)
+  else if (how === 'called' || (how === 'constant' && use === 'member')) report(node, `${NO_THIS}: ${ADVICE}`)
+  else if (use === 'value' && how !== 'method' && how !== 'constructor') report(node, `${NO_THIS}: ${ADVICE}`)
+}
+
+/** The function, field or block whose `this` it is. */
+function ownerIndex(path: Path): number {
+  for (let index = path.length - 1; index >= 0; index--) {
+    const { type } = path[index] as AnyNode
+    if (type === 'FunctionDeclaration' || type === 'FunctionExpression') return index
+    if (type === 'PropertyDefinition' || type === 'StaticBlock') return index
+  }
+  return -1
+}
+
+type Use = 'member' | 'passed' | 'instance' | 'test' | 'value'
+
+function useOf(node: AnyNode, path: Path): Use {
+  const parent = path.at(-1) as AnyNode
+  const { type, operator } = parent
+  if (type === 'MemberExpression' && parent.object === node) return 'member'
+  if (type === 'UnaryExpression') return 'test'
+  if (type === 'BinaryExpression') return operator === 'instanceof' && parent.left === node ? 'instance' : 'test'
+  if (type === 'LogicalExpression') return 'test'
+  if (
+    (type === 'ConditionalExpression' || type === 'IfStatement' || type === 'WhileStatement') &&
+    parent.test === node
+  ) {
+    return 'test'
+  }
+  const callee = parent.callee as AnyNode | undefined
+  const method = (callee?.property as AnyNode | undefined)?.name
+  const isPassedOn = method === 'call' || method === 'apply' || method === 'bind'
+  if (type === 'CallExpression' && isPassedOn && (parent.arguments as AnyNode[])[0] === node) return 'passed'
+  return 'value'
+}
+
+type Kind = 'method' | 'constructor' | 'called' | 'constant' | 'declared' | 'other'
+
+function kindOf(owner: AnyNode, path: Path, at: number, constructed: ReadonlySet<string>): Kind {
+  const parent = path[at - 1]
+  if (owner.type === 'PropertyDefinition' || owner.type === 'StaticBlock') return 'method'
+  const name = nameOf(owner, parent)
+  if (name !== null && (/^[A-Z]/.test(name) || constructed.has(name))) return 'constructor'
+  if (owner.type === 'FunctionDeclaration') return 'declared'
+  if (parent?.type === 'Property' || parent?.type === 'MethodDefinition') return 'method'
+  if (parent?.type === 'AssignmentExpression') {
+    return (parent.left as AnyNode).type === 'MemberExpression' ? 'method' : 'other'
+  }
+  if (parent?.type === 'CallExpression' && parent.callee === owner) return 'called'
+  const isTopLevel = path[at - 2]?.type === 'VariableDeclaration' && path[at - 3]?.type === 'Program'
+  if (isTopLevel && path[at - 2]?.kind !== 'var') return 'constant'
+  return 'other'
+}
+
+function nameOf(owner: AnyNode, parent: AnyNode | undefined): string | null {
+  const holder = (owner.id ??
+    parent?.id ??
+    (parent?.type === 'AssignmentExpression' ? parent.left : null)) as AnyNode | null
+  return holder?.type === 'Identifier' ? (holder.name as string) : null
+}
+
+function findCallee(node: AnyNode, path: Path, report: Report): void {
+  const object = node.object as AnyNode
+  const { name } = nodeOf(node.property)
+  if (object.type !== 'Identifier' || object.name !== 'arguments' || name !== 'callee' || isStrictAt(path)) return
+  report(node, '"arguments.callee" is an error in the hardened realm: give the function a name and use it')
+}
+
+/** In a sloppy function, `arguments[0]` and the first parameter are one variable. In a strict one, they are two. */
+function findAliases(scopes: ScopeManager, report: Report): void {
+  for (const scope of scopes.scopes) {
+    if (scope.type !== 'function' || scope.isStrict) continue
+    const given = scope.set.get('arguments')
+    const isUsed = (given?.references.length ?? 0) > 0
+    const block = nodeOf(scope.block)
+    const params = (block.params ?? []) as AnyNode[]
+    if (!isUsed || params.length === 0 || params.some(({ type }) => type !== 'Identifier')) continue
+    for (const { name } of params) {
+      const written = scope.set.get(`${name}`)?.references.find((reference) => reference.isWrite())
+      if (written === undefined) continue
+      const node = nodeOf(written.identifier)
+      report(node, `"arguments" keeps the old value of "${name}" in the hardened realm: use another variable`)
+    }
+    for (const { identifier } of given?.references ?? []) {
+      const node = nodeOf(identifier)
+      if (isChanged(block, node)) {
+        report(
+          node,
+          'a change of "arguments" does not change the parameters in the hardened realm: assign the parameter',
+        )
+      }
+    }
+  }
+}
+
+/** Whether the function assigns an element of this use of `arguments`. */
+function isChanged(block: AnyNode, used: AnyNode): boolean {
+  let isFound = false
+  walk(block, (node) => {
+    const target = (
+      node.type === 'AssignmentExpression' ? node.left : node.type === 'UpdateExpression' ? node.argument : null
+    ) as AnyNode | null
+    if (target?.type === 'MemberExpression' && target.object === used) isFound = true
+  })
+  return isFound
+}

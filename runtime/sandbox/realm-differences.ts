@@ -1,0 +1,203 @@
+import { type Program, parse } from 'acorn'
+import { analyze, type Reference, type ScopeManager } from 'eslint-scope'
+import { findCalleeDifferences } from './realm-callees.ts'
+import { FROZEN_GLOBALS, OF_GLOBAL, RESERVED_GLOBALS } from './realm-globals.ts'
+import { type AnyNode, chainOf, isStrictAt, nodeOf, type Path, placeOf, type Report, walk } from './syntax-tree.ts'
+import { topLevelNamesOf } from './top-level-names.ts'
+
+export type Difference = { readonly line: number; readonly column: number; readonly message: string }
+
+/** Chosen here: an author fixes the first ones and checks again. */
+const MOST = 100
+const STRICT = `'use strict';`
+/** Their first argument is changed. */
+const CHANGERS: ReadonlySet<string> = new Set([
+  'Object.defineProperty',
+  'Object.defineProperties',
+  'Object.assign',
+  'Object.setPrototypeOf',
+  'Reflect.defineProperty',
+  'Reflect.set',
+  'Reflect.deleteProperty',
+  'Reflect.setPrototypeOf',
+])
+const READERS: ReadonlySet<string> = new Set([
+  'Object.getOwnPropertyDescriptor',
+  'Object.getOwnPropertyDescriptors',
+  'Reflect.getOwnPropertyDescriptor',
+])
+
+/**
+ * Finds what a script does that works differently in the hardened realm, as far as the text shows it.
+ * @param declared the top-level names of all scripts
+ * @returns an empty list for a script that cannot be parsed: V8 reports its errors
+ */
+export function findDifferences(source: string, declared: ReadonlySet<string>): Difference[] {
+  const program = parsed(source)
+  if (program === null) return []
+  const found: Difference[] = []
+  const report: Report = (node, message) => void found.push({ ...placeOf(node), message })
+  const syntax = strictFault(source)
+  if (syntax !== null) return [syntax]
+  const scopes = analyze(program as Parameters<typeof analyze>[0], { ecmaVersion: 2024, sourceType: 'script' })
+  const own = topLevelNamesOf(program)
+  const ownNames = new Set(own.map(({ name }) => name))
+  const free = (scopes.globalScope?.through ?? []).filter(({ identifier }) => !ownNames.has(`${identifier.name}`))
+  const freeNodes = new Set<unknown>(free.map(({ identifier }) => identifier))
+  for (const { name, line, column } of own) {
+    if (!RESERVED_GLOBALS.has(name)) continue
+    const message = `"${name}" is a global of the platform, which scripts can't declare in the hardened realm: rename it`
+    found.push({ line, column, message })
+  }
+  findFreeNames(free, declared, report)
+  walk(program, (node, path) => {
+    findChanges(node, freeNodes, report)
+    findBlockFunction(node, path, scopes, report)
+  })
+  findCalleeDifferences(program, scopes, report)
+  return found.sort((a, b) => a.line - b.line || a.column - b.column).slice(0, MOST)
+}
+
+function parsed(source: string): Program | null {
+  try {
+    return parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true, ranges: true })
+  } catch {
+    return null
+  }
+}
+
+function strictFault(source: string): Difference | null {
+  try {
+    parse(`${STRICT}${source}`, { ecmaVersion: 'latest', sourceType: 'script' })
+    return null
+  } catch (error) {
+    const { message, loc } = error as Error & { loc?: { line: number; column: number } }
+    const { line, column } = loc ?? { line: 1, column: STRICT.length }
+    const reason = message.replace(/ \(\d+:\d+\)$/, '')
+    return {
+      line,
+      column: Math.max(0, line === 1 ? column - STRICT.length : column) + 1,
+      message: `scripts in the hardened realm are always strict, as with "use strict": ${reason}`,
+    }
+  }
+}
+
+function findFreeNames(free: readonly Reference[], declared: ReadonlySet<string>, report: Report): void {
+  for (const reference of free) {
+    const node = nodeOf(reference.identifier)
+    const name = `${reference.identifier.name}`
+    if (name === 'eval') report(node, 'the hardened realm has no eval: write a function instead')
+    else if (name === 'arguments') report(node, '"arguments" works only in functions')
+    else if (!reference.isWrite() || declared.has(name)) continue
+    else if (RESERVED_GLOBALS.has(name)) {
+      report(node, `"${name}" is a global of the platform, which scripts can't replace in the hardened realm`)
+    } else {
+      report(node, `"${name}" is not declared, so this is an error in the hardened realm: declare it with var or let`)
+    }
+  }
+}
+
+/** Changes to built-in objects, and code that is compiled from text. */
+function findChanges(node: AnyNode, free: ReadonlySet<unknown>, report: Report): void {
+  switch (node.type) {
+    case 'AssignmentExpression':
+    case 'ForInStatement':
+    case 'ForOfStatement':
+      for (const target of targetsIn(node.left as AnyNode)) reportChange(target, free, report)
+      return
+    case 'UpdateExpression':
+      reportChange(node.argument as AnyNode, free, report)
+      return
+    case 'UnaryExpression':
+      if (node.operator === 'delete') reportChange(node.argument as AnyNode, free, report)
+      return
+    case 'NewExpression':
+    case 'CallExpression':
+      reportCall(node, free, report)
+      return
+    case 'MemberExpression': {
+      const path = pathOf(node, free)
+      if (path === 'eval' && node.property !== undefined) {
+        report(node, 'the hardened realm has no eval: write a function instead')
+      }
+      return
+    }
+  }
+}
+
+function targetsIn(target: AnyNode): AnyNode[] {
+  if (target.type === 'ArrayPattern')
+    return (target.elements as (AnyNode | null)[]).flatMap((one) => (one ? targetsIn(one) : []))
+  if (target.type === 'ObjectPattern') return (target.properties as AnyNode[]).flatMap(targetsIn)
+  if (target.type === 'Property') return targetsIn(target.value as AnyNode)
+  if (target.type === 'RestElement') return targetsIn(target.argument as AnyNode)
+  if (target.type === 'AssignmentPattern') return targetsIn(target.left as AnyNode)
+  return target.type === 'MemberExpression' ? [target] : []
+}
+
+function reportChange(target: AnyNode, free: ReadonlySet<unknown>, report: Report): void {
+  const path = pathOf(target, free)
+  if (path === null) return
+  const [root = ''] = path.split('.', 1)
+  if (!FROZEN_GLOBALS.has(root) && !RESERVED_GLOBALS.has(path)) return
+  report(
+    target,
+    `"${path}" can't be changed in the hardened realm, because sign-ins share it: use an own function or variable`,
+  )
+}
+
+/** `Math.x` for `Math.x` and `globalThis.Math.x`; null if it isn't a path from a global. */
+function pathOf(node: AnyNode, free: ReadonlySet<unknown>): string | null {
+  const chain = chainOf(node)
+  if (chain === null || !free.has(chain.root)) return null
+  const names = [chain.root.name as string, ...chain.names.map((name) => name ?? '[…]')]
+  while (names.length > 1 && OF_GLOBAL.has(names[0] ?? '')) names.shift()
+  return names.join('.')
+}
+
+function reportCall(node: AnyNode, free: ReadonlySet<unknown>, report: Report): void {
+  const callee = node.callee as AnyNode
+  const path = pathOf(callee, free)
+  const [first] = node.arguments as AnyNode[]
+  if (path === 'Function') {
+    report(node, 'the hardened realm has no Function constructor: write a function instead')
+  } else if (path !== null && first !== undefined && CHANGERS.has(path)) {
+    reportChange(first, free, report)
+  } else if (path !== null && first !== undefined && READERS.has(path)) {
+    const [root = ''] = (pathOf(first, free) ?? '').split('.', 1)
+    if (FROZEN_GLOBALS.has(root)) {
+      report(
+        first,
+        `properties of "${pathOf(first, free)}" are described differently in the hardened realm: read the property itself`,
+      )
+    }
+  } else if (path !== null && /\.__define(?:G|S)etter__$/.test(path)) {
+    reportChange((callee.object as AnyNode | undefined) ?? callee, free, report)
+  }
+}
+
+/** In sloppy code, a function in a block is also visible outside the block. In strict code, it is not. */
+function findBlockFunction(node: AnyNode, path: Path, scopes: ScopeManager, report: Report): void {
+  if (node.type !== 'FunctionDeclaration' || isStrictAt(path)) return
+  const parent = path.at(-1)
+  if (parent?.type !== 'BlockStatement' && parent?.type !== 'SwitchCase') return
+  const holder = path.at(-2)
+  const isBody = holder !== undefined && holder.body === parent && holder.type.includes('Function')
+  if (isBody) return
+  const { name } = nodeOf(node.id)
+  const block = parent.type === 'SwitchCase' ? holder : parent
+  const [from, to] = (block?.range ?? [0, 0]) as [number, number]
+  const around = [...path].reverse().find(({ type }) => type === 'Program' || type.includes('Function'))
+  const [first, last] = (around?.range ?? [0, 0]) as [number, number]
+  const isOutside = scopes.scopes.some((scope) =>
+    scope.references.some(({ identifier }) => {
+      const [start = 0] = identifier.range ?? []
+      return identifier.name === name && start >= first && start < last && (start < from || start >= to)
+    }),
+  )
+  if (!isOutside) return
+  report(
+    node.id as AnyNode,
+    `the hardened realm shows "${name}" only in this block: move the function out of the block`,
+  )
+}

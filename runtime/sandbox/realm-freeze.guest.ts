@@ -1,0 +1,164 @@
+import {
+  apply,
+  create,
+  defineProperty,
+  freeze,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  ownKeys,
+  SafeEvalError,
+  SafeSet,
+  SafeTypeError,
+  setAdd,
+  setHas,
+  setPrototypeOf,
+} from './builtins.guest.ts'
+import { hiddenIntrinsics } from './realm-hidden.guest.ts'
+import { list } from './values.guest.ts'
+
+// Freezes every built-in object of a context, so that nothing that one call does to them is visible to another.
+
+/**
+ * Names that stay data properties. V8 has fast paths for promises, iterators and regular expressions that end once one
+ * of these becomes an accessor. Assigning one of them to an object that inherits it throws a TypeError.
+ */
+const KEPT: readonly string[] = ['then', 'next', 'exec']
+
+/** Freezes everything that scripts can reach from the global object or create with syntax. */
+export function freezeIntrinsics(): void {
+  const seen = new SafeSet<object>()
+  const prototypes = new SafeSet<object>()
+  const open = list<object>()
+
+  function visit(value: unknown): void {
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return
+    if (apply(setHas, seen, [value])) return
+    apply(setAdd, seen, [value])
+    open[open.length] = value
+  }
+
+  function visitParts(value: object): void {
+    const prototype = getPrototypeOf(value)
+    if (prototype !== null && typeof prototype === 'object') apply(setAdd, prototypes, [prototype])
+    visit(prototype)
+    const keys = ownKeys(value)
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index] as PropertyKey
+      const descriptor = getOwnPropertyDescriptor(value, key) as PropertyDescriptor
+      setPrototypeOf(descriptor, null)
+      visit(descriptor.get)
+      visit(descriptor.set)
+      visit(descriptor.value)
+      if (key === 'prototype' && typeof descriptor.value === 'object' && descriptor.value !== null)
+        apply(setAdd, prototypes, [descriptor.value])
+    }
+  }
+
+  visit(globalThis)
+  const hidden = hiddenIntrinsics()
+  for (let index = 0; index < hidden.length; index++) visit(hidden[index])
+  for (let index = 0; index < open.length; index++) visitParts(open[index] as object)
+  // Function.prototype is a function.
+  apply(setAdd, prototypes, [getPrototypeOf(freezeIntrinsics) as object])
+  for (let index = 0; index < open.length; index++) {
+    const one = open[index] as object
+    if (one !== globalThis && apply(setHas, prototypes, [one])) repairOverrides(one)
+  }
+  // The accessors above are new functions.
+  for (let index = 0; index < open.length; index++) visitParts(open[index] as object)
+  for (let index = 0; index < open.length; index++) freeze(open[index])
+}
+
+/**
+ * If an object inherits a read-only property, the language forbids assigning a property of that name to the object. An
+ * accessor makes such assignments work as they do before the prototype is frozen.
+ */
+function repairOverrides(holder: object): void {
+  const keys = ownKeys(holder)
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as PropertyKey
+    const descriptor = getOwnPropertyDescriptor(holder, key) as PropertyDescriptor
+    setPrototypeOf(descriptor, null)
+    if (typeof key !== 'string' || isKept(key) || (key === 'constructor' && hasSpecies(descriptor.value))) continue
+    if (descriptor.configurable !== true || descriptor.writable !== true) continue
+    defineProperty(holder, key, accessorOf(holder, key, descriptor))
+  }
+}
+
+function isKept(key: string): boolean {
+  for (let index = 0; index < KEPT.length; index++) if (KEPT[index] === key) return true
+  return false
+}
+
+/** Array, Promise and others, whose methods V8 speeds up as long as `constructor` is a data property. */
+function hasSpecies(value: unknown): boolean {
+  return typeof value === 'function' && getOwnPropertyDescriptor(value, Symbol.species) !== undefined
+}
+
+function accessorOf(holder: object, key: string, { value, enumerable }: PropertyDescriptor): PropertyDescriptor {
+  const accessor = {
+    __proto__: null,
+    get: () => value as unknown,
+    // A method, since it needs `this` but must not be a constructor.
+    set(this: unknown, assigned: unknown): void {
+      if (this !== holder && ((typeof this === 'object' && this !== null) || typeof this === 'function')) {
+        const own: PropertyDescriptor = create(null)
+        own.value = assigned
+        own.writable = true
+        own.enumerable = true
+        own.configurable = true
+        if (defineProperty(this, key, own)) return
+      }
+      throw new SafeTypeError(`the hardened realm has no writable "${key}" here: built-in objects are frozen`)
+    },
+    enumerable: enumerable === true,
+    configurable: false,
+  }
+  return accessor
+}
+
+/**
+ * Replaces the functions that compile text. Code compiled later could be sloppy, and would fail silently where scripts
+ * must get an error.
+ */
+export function removeCompilers(): void {
+  const functionPrototype = getPrototypeOf(removeCompilers) as object
+  const replaced = replaceConstructor('Function', functionPrototype, functionPrototype)
+  define(globalThis, 'Function', replaced)
+  const kinds = [function* () {}, async () => {}, async function* () {}]
+  const names = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction']
+  for (let index = 0; index < kinds.length; index++) {
+    replaceConstructor(names[index] as string, getPrototypeOf(kinds[index] as object) as object, replaced)
+  }
+  define(globalThis, 'eval', compilerOf('eval'))
+}
+
+function replaceConstructor(name: string, prototype: object, parent: object): object {
+  const replaced = compilerOf(name)
+  setPrototypeOf(replaced, parent)
+  define(replaced, 'prototype', prototype)
+  define(prototype, 'constructor', replaced)
+  return replaced
+}
+
+function compilerOf(name: string): object {
+  // A declaration, since classes may extend these.
+  function refuse(): never {
+    throw new SafeEvalError(`the hardened realm has no ${name}: it cannot compile text. Write a function instead.`)
+  }
+  define(refuse, 'name', name)
+  return refuse
+}
+
+function define(target: object, key: string, value: unknown): void {
+  const descriptor: PropertyDescriptor = create(null)
+  descriptor.value = value
+  descriptor.writable = true
+  descriptor.enumerable = false
+  descriptor.configurable = true
+  if (!defineProperty(target, key, descriptor)) {
+    const narrower: PropertyDescriptor = create(null)
+    narrower.value = value
+    if (!defineProperty(target, key, narrower)) throw new SafeTypeError(`"${key}" cannot be replaced`)
+  }
+}

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
+
+// A newer V8 may have built-in objects that are not a property of another one. This test calls every built-in function with many
+// arguments, and checks the prototypes and accessors of everything that comes back.
+
+const WALK = readFileSync(new URL('realm/walk-intrinsics.js', import.meta.url), 'utf8')
+
+let lab: ScriptLab
+
+beforeAll(() => {
+  lab = createScriptLab({ manifest: { realm: 'hardened' }, limits: { AUTHENTICATOR_TIME: 60_000 } })
+})
+
+afterAll(() => lab.stop())
+
+test('every built-in object that a script can get in the hardened realm is frozen', { timeout: 60_000 }, async () => {
+  await lab.run({ script: WALK })
+  const { failure, values } = await lab.run({ script: WALK })
+  expect(failure).toBeNull()
+  expect(values.marked).toEqual([])
+  expect(values.frozen).toBeGreaterThan(1500)
+  expect(values.kinds).toBeGreaterThan(40)
+})
