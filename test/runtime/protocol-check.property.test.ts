@@ -97,7 +97,7 @@ const MESSAGES: Readonly<Record<string, Record<string, Check>>> = {
   hung: { id: isId },
   gone: { clients: isList(isId, 1000) },
   ended: { id: isId, outcome: (value) => isReturned(value) || isFailed(value) },
-  probed: { id: isId, faults: isList(isFault, 10), found: isList(isName, 10) },
+  probed: { id: isId, faults: isList(isFault, 10), found: isList(isName, 200) },
   log: {
     id: isId,
     level: isOneOf('debug', 'info', 'warn', 'error'),
@@ -180,7 +180,7 @@ const Valid = fc.oneof(
   fc.record({ kind: fc.constantFrom('started', 'hung'), id: Id }),
   fc.record({ kind: fc.constant('gone'), clients: fc.array(Id, { maxLength: 5 }) }),
   fc.record({ kind: fc.constant('ended'), id: Id, outcome: Outcome }),
-  fc.record({ kind: fc.constant('probed'), id: Id, faults: Faults, found: fc.array(Name, { maxLength: 10 }) }),
+  fc.record({ kind: fc.constant('probed'), id: Id, faults: Faults, found: fc.array(Name, { maxLength: 12 }) }),
   fc.record(
     {
       kind: fc.constant('log'),
