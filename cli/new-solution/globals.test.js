@@ -15,6 +15,6 @@ test('greets the user named in the URL', async () => {
 test('requires a name', async () => {
   const client = await solution.open()
   await client.click('greet')
-  assert.equal(client.elements.name.error, 'Please fill this in.')
+  assert.equal(client.elements.name.error, 'Please fill in this field.')
   assert.equal(client.log, [])
 })

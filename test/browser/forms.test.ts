@@ -637,7 +637,7 @@ else {
       await page.fill(input('mail'), 'first@example.org')
       await page.fill(input('mail'), 'second@example.org')
       await page.click(input('save'))
-      await page.waitForSelector('text=This needs a connection.')
+      await page.waitForSelector('text=You are not connected.')
       await page.focus(input('notes'))
       await page.keyboard.type('Still typing. ')
       host.comeBack()

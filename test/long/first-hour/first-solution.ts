@@ -90,7 +90,7 @@ function instructions(reader: Reader): readonly Instruction[] {
   const { page } = user
   return [
     [
-      'Remove a bracket from `shop/globals.js` and run it again: it shows the line and the fix. Put the bracket back.',
+      'Remove a bracket from `shop/globals.js` and run the command again: it shows the line and how to fix the error. Put the bracket back.',
       () => breakAndFix(reader),
     ],
     [
@@ -109,7 +109,7 @@ function instructions(reader: Reader): readonly Instruction[] {
         await album.add(user, 'dev-changed', { ready: FORM })
       },
     ],
-    ['and errors with file and line. Press Ctrl-C to stop.', () => endWithCtrlC(author)],
+    ['and errors with file and line. To stop, press Ctrl+C.', () => endWithCtrlC(author)],
     [
       'Open the URL, enter a name and press the button.',
       async () => {
