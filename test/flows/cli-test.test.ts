@@ -401,6 +401,8 @@ test('without permissions the list is not shown', async () => {
       ['functions of scripts and forms can be called', null],
       ['without permissions the list is not shown', null],
       ['orders are deleted once the user has confirmed, and the next ones without a question', null],
+      ['an API token with the permission adds an order, which can then be read', null],
+      ['signed-in users download the orders; the carrier reports shipped ones', null],
       ['if the user closes the question, nothing is deleted', null],
     ],
   ])
