@@ -178,8 +178,8 @@ describe('registries other than Amazon', () => {
   })
 
   test.each([
-    [{}, /needs username and password/],
-    [{ username: 'somebody' }, /needs username and password/],
+    [{}, /requires username and password/],
+    [{ username: 'somebody' }, /requires username and password/],
     [{ accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'x'.repeat(40) }, /is not an Amazon ECR registry/],
     [{ username: 'some:body', password: 'x' }, /without spaces or colons/],
     [{ username: 'somebody', password: 'x', region: 'eu-west-1' }, /is not an Amazon ECR registry/],
