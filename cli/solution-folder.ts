@@ -114,8 +114,8 @@ function namesBelow(path: string): string[] {
 }
 
 /**
- * Chosen here: links are rejected, even within the folder. A bundle contains only regular files, and a link in a
- * stranger's folder could send one of the reader's files to a host.
+ * Chosen here: links are rejected, even within the folder. A bundle contains only regular files, and by following a
+ * link in a folder from someone else, the command could upload one of the user's private files.
  */
 function nameOf(entry: Dirent, folder: string): string {
   const name = `${folder}${entry.name}`

@@ -77,7 +77,7 @@ const START_TRIES = 3
 const REFILL_AFTER = 30
 /** How long a login waits for a process before it fails, in ms. */
 const ROOM_WAIT = 1000
-/** Maximum number of waiting calls: each holds a request. */
+/** Maximum number of waiting calls. Each keeps an HTTP request open. */
 const MOST_WAITING = 200
 /** Maximum number of spare processes; more would not speed anything up. */
 const MOST_SPARES = 4

@@ -39,9 +39,9 @@ export interface PackageRows {
   /** @returns false if the version already exists */
   add(organisation: string, bundle: Bundle, packed: Uint8Array, by: string): Promise<boolean>
   /**
-   * Deletes a version, and the package with its last version.
-   * @param check called once the version is locked, so that nothing can start to use the version in the meantime; if
-   * it throws, the version is kept
+   * Deletes a version. Also deletes the package if this was its last version.
+   * @param check called once the version is locked, so that nothing can start to use the version in the meantime; if it
+   * throws, the version is kept
    * @returns false if there is no such version
    */
   remove(

@@ -80,7 +80,7 @@ export function formModel(action: string, formToken: string) {
   return { solution: { title: TITLE }, action, formToken }
 }
 
-/** Adds a try to use a factor, and a passkey of which there is a copy, to the audit log. */
+/** Adds the attempt to use a factor to the audit log, and a second entry if the passkey seems to be copied. */
 export async function noteAnswer(
   ctx: Context,
   username: string,

@@ -27,7 +27,7 @@ export function needsProof(
   return !open.isProved && !hasSecondStep(open.methods) && mail.isSetUp && addressOf(user) !== null
 }
 
-/** Shows the page for the code. Mails one, unless one is still valid. */
+/** Shows the page for the code. Mails a code, unless the last one is still valid. */
 export async function showProof(
   ctx: Context,
   found: FoundSignIn<MemberSignIn>,

@@ -80,8 +80,8 @@ export interface Audit {
   record(entry: AuditEntry): Promise<void>
   /**
    * Entries, newest first. `next` is the id from which to continue with older ones. To limit database load, a call
-   * scans only the newest `action` entries if the only filters are `outcome`, or `INDEXED_TIME` over more than
-   * `LOOKED_AT`. So a short page can still have a `next`.
+   * scans only the newest `LOOKED_AT` entries if it filters by `action` or `outcome` over more than `INDEXED_TIME`,
+   * without a filter that has an index. So a short page can still have a `next`.
    */
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
   /** Outcomes and solutions in the newest 10,000 entries, for the filters on a page. */

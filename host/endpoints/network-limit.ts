@@ -9,7 +9,7 @@ export interface NetworkLimit {
   /** The same error, without counting; null if the network may send more. */
   refusal(address: string): PlatformError | null
   /**
-   * Runs `read` unless the network already sends too many bodies at the same time.
+   * Runs `read` unless the network is already sending `MOST_BODIES` bodies.
    * @throws ERR_THROTTLED
    */
   reading<T>(address: string, read: () => Promise<T>): Promise<T>

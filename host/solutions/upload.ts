@@ -31,8 +31,8 @@ export interface Uploads {
    * @param expectedName the name in the URL
    * @param expected the version that the sender wants to replace
    * @throws ERR_BUNDLE_TOO_LARGE, ERR_NAME_DIFFERS, ERR_BUNDLE_REFUSED (with every error in `details.faults`),
-   *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many uploads are queued, ERR_CHANGED_MEANWHILE if another version than
-   *   `expected` is active
+   *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many uploads are queued, ERR_CHANGED_MEANWHILE if the active version is
+   *   not `expected`
    */
   upload(packed: Uint8Array, expectedName: string, expected?: ExpectedActive): Promise<Uploaded>
   /**

@@ -5,7 +5,7 @@ import { type AnyNode, isStrictAt, nodeOf, type Path, type Report, walk } from '
 // Differences between sloppy and strict functions: `this` in a plain call, and `arguments`.
 
 const NO_THIS = 'in the hardened realm, "this" is undefined in a function that is called without an object'
-const ADVICE = 'use a parameter, a variable or globals'
+const ADVICE = 'use a parameter, a variable or "globals"'
 
 /** Finds the uses of `this` and `arguments` in sloppy functions that work differently in strict ones. */
 export function findCalleeDifferences(program: Program, scopes: ScopeManager, report: Report): void {

@@ -265,7 +265,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('may be up to 64 KiB in a form, where line breaks count with their encoded size', async () => {
+      test('may be up to 64 KiB after form encoding, which makes line breaks longer', async () => {
         const rest = `from=fragment&code=${'%0D%0A'.repeat(10)}`.length
         const largest = `#code=${'%0A'.repeat(10)}${'x'.repeat(64 * 1024 - rest)}`
         await using fits = await blank()

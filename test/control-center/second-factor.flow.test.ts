@@ -77,7 +77,10 @@ async function join({ username, uid }: { readonly username: string; readonly uid
   await center.parts.invitations.accept(token, uid)
 }
 
-/** Makes the sessions of an account older than a confirmation counts. No page may have been opened with them yet. */
+/**
+ * Backdates the confirmations of an account's sessions so that they have expired. Call this before a page is opened
+ * with these sessions.
+ */
 function letConfirmationsExpire(username: string): void {
   using db = new DatabaseSync(joinPath(center.home, 'control_center.sqlite'))
   db.prepare('update sessions set confirmed_at = ? where username = ?').run(Date.now() - 301_000, username)

@@ -222,7 +222,7 @@ function outboundTo(places: Readonly<Record<string, Answering>>, reached: string
   }
 }
 
-/** Calls a solution's `onSolutionOpen`. */
+/** Replaces a solution's `onSolutionOpen`: accepts users whose email address is verified. */
 export const byVerifiedEmail: AuthenticatorQuestion = async (_asking, { last_login }) => {
   const { email, email_verified, iss, sub } = last_login as Record<string, unknown>
   if (email_verified !== true) return { kind: 'refused', effects: noEffects(), values: {} }

@@ -119,10 +119,7 @@ export const ACCOUNTS: readonly ProviderAccount[] = [
   },
 ]
 
-/**
- * Back-channel requests are sent by `oidc-provider` itself, but they may only be sent to loopback, including
- * `*.localhost`.
- */
+/** Timeout in ms for a request that `oidc-provider` sends itself, such as a back-channel logout. */
 const BACKCHANNEL_TIME = 2500
 
 /** The npm package `oidc-provider`, an independent and certified provider, on loopback. The caller stops it. */

@@ -307,7 +307,7 @@ test('bundle: loginSolution must be a reachable module', async () => {
   expect(await codesOf(await bundleOf({ loginSolution: 'login' }, module))).toEqual(['module_missing solution.json'])
 })
 
-test('bundle: signIn names permissions that a manifest lists, if any does', async () => {
+test('bundle: a permission in signIn.requiredFor that no manifest lists is rejected, unless no manifest lists any permissions', async () => {
   const base = moduleFile('base', { permissions: ['Administrators'] })
   const requiredFor = ['Users', 'Administrators', 'Administrator']
   const manifest = { modules: ['base'], signIn: { secondFactor: 'required', requiredFor } }
