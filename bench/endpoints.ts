@@ -28,8 +28,8 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const AT_ONCE = 8
 
 /**
- * Measures the throughput of an endpoint compared with workerd, and sign-ins of another solution next to requests to
- * endpoints. The host has default settings, except that the first two measurements don't limit the network.
+ * Measures the throughput of an endpoint compared with workerd, and sign-ins to another solution while requests to
+ * endpoints arrive. The host has default settings, except that the first two measurements don't limit the network.
  */
 export async function measureEndpoints(): Promise<Row[]> {
   const unlimited = { REQUESTS_NETWORK: '1000000000' }
@@ -95,7 +95,10 @@ async function rateOf(url: string, milliseconds: number): Promise<number> {
   return (count * 1000) / milliseconds
 }
 
-/** Sign-ins of another solution, alone and while requests arrive at this rate, whether or not earlier ones have ended. */
+/**
+ * Measures sign-ins to another solution, alone and while requests arrive at this rate, whether or not earlier ones have
+ * ended.
+ */
 async function measureBeside(
   environment: Record<string, string>,
   path: string,

@@ -36,8 +36,8 @@ type Served = {
  * session in memory; no token is verified and nothing is written. That is less work than the host does, which puts the
  * host at a disadvantage.
  * - workerd with the smallest login: the session is a signed cookie, and there are no other headers.
- * - A plain function: the host's own app, sessions and database (`plain-host.ts`), with the hook as a function of the
- * host process instead of everything from `run-entry.ts` on.
+ * - A plain function: the host's own app, sessions and database (`plain-host.ts`), but a plain function in the host
+ * process in place of `run-entry.ts` and all that it calls.
  */
 export async function measureFormPosts(): Promise<Row[]> {
   const host = await startRealHost()

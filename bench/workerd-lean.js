@@ -1,6 +1,6 @@
 // The smallest login of the workerd contestant: runs after `login-hook.js` in the same global scope of the worker. The
 // session is a signed cookie, so nothing is stored and no header is set that the login doesn't need.
-// biome-ignore-all lint/correctness: what is used here and not declared comes from there
+// biome-ignore-all lint/correctness: names that are not declared here are in `login-hook.js` or in workerd
 let login = null
 
 globalThis.security = {

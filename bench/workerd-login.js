@@ -1,5 +1,5 @@
-// The login for the workerd contestant. It runs after `login-hook.js` in the worker's global scope. biome-ignore-all
-// lint/correctness: what is used here and not declared comes from there
+// The login for the workerd contestant. It runs after `login-hook.js` in the worker's global scope.
+// biome-ignore-all lint/correctness: names that are not declared here are in `login-hook.js` or in workerd
 let effects = null
 
 globalThis.security = {

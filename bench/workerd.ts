@@ -21,8 +21,9 @@ const config :Workerd.Config = (
 `
 
 /**
- * workerd with one global scope that all requests share, as in its platform; by default with the login hook. The package with the
- * platform's binary is a direct dependency (`bench/package.json`), so that no install script has to run.
+ * workerd with one global scope that all requests share, as on Cloudflare's platform; by default with the login hook.
+ * The package with the binary for this operating system is a direct dependency (`bench/package.json`), so that no
+ * install script has to run.
  */
 export async function startWorkerd(worker: string = loginWorker()): Promise<WorkerdProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-workerd-'))

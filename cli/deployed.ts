@@ -32,7 +32,9 @@ export function writeDeployed(folder: string, url: URL, name: string, deployed: 
   writeOwnFile(folder, FILE, `${JSON.stringify(all, null, 2)}\n`)
 }
 
-/** A hash of the files' names and content. Unlike the SHA-256 of a bundle, it does not depend on how they are packed. */
+/**
+ * A hash of the files' names and content. Unlike the SHA-256 of a bundle, it does not depend on how they are packed.
+ */
 export function contentOf(files: ReadonlyMap<string, Uint8Array>): string {
   const hash = createHash('sha256')
   for (const [name, content] of [...files].sort(([one], [other]) => (one < other ? -1 : 1)))

@@ -33,7 +33,10 @@ export type Doc = {
   readonly returns: string | null
   readonly throws: readonly string[]
 }
-/** `name`: `security`, `plugins.database`, or a type such as `JSEvent`. `type`: its definition, if without members. */
+/**
+ * `name`: `security`, `plugins.database`, or a type such as `JSEvent`. `type`: the definition of a type without
+ * members.
+ */
 export type ReferenceEntry = {
   readonly name: string
   readonly kind: 'global' | 'type'

@@ -61,7 +61,7 @@ export function adminApi(parts: AdminApiParts): Router {
   return router
 }
 
-/** How the paths of all its routes start. */
+/** The prefix of all paths of the API. */
 export const ADMIN_API = '/admin/api'
 
 function adminRoutes(parts: AdminApiParts): AdminRoute[] {

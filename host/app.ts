@@ -164,7 +164,7 @@ function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middlewar
 function adminApiStep(parts: HostParts): Middleware {
   const api = adminApi({ ...parts, log: parts.solutionLog, limits: parts.settings.limits })
   const routes = api.routes() as Middleware
-  // The router compares a path with each of its routes, which all start like this.
+  // Skip the router for all other paths, because it compares a path with each of its routes.
   return (ctx, next) => (ctx.path.startsWith(ADMIN_API) ? routes(ctx, next) : next())
 }
 

@@ -70,7 +70,7 @@ export function adminPages(parts: AdminPageParts): Router {
   return router
 }
 
-/** Redirects URLs that people are likely to type to `/admin/`. */
+/** Redirects to `/admin/` from URLs that people are likely to type. */
 export const leadToPages: Middleware = (ctx, next) => {
   if (ctx.path !== '/' && ctx.path !== '/admin') return next()
   ctx.status = 302

@@ -14,7 +14,7 @@ import { refuse } from '../refusals.ts'
 import { isLeftOut, readSolutionFolder, refuseLink, type SolutionFolder, writeOwnFile } from '../solution-folder.ts'
 
 const limits = createLimits()
-/** Stands for a folder with the solution's name. */
+/** The default folder in help texts: a folder with the solution's name. */
 const NAMED = '<name>'
 
 export const pullCommand = command({
@@ -57,7 +57,10 @@ deploy or pull, nothing is written.
   },
 })
 
-/** @returns null if the folder does not exist or is empty @throws CommandError if it contains anything but this solution */
+/**
+ * @returns null if the folder does not exist or is empty
+ * @throws CommandError if it contains anything but this solution
+ */
 function readTarget(shown: string, name: string): SolutionFolder | null {
   const path = resolve(shown)
   if (!existsSync(path)) return null
@@ -86,7 +89,10 @@ function nameIn(manifest: Buffer | undefined): string | null {
   }
 }
 
-/** The files of a version, by name. A host that is not trusted can't write elsewhere, or files that the author's tools run. */
+/**
+ * Downloads the files of a version, by name. Leaves out files that the author's tools would run; all names are inside
+ * the folder, even if the host is malicious.
+ */
 async function download(api: ReturnType<typeof createHostApi>, url: URL, name: string, sha256: string) {
   const pieces: Buffer[] = []
   let size = 0
@@ -112,7 +118,7 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
   )
 }
 
-/** @throws CommandError if a file would be lost that neither the host nor the new version has */
+/** @throws CommandError if a file that neither the host nor the new version has would be lost */
 function refuseUnsaved(
   before: SolutionFolder,
   files: ReadonlyMap<string, Uint8Array>,

@@ -56,7 +56,7 @@ async function renderPages(all: readonly Page[]): Promise<Omit<Section, 'id'>[]>
   return found
 }
 
-/** Gives each heading the id that links to it use. */
+/** Sets each heading's id to the anchor that links use. */
 function addAnchors(markdown: MarkdownIt): void {
   markdown.core.ruler.push('anchors', ({ tokens }) => {
     for (const [index, token] of tokens.entries()) {

@@ -1,7 +1,7 @@
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5'
 import { type Page, pathOf } from './pages.ts'
 
-/** What the search finds: a heading and the text up to the next one. */
+/** A search result: a heading and the text up to the next one. */
 export type Section = {
   readonly id: number
   /** The page's path and the heading's anchor. */

@@ -14,7 +14,7 @@ type Comment = { readonly type: string; readonly value: string; readonly start: 
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Written by a program, or quoted from somewhere else. */
+/** Files that are generated, or quoted from elsewhere. */
 const NOT_OURS = /^(package-lock\.json|LICENSE|docs\/(schema|reference)\/|docs\/words\/|test\/fixtures\/)/
 /** Strings with fewer words are identifiers, labels of code or parts of a sentence. */
 const FEWEST_WORDS = 3
@@ -31,7 +31,7 @@ export function allTexts(): Text[] {
     .flatMap((file) => textsOf(file, readFileSync(join(ROOT, file), 'utf8')))
 }
 
-/** @param file its path within the project, which says how it is read */
+/** @param file its path in the project, which determines how it is read */
 export function textsOf(file: string, source: string): Text[] {
   if (/(^|\/)i18n\/en\.json$|\/texts\/.*\/en\.json$/.test(file)) return uiTexts(file, source)
   if (file.endsWith('.md')) return docsTexts(file, source)
@@ -105,7 +105,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string'
 }
 
-/** `test` of `test.for(…)(…)` too. */
+/** Also returns `test` for `test.for(…)(…)`. */
 function nameOf(callee: unknown): string {
   if (!isNode(callee)) return ''
   return typeof callee.name === 'string' ? callee.name : nameOf(callee.object ?? callee.callee ?? null)
@@ -117,7 +117,7 @@ function stringOf(node: Node): string | null {
   return (node.quasis as { value: { cooked: string | null } }[]).map(({ value }) => value.cooked ?? '').join('{…}')
 }
 
-/** Line comments one below the other are one text. */
+/** Consecutive line comments are one text. */
 function commentTexts(source: string, comments: readonly Comment[]): { start: number; text: string }[] {
   const texts: { start: number; end: number; isLine: boolean; text: string }[] = []
   for (const { type, value, start, end } of comments) {
@@ -167,7 +167,7 @@ function lineFinder(source: string): (offset: number) => number {
   }
 }
 
-/** Names of functions and fields have a rule of their own. */
+/** Removes code, because the rules for phrases apply only to prose. */
 function withoutCode(text: string): string {
   return text.replace(/`[^`]*`/g, '`…`')
 }

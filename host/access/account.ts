@@ -14,7 +14,7 @@ export type AdminAccount = {
   readonly fingerprint: string
 }
 
-/** Describes where to find a generated password: shown once on a terminal, otherwise in a file. */
+/** A generated password: the password itself, to be shown once on a terminal, or the file that contains it. */
 export type GeneratedPassword = { readonly password: string } | { readonly file: string }
 
 /**

@@ -66,7 +66,6 @@ export function needConfirmation(ctx: Context): void {
 /** The names in an audit entry. `work` sets those that are known only after it has started. */
 export type Named = { -readonly [Key in 'solution' | 'target']?: AuditEntry[Key] }
 
-/** The audit entry for the action of a request. */
 export function auditOf(ctx: Context, action: AuditAction, outcome: string, named: Named): AuditEntry {
   const { client, correlationId } = stateOf(ctx)
   return { actor: actorOf(ctx).name, action, outcome, address: client.address, correlationId, ...named }

@@ -98,7 +98,7 @@ async function addNewPasskey(asked: Asked, fields: Fields, parts: AdminFactorPag
   if (added.kind === 'refused') return sendNewPasskey(asked, added.refusal, 401, parts)
   noteAdmin(ctx, 'factor-add', 'ok', parts)
   await parts.pageSessions.endOthers(cookie)
-  // Another factor keeps the codes that the operator saved with the first one.
+  // Adding another factor doesn't replace the recovery codes that the operator saved with the first one.
   const { recoveryCodesLeft } = await parts.factors.of(ADMIN_FACTORS)
   if (recoveryCodesLeft === 0) return sendCodes(asked, parts)
   goTo(ctx, ACCOUNT)
@@ -200,7 +200,7 @@ async function submitConfirm({ ctx, session, cookie }: Asked, fields: Fields, pa
 
 type Refused = { readonly status: number; readonly text: string }
 
-/** An account with a factor confirms with a factor, otherwise with its password. */
+/** The operator confirms with a factor if the account has one, otherwise with the password. */
 async function refusalOfConfirmation(
   ctx: Context,
   fields: Fields,

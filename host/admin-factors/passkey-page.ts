@@ -14,7 +14,7 @@ export function titleOf(ctx: Context): string {
   return `Solhost ${textFor(ctx)('admin.area')}`
 }
 
-/** One of the admin pages, in the terms that passkeys use. */
+/** The admin page that a request is for, as passkey requests need it. */
 export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: string } {
   const scope = { realm: REALM, secure: stateOf(ctx).client.protocol === 'https', ownHost: true }
   const solution = { name: REALM, manifest: { title: titleOf(ctx) } }

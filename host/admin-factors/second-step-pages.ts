@@ -23,7 +23,7 @@ type Attempt = {
 type SignedIn = { readonly username: string; readonly to: string }
 type StepWay = WayOfSigningIn<Context, Attempt, Attempt, SignedIn, AdminFactorPageParts>
 
-/** The steps that are the same for codes and for the set-up of an app. */
+/** The steps that `BY_ADMIN_SECOND_STEP` and `BY_ADMIN_SET_UP` share. */
 const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'redirect'> = {
   async ownPage(ctx, { adminFactors, limits }) {
     requireOwnForm(ctx)
@@ -68,7 +68,7 @@ export const BY_ADMIN_SET_UP: StepWay = {
     if (fields.get('act') === 'saved') {
       return found.open.isDone ? attempt : new Refusal(null, () => goTo(ctx, '/admin/set-up'))
     }
-    // Another browser has set up an app in the meantime. The operator must use a code from that app.
+    // A factor was set up in another browser in the meantime. The operator must use that factor.
     if (await parts.adminFactors.hasFactor()) return new Refusal(null, () => goTo(ctx, '/admin/second-step'))
     const answer = fields.get('passkey') ?? ''
     const secret = answer === '' ? readSetUpSecret(ADMIN_FACTORS, fields.get('setup') ?? '', parts) : null
@@ -121,7 +121,7 @@ export function addSecondStepPages(router: Router, parts: AdminFactorPageParts):
   router.post('/set-up', (ctx) => walkSignIn(BY_ADMIN_SET_UP, ctx, parts))
 }
 
-/** Helpers shared by the pages for the admin account's factors. */
+/** The data that the templates of all pages with a form need. */
 export function modelOf(ctx: Context, action: string, formToken: string) {
   return { solution: { title: titleOf(ctx) }, action, formToken }
 }

@@ -17,7 +17,7 @@ export interface ClientConfirming {
   accept(proof: string): BrowserEvent | null
   /** Call this when the user has closed the dialog. */
   refused(): void
-  /** The press can't be repeated, because the form has changed since. */
+  /** Tells the user that the press can't be repeated, because the form has changed since. */
   sayStale(): void
 }
 

@@ -26,7 +26,7 @@ export const CLOSE_CODES: Readonly<Record<ClosedWhy, number>> = {
   failed: 4500,
   refused: 1008,
 }
-/** The page navigates to another page; see `sign-in` and `sign-out`. */
+/** The close code when the page navigates to another page; see the frames `sign-in` and `sign-out`. */
 const LEFT = 1000
 
 /** @param over called once, when the client accepts no more browsers */

@@ -119,7 +119,7 @@ export function createReceiveFrame(
     parts.log.write(state.solution.name, { level: 'warn', message })
   }
 
-  /** Shows the form that the user has agreed to leave for. A form that a script shows meanwhile stays. */
+  /** Shows the form for which the user has agreed to leave this one without saving. */
   async function leave(seq: number): Promise<void> {
     const { leaving } = state
     if (leaving === null) return
@@ -129,7 +129,7 @@ export function createReceiveFrame(
     await apply(result)
   }
 
-  /** @returns the actions that the scripts requested for after the call */
+  /** @returns the effects of the call */
   async function fire(seq: number, event: Record<string, Json>, pressed: Press | null = null): Promise<Effects> {
     const isCounted = state.visitor.isLoginForm && event.type === 'onAction'
     if (isCounted && !(await mayTry(state))) return noEffects()

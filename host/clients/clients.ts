@@ -33,7 +33,7 @@ export interface Clients {
    * opened later.
    */
   report(solution: string, report: DevReport): void
-  /** A browser sent frames that no page sends. */
+  /** Called when a browser sent frames that no page sends. */
   noteRefused(visitor: Visitor, frames: number): void
   /** Called when a client could not be opened because of an internal error. */
   noteFault(error: unknown, visitor: Visitor): void

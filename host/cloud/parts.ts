@@ -18,7 +18,7 @@ export type CloudParts = {
   readonly managedSettings: ManagedSettings
   /** Null if the host is not connected to a control center, as is `managed`. */
   readonly cloudLogin: CloudLogin | null
-  /** It has not been started yet. */
+  /** Not started yet. */
   readonly managed: Managed | null
 }
 

@@ -18,7 +18,7 @@ type Reason = DirectoryRefusal | 'several entries' | 'no id' | 'no username' | '
 export interface AskDirectories extends DirectoryPort {
   /**
    * Like `lookUp`, for many entries over one connection.
-   * @param found called for each; null: they may no longer sign in
+   * @param found called for each person; `person` is null if they may no longer sign in
    */
   lookUpAll(
     directory: string,

@@ -183,7 +183,8 @@ async function openClient(directory: Directory, url: string, until: number): Pro
   const target = { host, port: Number(port) || (isTls ? 636 : 389) }
   const sockets: Socket[] = []
   const close = () => {
-    // TLS before the socket that it uses. In the other order, Node.js crashes if TLS data is still on its way.
+    // Destroy a TLS socket before the socket that it uses. In the other order, Node.js crashes if TLS data is still on
+    // its way.
     for (const socket of sockets.toReversed()) socket.on('error', () => {}).destroy()
   }
   try {

@@ -106,7 +106,9 @@ function idOf(entry: Entry, attribute: IdAttribute): string | null {
   return UUID.test(text) ? text : null
 }
 
-/** The bytes of a GUID in the order in which Windows stores and writes them. The first three fields are little-endian. */
+/**
+ * The bytes of a GUID in the order in which Windows stores and writes them. The first three fields are little-endian.
+ */
 const GUID_ORDER = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15] as const
 
 function guidText(bytes: Buffer): string {

@@ -3,7 +3,7 @@ import type { InputSchema } from '../../runtime/bundle/endpoint-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** A value that a schema refuses; `path` such as `body.items.0.sku`. */
+/** A value that a schema rejects. `path` is, for example, `body.items.0.sku`. */
 export type InputFault = { readonly path: string; readonly message: string }
 
 /** Checks an endpoint's query and body with the schemas of its manifest. */

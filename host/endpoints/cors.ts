@@ -33,7 +33,10 @@ export function answerOptions(ctx: Context, matched: Matched): void {
   ctx.vary('Access-Control-Request-Headers')
 }
 
-/** Lets the page that sent the request read the response, if the endpoint allows its origin. @returns whether it does */
+/**
+ * Lets the page that sent the request read the response, if the endpoint allows its origin.
+ * @returns whether it does
+ */
 export function allowOrigin(ctx: Context, matched: MatchedEndpoint): boolean {
   const { cors } = matched.endpoint.declaration
   if (cors === null) return false

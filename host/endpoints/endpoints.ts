@@ -30,8 +30,8 @@ import { sendAnswer, sendFailure } from './send-answer.ts'
 export type EndpointParts = CallerParts & RunEndpointParts & { readonly limits: Limits; readonly network: NetworkLimit }
 
 /**
- * Responds to a request below a solution's `api/`, in this order: path and method, limits, caller, permission, query and
- * body, script. What comes from outside is bounded and checked before a sandbox process is asked.
+ * Responds to a request below a solution's `api/`, in this order: path and method, limits, caller, permission, query
+ * and body, script. All input is bounded and checked before a sandbox process receives it.
  */
 export type AnswerEndpoint = (ctx: Context, needSolution: () => Promise<ActiveSolution>) => Promise<void>
 
@@ -137,7 +137,7 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
         isCounted = true
       })
     } catch (error) {
-      // Refused requests count, so that nobody can try tokens or addresses without end.
+      // Count refused requests too, so that nobody can try an unlimited number of tokens or URLs.
       if (isRefusal(error) && error.code !== 'ERR_THROTTLED' && !isCounted) network.count(stateOf(ctx).client.address)
       throw error
     }

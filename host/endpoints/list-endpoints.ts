@@ -36,7 +36,10 @@ export type ListEndpointsParts = {
   readonly supervisor: Pick<Supervisor, 'requestsRetryAt'>
 }
 
-/** The endpoints of a solution's active version; `retryAt` is when they may run again, in epoch ms, if they are paused. */
+/**
+ * The endpoints of a solution's active version. `retryAt` is when paused scripts may run again, in epoch ms; null if
+ * they are not paused.
+ */
 export async function listEndpoints(
   name: string,
   { catalog, figures, supervisor }: ListEndpointsParts,

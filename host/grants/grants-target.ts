@@ -1,6 +1,6 @@
 import type { Grants, ShownGrants } from './grants.ts'
 
-/** Describes the difference between two grants, such as `added http:api.example.org, removed users`. */
+/** Describes the difference between two sets of grants, such as `added http:api.example.org, removed users`. */
 export function grantsTarget(granted: ShownGrants, wanted: Grants): string {
   const [had, has] = [placesOf(granted), placesOf(wanted)]
   const isNewPassword = (name: string) =>

@@ -73,7 +73,7 @@ function hostRows(asked: Asked, granted: ShownGrants) {
   })
 }
 
-/** Secrets, starting with those that the manifest names and that are not set. Their `hosts` is null. */
+/** All secrets. Those that the manifest names but that are not set come first; their `hosts` is null. */
 function secretRows(active: ActiveSolution | null, listed: readonly ListedSecret[]) {
   const ofProvider = secretNameOf(active?.manifest.oauth?.apiSecret ?? '')
   const ofSignatures =

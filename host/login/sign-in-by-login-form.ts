@@ -25,7 +25,10 @@ export type LoginFormParts = SessionParts & {
   readonly clientSignIns: ClientSignIns
 }
 
-/** `isOfClient`: the solution's login form signed the user in; otherwise, a login token did, whose issuer vouches for them. */
+/**
+ * `isOfClient`: whether the solution's login form signed the user in. Otherwise, a login token did, and its issuer
+ * vouches for the user.
+ */
 type FormSignIn = ClientSignIn & { readonly isOfClient: boolean }
 type Attempt = Arrival & { readonly fields: ReadonlyMap<string, string> }
 

@@ -46,11 +46,11 @@ export type ReturnParts = SessionParts &
  * The data with which the browser returns from the provider. `parameters`: null if the response was too large to read.
  */
 type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly mode: ReturnMode }
-/** The same, with the sign-in that this browser started. `url` is the one of the requested page. */
+/** The same, with the sign-in that this browser started. `url` contains the query parameters of the requested page. */
 type Attempt = Asked & { readonly parameters: URLSearchParams; readonly transaction: Transaction }
 /** The verified claims, and the provider's tokens for refresh and logout. */
 type Verified = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
-/** `providerLogin`: its id among the provider logins. */
+/** `providerLogin`: the id of the stored `ProviderLogin`. */
 type Checked = { readonly verified: Verified; readonly answer: Accepted; readonly providerLogin: string }
 
 /** Handles the browser's return from a provider (the OAuth callback). */
@@ -192,7 +192,7 @@ async function accept(attempt: Attempt, checked: Checked, parts: ReturnParts): P
   return { username: answer.login.username, showUrl: answer.effects.showUrl, page: transaction.returnTo, locale }
 }
 
-/** Whether the ID token says that the user had a second factor, by `amr` (RFC 8176) or by one of the configured `acr`. */
+/** Whether the ID token reports a second factor, by `amr` (RFC 8176) or by one of the configured `acr` values. */
 function reportsSecondFactor(
   { amr, acr }: Checked['verified']['claims'],
   { secondFactorAcr = [] }: OAuthConfiguration,

@@ -11,7 +11,7 @@ const LONGEST_ISSUER = 500
 /** In characters: the maximum length of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
 /**
- * In ms beyond the allowed difference: if the difference is larger, a wrong clock is not the cause: the token is old or
+ * In ms beyond the allowed difference. If the difference is larger, the cause is not a wrong clock: the token is old or
  * forged.
  */
 const CLOCK_FAULT = 24 * 3_600_000

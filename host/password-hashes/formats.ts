@@ -45,7 +45,10 @@ type Format = {
 const B64 = '[A-Za-z0-9+/]+={0,2}'
 const NUMBER = '[1-9]\\d{0,9}'
 
-/** The formats to try in order. The first one applies whose pattern matches and whose `read` returns a check. */
+/**
+ * The formats, in the order in which they are tried. The first one whose pattern matches and whose `read` returns a
+ * check is used.
+ */
 const FORMATS: readonly Format[] = [
   // PHC string format: https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
   {

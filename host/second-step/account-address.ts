@@ -33,7 +33,9 @@ export async function requestAddress(
   return { status: 200, refusal: null, said: text('sent', address) }
 }
 
-/** Accounts of the users table can be changed only where their password is checked by the host itself. */
+/**
+ * @returns the session's user if their password is in the users table; null if a directory or another source checks it
+ */
 async function userOf({ factorsOf, source, uid }: Session, { users }: SecondStepParts) {
   const user = factorsOf === 'users' && source === 'users' ? await users.get(uid) : null
   return user?.directory === null ? user : null

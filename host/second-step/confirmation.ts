@@ -35,8 +35,8 @@ export type ConfirmationParts = Pick<SecondStepParts, 'factors' | 'limits' | 'no
 }
 
 /**
- * Whether the user must confirm that it's them before they change their password or a factor. An account with a factor
- * confirms with a factor.
+ * Whether the user must confirm that it's them before they change their password or a factor. Users who have a factor
+ * confirm with a factor.
  */
 export async function confirmationOf(
   { session }: Pick<FoundSession, 'session'>,

@@ -39,7 +39,7 @@ export type NextStep =
   | { readonly step: 'set-up'; readonly canPostpone: boolean }
 
 const DONE: NextStep = { step: 'done' }
-/** The same at `passkey`, where a code could be entered on a look-alike page. */
+/** Methods that count at level `passkey`. A code doesn't, because users could enter it on a look-alike page. */
 const UNPHISHABLE: readonly SignInMethod[] = ['passkey', 'security-key', 'token']
 const DAY = 24 * 60 * 60 * 1000
 

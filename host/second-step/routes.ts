@@ -104,7 +104,7 @@ export function addSecondStepRoutes(
     })
   }
 
-  /** The form asks for the current password. An account with a factor needs the factor too. */
+  /** The form asks for the current password. Users who have a factor need the factor too. */
   async function needsFactor(ctx: Context, solution: ActiveSolution, found: FoundSession | null): Promise<boolean> {
     if (found === null) return false
     const { serverUrl } = readArrival(ctx, solution, found.session.locale, parts.sites)

@@ -27,7 +27,10 @@ type Opened = {
 }
 type Submit = (opened: Opened, parts: SelfServiceParts) => Promise<void>
 
-/** The token is in the URL's fragment. The page's script sends it in a form; opening the page doesn't use up the link. */
+/**
+ * The token is in the URL's fragment, and the page's script sends it in a form. Opening the page doesn't use up the
+ * link.
+ */
 export function showLinkPage(arrival: Arrival, page: LinkPage, parts: SelfServiceParts): void {
   const form = formModel(arrival, pathOf(arrival, page), parts)
   sendPage(arrival, 200, (frame) => linkOpenedPage(frame, { ...form, kind: LINK_PAGES[page].kind }))

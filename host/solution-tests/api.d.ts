@@ -140,7 +140,7 @@ interface TestRequest {
   readonly user?: TestOpening['user']
   /** Sends an API token with these permissions and this tenant. */
   readonly token?: { readonly permissions?: readonly string[]; readonly tenant?: readonly (string | number)[] }
-  /** Whether the request has a right signature. */
+  /** Whether the request has a valid signature. */
   readonly signed?: boolean
 }
 

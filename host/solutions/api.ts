@@ -231,7 +231,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   ]
 }
 
-/** Adds to ERR_CHANGED_MEANWHILE who activated the version that is active now, and when, if the audit log still has it. */
+/** Adds to ERR_CHANGED_MEANWHILE when the active version was activated and by whom, if the audit log still has it. */
 async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
   if (!(error instanceof PlatformError) || error.code !== 'ERR_CHANGED_MEANWHILE') throw error
   const { name, active } = z.object({ name: z.string(), active: z.string().nullable() }).parse(error.details)
@@ -262,7 +262,7 @@ function expectedActive(ctx: Context): ExpectedActive {
   throw badCondition('If-None-Match', '*')
 }
 
-/** Ignoring a condition would overwrite what the sender wants to keep. */
+/** Ignoring the condition could replace a version that the sender wants to keep. */
 function badCondition(header: string, expected: string): PlatformError {
   return new PlatformError('ERR_BAD_REQUEST', `The header ${header} must be ${expected}.`)
 }

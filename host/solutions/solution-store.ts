@@ -27,7 +27,8 @@ export type VersionSummary = {
 }
 
 /**
- * The SHA-256 of the version that must be active for a change to happen; null if none may be active. Undefined allows any.
+ * The SHA-256 of the version that must be active for a change to happen; null if none may be active. Undefined allows
+ * any.
  */
 export type ExpectedActive = string | null | undefined
 
@@ -43,12 +44,12 @@ export interface SolutionStore {
   bundle(name: string, sha256: string): Promise<Uint8Array | null>
   /**
    * Adds a version with its media unless it exists, and activates it.
-   * @returns false, without a change, if another version than `expected` is active
+   * @returns false, without a change, if the active version is not `expected`
    */
   add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution, expected?: ExpectedActive): Promise<boolean>
   /** Replaces the prepared data of a version that an older host wrote. Other hosts may still use their cached data. */
   renew(name: string, sha256: string, prepared: PreparedSolution): Promise<void>
-  /** @returns false, without a change, if another version than `expected` is active */
+  /** @returns false, without a change, if the active version is not `expected` */
   activate(name: string, sha256: string, expected?: ExpectedActive): Promise<boolean>
   /** `size` is the length of the stored JSON in characters. */
   prepared(name: string, sha256: string): Promise<(StoredSolution & { readonly size: number }) | null>

@@ -8,7 +8,8 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
  * 1 (no number was written): forms as source texts, form scripts without their functions.
  * 2: forms as definitions, form scripts with the names of their functions.
  * 3: `entries` of main include `onSolutionClose`.
- * 4: form scripts also list functions whose `this` is the form in a plain call, and scripts their names in `scopes`.
+ * 4: form scripts also list functions whose `this` is the form in a plain call; scripts also list their names in
+ *    `scopes`.
  * 5: manifests have `signIn`.
  * 6: manifests have `endpoints`.
  * 7: manifests have `realm`.

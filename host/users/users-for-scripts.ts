@@ -57,8 +57,8 @@ export function createUsersForScripts({
   }
 
   /**
-   * Accounts are shared by all solutions: otherwise an administrator of one solution could take over the account of a
-   * user who has more permissions in another.
+   * Accounts are shared by all solutions. Without this check, an administrator of one solution could take over the
+   * account of a user who has more permissions in another.
    */
   async function needWithinReach(call: Call, method: string, { permissions }: User): Promise<void> {
     const { account, solution } = hostCall(call)

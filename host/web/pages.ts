@@ -101,7 +101,7 @@ export type ChangePasswordModel = {
 
 type OfSolution = { readonly solution: { readonly title: string } }
 
-/** What the pages of the second step, the set-up and the account have in common. */
+/** The data that all pages of the second step, the set-up and the account need. */
 type StepModel = {
   readonly solution: { readonly title: string }
   readonly formToken: string
@@ -316,7 +316,7 @@ export function setUpPage(frame: PageFrame, model: SetUpModel): string {
   return withPasskeys('factor-set-up', frame, 'platform.setup.title', model)
 }
 
-/** What a user shows before the set-up of a factor during a sign-in. */
+/** The page that asks for a proof before the user sets up a factor during a sign-in. */
 export function setUpProofPage(
   frame: PageFrame,
   model: StepModel & {
@@ -345,7 +345,7 @@ export function newPasskeyPage(
   return withPasskeys('new-passkey', frame, 'platform.passkey.add', model)
 }
 
-/** A page whose form a passkey can answer. */
+/** A page whose script uses or creates passkeys. */
 function withPasskeys(template: string, frame: PageFrame, title: string, model: object): string {
   return ofAccount(template, frame, platformText(frame.locale, title), { ...model, passkeyScript })
 }

@@ -12,7 +12,7 @@ export function createLater(api: GuestApi) {
   const waiting = api.record<Waiting>()
   let waitingCount = 0
   let lastId = 0
-  /** Timers that the running call added or, between calls, the last one. */
+  /** Timers that the running call added or, between calls, that the last call added. */
   let added = api.list<number>()
   let cancelled = api.list<{ readonly id: number; readonly one: Waiting }>()
 

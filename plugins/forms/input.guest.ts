@@ -51,8 +51,8 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
   }
 
   /**
-   * Pressing the button that saves has saved the input, unless its function failed or returned `false`, or an element
-   * shows an error.
+   * Pressing the button that saves marks the input as saved, unless the button's function failed or returned `false`,
+   * or an element shows an error.
    */
   async function press(form: Form, element: Element, handler: string | undefined, hasFaults: boolean): Promise<void> {
     showing.asks = true

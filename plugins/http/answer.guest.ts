@@ -14,7 +14,9 @@ const { stringify } = JSON
 const SafeWeakMap = WeakMap
 const { get: weakGet, set: weakSet } = WeakMap.prototype
 
-/** Creates `plugins.http.answer`. A result is recognised as a response if it is an object that this function returned. */
+/**
+ * Creates `plugins.http.answer`. A result is recognised as a response if it is an object that this function returned.
+ */
 export function createAnswers(api: GuestApi<null, true>) {
   const { safe } = api
   /** The responses as JSON. This isn't created in the snapshot, which can't contain a WeakMap with entries. */

@@ -30,7 +30,10 @@ export function renderTextInput(shown: Shown<TextElement | EmailElement>): Marku
   return field(shown, html`<input${lineAttributes(shown)}${attributes({ value: textValue(shown), dir: 'auto' })}>`)
 }
 
-/** The page never contains a password. The browser only learns whether one is set, and leaves or clears the input. */
+/**
+ * The page never contains a password. The browser only learns whether one is set: if so, it leaves the input unchanged,
+ * otherwise it clears it.
+ */
 export function renderPassword(shown: Shown<PasswordElement>): Markup {
   const isKept = textValue(shown) !== ''
   return field(shown, html`<input${lineAttributes(shown)}${attributes({ 'data-kept': isKept })}>`)

@@ -52,7 +52,7 @@ function needDevStyles(): Markup {
   return devStyles
 }
 
-/** `client-top` and `client-texts` can be patched when the language changes. */
+/** Renders the whole page. The elements `client-top` and `client-texts` can be patched when the language changes. */
 export function renderShell(model: ShellModel): string {
   const { locale, nonce, title, user, signIn, devScriptHref } = model
   const page = html`<!DOCTYPE html>

@@ -41,9 +41,9 @@ export interface KeptStates {
   getBriefly(): Promise<KeptState | null>
   put(state: KeptState): Promise<void>
   /**
-   * The highest sequence number that was accepted for an environment: the higher of the database's and this node's,
-   * which is raised to match. It is never deleted, so that a Satellite that moves to another environment and back
-   * rejects old statements.
+   * The highest sequence number that was accepted for an environment: the higher of the one in the database and the one
+   * in this node's file, which is raised to match. The number is never deleted, so that a Satellite that moves to
+   * another environment and back rejects old statements.
    */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>

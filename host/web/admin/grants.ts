@@ -9,8 +9,8 @@ type GrantsOfSolution = { databases: Record<string, object>; http: string[]; use
 
 /**
  * Handles forms that change one grant of a solution. `data-grants` is the API URL for the grants. `data-kind` is
- * `database`, `http` or `users`; `data-name` is the grant. `data-revoke` removes it; otherwise, the form's fields are
- * the new grant.
+ * `database`, `http` or `users`; `data-name` is the grant's name. `data-revoke` removes it; otherwise, the form's
+ * fields are the new grant.
  */
 export function takeOverGrants(): void {
   document.addEventListener('submit', (event) => {
