@@ -52,8 +52,9 @@ export interface Journal {
   /**
    * Whether to record an entry that anyone can cause repeatedly. True once per minute for entries that differ only in
    * the actor, since the actor can be any name that someone typed.
+   * @param isActorProven whether the actor has proven who they are; if so, true once per minute for each actor
    */
-  isNews(entry: JournalEntry): boolean
+  isNews(entry: JournalEntry, isActorProven?: boolean): boolean
   /**
    * Returns the newest entries first. `next` is the `before` for querying older ones. With `mostLookedAt`, a page can
    * be short and still have a `next`.
@@ -194,8 +195,8 @@ export function createJournal(
       startTimer(BATCH_TIME)
     },
     record: (entry) => insert([rowOf(entry)]),
-    isNews: ({ action, target, place, outcome, address }) =>
-      isNews(JSON.stringify([action, target, place, outcome, networkOf(address)])),
+    isNews: ({ actor, action, target, place, outcome, address }, isActorProven = false) =>
+      isNews(JSON.stringify([action, target, place, outcome, networkOf(address), isActorProven ? actor : ''])),
     async read({ limit, before, mostLookedAt, ...filter }) {
       await flush()
       const oldest = mostLookedAt === undefined ? 0 : await oldestOf(mostLookedAt, before, filter.place)

@@ -73,9 +73,10 @@ export interface Audit {
   /**
    * Does the same as `note` for rejected attempts, which anyone can repeat without limit. Among entries that differ
    * only in the actor, which an attacker can choose freely, one is recorded per minute.
+   * @param isActorProven whether the actor has proven who they are; if so, one entry is recorded per minute and actor
    * @returns whether the entry was recorded
    */
-  noteOnce(entry: AuditEntry): boolean
+  noteOnce(entry: AuditEntry, isActorProven?: boolean): boolean
   /** Resolves once the entry is in the database. For actions of an operator. */
   record(entry: AuditEntry): Promise<void>
   /**
@@ -130,8 +131,8 @@ export function createAudit(db: HostDatabase, limits: Limits, now: () => number 
 
   return {
     note: (entry) => journal.note(placed(entry)),
-    noteOnce(entry) {
-      const isKept = journal.isNews(placed(entry))
+    noteOnce(entry, isActorProven) {
+      const isKept = journal.isNews(placed(entry), isActorProven)
       if (isKept) journal.note(placed(entry))
       return isKept
     },

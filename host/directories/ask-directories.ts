@@ -59,7 +59,9 @@ export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories
 
   function note({ name }: { readonly name: string }, username: string, reason: Reason): null {
     const target = `${directoryTarget(name)} (${reason})`
-    audit.noteOnce({ actor: `user:${username}`, action: 'directory', target, outcome: 'refused', address: '' })
+    const entry = { actor: `user:${username}`, action: 'directory', target, outcome: 'refused', address: '' } as const
+    // In all other cases, the person has entered their password or used a passkey.
+    audit.noteOnce(entry, reason !== 'several entries')
     return null
   }
 

@@ -36,9 +36,9 @@ export function watchAudit(audit: Audit, { metrics, spans, solutionLabel }: Watc
       count(entry)
       audit.note(entry)
     },
-    noteOnce(entry) {
+    noteOnce(entry, isActorProven) {
       count(entry)
-      return audit.noteOnce(entry)
+      return audit.noteOnce(entry, isActorProven)
     },
   }
 }

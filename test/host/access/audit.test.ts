@@ -27,6 +27,15 @@ test('noteOnce: repeated attempts from one network are recorded once a minute, w
   expect(items.map(({ actor }) => actor)).toEqual(['user:late', 'user:anna', 'user:anna', 'user:name-0'])
 })
 
+test('noteOnce: attempts of different actors who have proven who they are are all recorded, each once a minute', async () => {
+  const audit = createAudit(place.db, createLimits(), () => 1_000_000)
+  for (const name of ['anna', 'ben', 'anna']) audit.noteOnce(throttled(`user:${name}`, { solution: 'proven' }), true)
+  audit.noteOnce(throttled('user:carl', { solution: 'proven' }))
+  audit.noteOnce(throttled('user:dora', { solution: 'proven' }))
+  const { items } = await audit.read({ limit: 100, solution: 'proven' })
+  expect(items.map(({ actor }) => actor)).toEqual(['user:carl', 'user:ben', 'user:anna'])
+})
+
 test('an entry with control characters and direction marks is written as one line', async () => {
   const audit = createAudit(place.db, createLimits())
   audit.note(throttled('user:a\r\nadmin ok \u202e\u2028\u0000\ud800'))
