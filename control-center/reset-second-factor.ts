@@ -1,8 +1,15 @@
+import type { Logger } from 'pino'
 import { createFactors } from '../base/accounts/factors.ts'
+import { createNotices, type Notices } from '../base/accounts/notices.ts'
 import { createSessions } from '../base/accounts/sessions.ts'
+import { openPlatformKey } from '../base/config/platform-key.ts'
+import { createHandOver } from '../base/mail/hand-over.ts'
+import { createMail } from '../base/mail/mail.ts'
 import { createAudit } from './access/audit.ts'
 import { personsFactors } from './access/confirmations.ts'
 import type { CenterSettings } from './config/settings.ts'
+import type { CenterDatabase } from './database/tables.ts'
+import { CENTER_MAIL } from './mail/tables.ts'
 import { openCenterDatabase } from './migrations/open.ts'
 import { accountsOf, needAccount } from './new-password.ts'
 import { createOrganisations } from './organisations/organisations.ts'
@@ -10,15 +17,22 @@ import { createOrganisations } from './organisations/organisations.ts'
 /**
  * Removes all second factors of an account and ends its sessions. Run by someone with access to the machine, because
  * members of several organisations, and an organisation's only owner, may not have anyone else to ask. The control
- * center may be running. The audit log of each of the account's organisations shows the reset.
+ * center may be running. The audit log of each of the account's organisations shows the reset. If mail is set up, the
+ * running control center, or its next start, mails a notice to the account.
  * @returns whether the account had a second factor
  * @throws ERR_USER_NOT_FOUND
  */
-export async function resetSecondFactor(settings: CenterSettings, username: string): Promise<boolean> {
+export async function resetSecondFactor(
+  settings: CenterSettings,
+  username: string,
+  log: Pick<Logger, 'info' | 'warn' | 'error'>,
+): Promise<boolean> {
   const db = await openCenterDatabase(settings)
   try {
     const { limits } = settings
     const user = await needAccount(await accountsOf(db, limits), username)
+    // A wrong key must stop the command before it changes anything.
+    const notices = await noticesOf(db, settings, log)
     const factors = createFactors(db, limits)
     const account = personsFactors(user.uid)
     const hadOne = (await factors.of(account)).factors.length > 0
@@ -30,8 +44,21 @@ export async function resetSecondFactor(settings: CenterSettings, username: stri
     const places = await createOrganisations(db).ofMember(user.uid)
     for (const { id } of places) await audit.record({ ...entry, organisation: id })
     if (places.length === 0) await audit.record(entry)
+    if (hadOne) notices?.send('factors', user)
+    await notices?.settle()
     return hadOne
   } finally {
     await db.destroy()
   }
+}
+
+/** @returns null if no mail server is configured @throws ERR_PLATFORM_KEY */
+async function noticesOf(
+  db: CenterDatabase,
+  { mail, home, platformKey }: CenterSettings,
+  log: Pick<Logger, 'info' | 'warn' | 'error'>,
+): Promise<Notices | null> {
+  if (mail === null) return null
+  const key = await openPlatformKey(db, home, platformKey)
+  return createNotices(createMail({ db, service: CENTER_MAIL, key, handOver: createHandOver(mail), log }), log)
 }

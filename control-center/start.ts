@@ -68,7 +68,9 @@ async function resetSecondFactor(words: readonly string[]): Promise<Exit | null>
   if (username === undefined || words.length > 1) return null
   try {
     const { resetSecondFactor: reset } = await import('./reset-second-factor.ts')
-    const hadOne = await reset(readCenterSettings(process.env), username)
+    const settings = readCenterSettings(process.env)
+    const log = await createLog(settings.logLevel, process.stdout.isTTY === true)
+    const hadOne = await reset(settings, username, log)
     process.stdout.write(
       hadOne
         ? `Removed the second factor of ${printable(username)}, and signed the account out.\nNext: they sign in with the password and set up a new one on the page “Your account”.\n`

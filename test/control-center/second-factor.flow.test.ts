@@ -3,6 +3,7 @@ import { join as joinPath } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { resetSecondFactor } from '../../control-center/reset-second-factor.ts'
@@ -17,9 +18,11 @@ import { createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device
 
 let mail: TestMailServer
 let center: TestCenter
+let mailSettings: Record<string, string>
 beforeAll(async () => {
   mail = await startMailServer()
-  center = await startTestCenter({ SMTP_URL: mail.url, MAIL_FROM: 'no-reply@example.org', HOST: 'localhost' })
+  mailSettings = { SMTP_URL: mail.url, MAIL_FROM: 'no-reply@example.org' }
+  center = await startTestCenter({ ...mailSettings, HOST: 'localhost' })
 })
 afterAll(async () => {
   await center?.stop()
@@ -390,7 +393,7 @@ describe('an organisation that requires a second factor', () => {
 describe('a lost second factor', () => {
   const run = async (...given: string[]) => {
     const command = fileURLToPath(new URL('../../bin/control-center.js', import.meta.url))
-    const env = { ...process.env, PLATFORM_HOME: center.home }
+    const env = { ...process.env, PLATFORM_HOME: center.home, ...mailSettings }
     return (await promisify(execFile)(process.execPath, [command, ...given], { env })).stdout
   }
 
@@ -424,12 +427,22 @@ describe('a lost second factor', () => {
     await expect.poll(() => notices().length).toBe(2)
   })
 
-  test('can be reset by the operator on the machine, which each of the organisations sees', async () => {
+  test('can be reset by the operator on the machine, which each of the organisations sees, and is mailed', async () => {
     const username = 'jan@example.org'
+    const notices = () => mail.mails.filter(({ to, subject }) => to[0] === username && /changed/.test(subject)).length
+    await expect.poll(notices).toBe(1)
     expect(await run('reset-second-factor', username)).toContain(`Removed the second factor of ${username}`)
-    const settings = readCenterSettings({ PLATFORM_HOME: center.home })
-    expect(await resetSecondFactor(settings, username)).toBe(false)
-    await expect(resetSecondFactor(settings, 'nobody@example.org')).rejects.toThrow('There is no account')
+    // The control center sends the notice, which another process queued, together with its next mail.
+    const wake = (subject: string) => center.parts.mail.send({ to: 'wake@example.org', subject, text: 'now' })
+    await wake('first')
+    await expect.poll(notices).toBe(2)
+    const settings = readCenterSettings({ PLATFORM_HOME: center.home, ...mailSettings })
+    const log = pino({ level: 'silent' })
+    expect(await resetSecondFactor(settings, username, log)).toBe(false)
+    await expect(resetSecondFactor(settings, 'nobody@example.org', log)).rejects.toThrow('There is no account')
+    await wake('second')
+    await expect.poll(() => mail.mails.some(({ subject }) => subject === 'second')).toBe(true)
+    expect(notices()).toBe(2)
     for (const organisation of ['acme', 'strict']) {
       expect((await actionsOf(organisation, 'factor-reset'))[0]).toMatchObject({ actor: 'machine', target: username })
     }
