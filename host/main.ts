@@ -13,7 +13,7 @@ import { createSessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
 import { createUsers, type User } from '../base/accounts/users.ts'
 import { createDraining } from '../base/http/draining.ts'
-import { createSites, type Sites } from '../base/http/sites.ts'
+import { createSites } from '../base/http/sites.ts'
 import { keepSweeping } from '../base/work/keep-sweeping.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
 import type { GeneratedPassword } from './access/account.ts'
@@ -125,6 +125,8 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   const { limits } = settings
   const platform = await openPlatform(options, started)
   const { telemetry, log, db, key } = platform
+  const servers = createServers(settings, platform.certificate)
+  const sites = createSites(settings, servers.pagesPort)
 
   const testing = createTesting(settings.isTesting)
   const store = createSolutionStore(db, limits)
@@ -160,10 +162,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   const throttle = watchThrottle(createThrottle(db, limits, isShared, testing.throttles), telemetry)
 
   const policies = createSignInPolicies(db, testing.now)
-  const passkeyPlaces = createPasskeyPlaces(
-    settings,
-    createSites(settings, () => settings.port),
-  )
+  const passkeyPlaces = createPasskeyPlaces(settings, sites)
   const platformDatabase = platformPlaceOf(settings)
   const solutionParts = await createSolutionParts(
     {
@@ -190,6 +189,8 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
     ...platform,
     ...solutionParts,
     ...directoryParts,
+    servers,
+    sites,
     testing,
     store,
     solutionLog,
@@ -217,11 +218,11 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
 /** The parts for signing in without a solution's own scripts: OAuth providers and the control center. */
-function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites, health: () => Health) {
+function createSignIn(options: HostOptions, foundation: Foundation, health: () => Health) {
   const { settings, version } = options
   const { limits } = settings
   const { telemetry, log, db, key, testing, store, solutionLog, audit } = foundation
-  const { sessions, remembered, uploads, supervisor, runEntry } = foundation
+  const { sites, sessions, remembered, uploads, supervisor, runEntry } = foundation
   const formTokens = createFormTokens(key)
   const stored = createSecondSteps({
     db,
@@ -299,17 +300,16 @@ function createSignIn(options: HostOptions, foundation: Foundation, sites: Sites
 function createParts(
   options: HostOptions,
   foundation: Foundation,
-  sites: Sites,
   startPage: Pick<StartPageParts, 'hasExamples' | 'localAdminPages'>,
 ) {
   const { settings, version, isLive = false } = options
   const { limits } = settings
   const { telemetry, log, certificate, db, key, account, testing, store, solutionLog, audit, sessions } = foundation
-  const { tokens, users, passwords, endAccess, passwordChanged, throttle, catalog, supervisor, bindings, figures } =
-    foundation
-  const signIn = createSignIn(options, foundation, sites, () => health)
+  const { sites, tokens, users, passwords, endAccess, passwordChanged, throttle } = foundation
+  const { catalog, supervisor, bindings, figures } = foundation
+  const signIn = createSignIn(options, foundation, () => health)
   const { defaultSolution } = signIn.managedSettings
-  const selfService = createSelfService({ ...foundation, sites, defaultSolution, now: testing.now })
+  const selfService = createSelfService({ ...foundation, defaultSolution, now: testing.now })
   const { formTokens, askAuthenticator, cloudLogin, managed, oauth } = signIn
   const signOutTargets = createSignOutTargets(key, testing.now)
   const clientSignIns = createClientSignIns(db, key, testing.now)
@@ -368,7 +368,6 @@ function createParts(
     version,
     isLive,
     firstRefusal: isLive ? createFirstRefusal() : null,
-    sites,
     adminFactors,
     adminOpenSignIns,
     adminPasskeys,
@@ -377,7 +376,7 @@ function createParts(
     credentials,
     pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
-    answerEndpoint: createEndpoints({ ...foundation, ...signIn, sites, limits, network, now: testing.now }),
+    answerEndpoint: createEndpoints({ ...foundation, ...signIn, limits, network, now: testing.now }),
     refuseFloods: refuseFloods(network),
     oauthSettings: oauth.settings,
     testOAuthSettings: oauth.testSettings,
@@ -412,13 +411,13 @@ export async function startHost(options: HostOptions): Promise<Host> {
     supervisor,
     solutionLog,
     users,
+    servers,
+    sites,
   } = foundation
-  const servers = createServers(settings, certificate)
-  const sites = createSites(settings, servers.pagesPort)
   const exampleUsers = createExampleUsers(users, settings.home, limits.PASSWORD_LENGTH)
   const hasExamples = !isLive && (await addExamplesOnce(db, settings, uploads, exampleUsers, log))
   const { localAdminPages } = servers
-  const parts = createParts(options, foundation, sites, { hasExamples, localAdminPages })
+  const parts = createParts(options, foundation, { hasExamples, localAdminPages })
   const { cloudLogin, managed, oauth, clients, draining, firstRefusal } = parts
   started.defer(async () => cloudLogin?.stop())
   started.defer(() => oauth.providerLogout.settled())

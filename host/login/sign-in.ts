@@ -2,7 +2,6 @@ import type { Context } from 'koa'
 import { type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import type { PasskeyRequests } from '../../base/accounts/passkey-requests.ts'
-import type { PasskeyUser } from '../../base/accounts/passkeys.ts'
 import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import { isSourceAway } from '../../base/accounts/source-away.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
@@ -19,6 +18,7 @@ import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { AccountSources, FormSource } from './account-sources.ts'
 import { type Arrival, readArrival } from './arrival.ts'
+import { auditFactor } from './audit-factor.ts'
 import type { ChangePasswordPages } from './change-password.ts'
 import type { LoginPageSender } from './login-page.ts'
 import type { LoginTokens } from './login-token.ts'
@@ -171,7 +171,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refu
 async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { solution, source, fields } = attempt
   const used = await parts.passkeyRequests.use(attempt, 'sign-in', null, fields.get('passkey') ?? '')
-  if (used.kind === 'copied') auditCopied(attempt, used.user, parts)
+  if (used.kind === 'copied') auditFactor(attempt, used.user, 'passkey-clone', 'refused', parts)
   // A passkey that did not verify its user is a second step only.
   if (used.kind !== 'right' || !used.isVerified) return refused(attempt, PASSKEY_REFUSED, parts)
   const { account } = used
@@ -187,15 +187,6 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   if (answer.login.uid !== account.uid) return refused(attempt, PASSKEY_REFUSED, parts)
   await parts.throttle.succeeded(counted(attempt), true)
   return { ...answer, passkeyOf: account }
-}
-
-function auditCopied(
-  { solution, address, correlationId }: Attempt,
-  { username }: Pick<PasskeyUser, 'username'>,
-  { audit }: Pick<SignInParts, 'audit'>,
-): void {
-  const facts = { actor: `user:${username}`, solution: solution.name, address, correlationId }
-  audit.note({ ...facts, action: 'passkey-clone', outcome: 'refused' })
 }
 
 /**

@@ -2,7 +2,6 @@ import type { FactorAccount } from '../../base/accounts/factor-account.ts'
 import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
-import type { AuditAction } from '../access/audit.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { cameFromOwnPage } from '../login/own-page.ts'
 import { goTo, redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
@@ -93,19 +92,6 @@ async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<S
 
 function over(attempt: StepAttempt): Refusal {
   return new Refusal({ outcome: 'refused', username: attempt.found.open.login.username }, () => sendStepOver(attempt))
-}
-
-/** Records in the audit log that a factor was used or changed. */
-export function auditFactor(
-  { solution, address, correlationId }: Arrival,
-  { username }: { readonly username: string },
-  action: AuditAction,
-  outcome: string,
-  { audit }: Pick<SecondStepParts, 'audit'>,
-  target?: string,
-): void {
-  const facts = { actor: `user:${username}`, action, solution: solution.name, outcome, address, correlationId }
-  audit.note(target === undefined ? facts : { ...facts, target })
 }
 
 /** Ends the account's other sessions and remembered logins, after its factors changed. */
