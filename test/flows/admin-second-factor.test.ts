@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NAVIGATION } from '../support/admin.ts'
 import { codeOf, readNewApp, recoveryCodesIn, wrongCode } from '../support/authenticator-app.ts'
 import { runCli, temporaryFolder } from '../support/cli.ts'
+import { freePort } from '../support/database-server.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device.ts'
@@ -254,7 +255,27 @@ test('with ADMIN_SECOND_FACTOR=required, the first sign-in sets up an app, and t
   expect((await browser.post('/admin/account', { act: 'remove', id }, await tokenOf(browser))).status).toBe(409)
 })
 
-async function started(properties: Record<string, string>) {
-  const one = await startTestHost(properties)
+test('if ADMIN_SECOND_FACTOR=required is set while the operator is signed in, they confirm with the password and set up a factor', async () => {
+  const home = join(folder.path, 'switched')
+  // The cookie's name contains the port.
+  const properties = { ADMIN_PORT: String(await freePort()), CONFIRMED_FOR: '1s' }
+  const before = await started(properties, { home })
+  const browser = browserAt(before)
+  await browser.signIn()
+  await before.stop()
+  await using strict = await started({ ...properties, ADMIN_SECOND_FACTOR: 'required' }, { home })
+  expect(strict.adminUrl).toBe(before.adminUrl)
+  const create = () => browser.api('POST', 'tokens', { name: 'x', scopes: ['health:read'] })
+  await expect.poll(async () => problemOf(await create())).toEqual([403, 'ERR_CONFIRMATION_NEEDED'])
+  const to = '/admin/account'
+  expect((await browser.get(`/admin/confirm?to=${to}`)).text).toContain('name="password"')
+  expect((await browser.post('/admin/confirm', { to, password: 'wrong' })).status).toBe(401)
+  expect((await browser.post('/admin/confirm', { to, password: ADMIN_PASSWORD })).headers.location).toBe(to)
+  const page = await browser.post('/admin/account', { act: 'new-app' }, await tokenOf(browser))
+  expect(page.status).toBe(200)
+})
+
+async function started(properties: Record<string, string>, more: { readonly home?: string } = {}) {
+  const one = await startTestHost(properties, more)
   return Object.assign(one, { [Symbol.asyncDispose]: () => one.stop() })
 }
