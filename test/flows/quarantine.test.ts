@@ -73,7 +73,10 @@ test('a client of a paused solution says that it is not working, and the solutio
     items: { code?: string; message: string }[]
   }
   expect(items.filter(({ code }) => code === 'script_timeout')).toHaveLength(3)
-  expect(items.at(-1)).toMatchObject({ code: 'sandbox_busy', message: expect.stringContaining('new clients of the solution are blocked') })
+  expect(items.at(-1)).toMatchObject({
+    code: 'sandbox_busy',
+    message: expect.stringContaining('new clients of the solution are blocked'),
+  })
   expect((await ask(`${host.url}/admin/api/solutions/loops`, { headers })).json()).toMatchObject({
     state: 'quarantined',
     retryAt: expect.any(Number),
