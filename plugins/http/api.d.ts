@@ -31,6 +31,7 @@ interface Plugins {
 interface EndpointRequest {
   /** The reference that also appears in the log. */
   readonly id: string
+  /** HEAD arrives as GET. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The decoded path, such as `/orders/7`. */
   readonly path: string
@@ -46,6 +47,7 @@ interface EndpointRequest {
 
 /** A response that the function of an endpoint returns. */
 interface EndpointAnswer {
+  /** Exists only in types: `plugins.http.answer` creates the value. */
   readonly __endpointAnswer: never
 }
 
