@@ -162,6 +162,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     await askAdmin(host, 'POST', 'testing', { clockOffsetMs: 6 * MINUTE }, 200)
     await page.click('#directory-form button[type=submit]')
     await page.waitForURL(/\/admin\/confirm/)
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
     expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('another secret')
     await page.fill('input[name=password]', ADMIN_PASSWORD)
     await page.click('main button[type=submit]')

@@ -61,6 +61,9 @@ describe.skipIf(browserPath === undefined)('second factors of the admin account,
     await page.click('button[value=saved]')
     expect(await page.locator('main table tbody tr').count()).toBe(2)
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await page.click('button[value=new-passkey]')
+    await page.waitForSelector('form[data-passkey]')
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
   })
 
   test('the next sign-in needs the passkey after the password, and changes are confirmed with it', async () => {

@@ -52,14 +52,6 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     await at.click('button[type=submit]')
   }
 
-  async function addMember(username: string): Promise<void> {
-    const uid = await center.account(username)
-    const acme = await center.parts.organisations.find('acme')
-    const wanted = { email: username, role: 'viewer', invitedBy: 'test' } as const
-    const { token } = await center.parts.invitations.create(acme?.id ?? '', wanted)
-    await center.parts.invitations.accept(token, uid)
-  }
-
   async function mailedCode(username: string): Promise<string> {
     const sent = () => mail.mails.findLast(({ to }) => to[0] === username)
     await expect.poll(sent).toBeDefined()
@@ -72,12 +64,17 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     await signIn(page, OWNER)
     await page.goto(`${center.url}/account`)
     await page.click('button[value=new-app]')
+    await page.waitForSelector('.setup-key', { state: 'attached' })
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
     const secret = ((await page.locator('.setup-key').textContent()) ?? '').replaceAll(' ', '')
     await page.fill('[name=code]', codeOf(secret, -1))
     await page.click('button[value=add-app]')
     expect(await page.locator('#recovery-codes li').count()).toBe(10)
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('button[value=saved]')
     await page.click('button[value=new-passkey]')
+    await page.waitForSelector('form[data-passkey]')
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('form[data-passkey] button')
     await expect.poll(() => page.locator('main table tbody tr').count()).toBe(2)
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
@@ -99,6 +96,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     await page.click('form[data-passkey] button')
     await page.waitForURL(`${center.url}/o/acme`)
     await page.goto(`${center.url}/confirm?to=/account`)
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('form[data-passkey] button')
     await page.waitForURL(`${center.url}/account`)
     await page.context().clearCookies()
@@ -111,7 +109,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
 
   test('a member without one sets it up at the sign-in, without a script too', async () => {
     const username = 'anna@example.org'
-    await addMember(username)
+    await center.member(username)
     const other = await openPage({ javaScriptEnabled: false })
     await signIn(other, username)
     expect(await other.locator('main').textContent()).toContain('we sent a code to your email address')
@@ -129,7 +127,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
 
   test('the pages of the set-up are accessible and fit', async () => {
     const username = 'bart@example.org'
-    await addMember(username)
+    await center.member(username)
     const other = await openPage({})
     await signIn(other, username)
     expect(await lookOf(other)).toEqual(SOUND_LOOK)

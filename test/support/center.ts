@@ -38,6 +38,8 @@ export type TestCenter = ControlCenter & {
   readonly environment: (name: string) => Promise<{ readonly id: string; readonly token: string }>
   /** Creates an account. @returns its uid */
   readonly account: (username: string) => Promise<string>
+  /** Creates an account that is a member of `acme`. @returns its uid */
+  readonly member: (username: string, role?: Role) => Promise<string>
 }
 
 /** A real control center on a free loopback port, with its own folder, an owner and the organisation `acme`. */
@@ -50,7 +52,7 @@ export async function startTestCenter(
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
   const center = await startControlCenter({ settings, log, version: 'test', terminal: true })
-  const { users, organisations, apiTokens, environments, environmentTokens } = center.parts
+  const { users, organisations, invitations, apiTokens, environments, environmentTokens } = center.parts
 
   async function account(username: string): Promise<string> {
     const password = CENTER_PASSWORD
@@ -76,6 +78,12 @@ export async function startTestCenter(
     home,
     logged: () => lines.join(''),
     account,
+    async member(username, role = 'viewer') {
+      const uid = await account(username)
+      const { token } = await invitations.create(await idOf('acme'), { email: username, role, invitedBy: 'test' })
+      await invitations.accept(token, uid)
+      return uid
+    },
     tokenOf,
     api: (method, path, body, token = owner) =>
       askApi(`${center.url}/api/${path}`, {
