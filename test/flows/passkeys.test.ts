@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { addApp, codeOf, recoveryCodesIn } from '../support/authenticator-app.ts'
-import { createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device.ts'
+import { addPasskey as addPasskeyTo, createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
@@ -44,14 +44,7 @@ const open = (solution: string) => visit(host, solution, { host: localhost })
 const device = () => createPasskeyDevice(`http://${localhost}`)
 const optionsOn = (text: string) => passkeyOptionsIn(text) ?? expect.fail('the page offers no passkey')
 
-/** Adds a passkey on the account page of a user who has just signed in. */
-async function addPasskey(browser: Browser, solution: string, own = device()) {
-  await browser.get(`/solution/${solution}/account`)
-  const page = await browser.post(`/solution/${solution}/account`, { act: 'new-passkey' })
-  const passkey = own.create(optionsOn(page.text))
-  const added = await browser.post(`/solution/${solution}/account`, { act: 'add-passkey', passkey })
-  return { own, added }
-}
+const addPasskey = (browser: Browser, solution: string) => addPasskeyTo(browser, solution, device())
 
 async function userWithPasskey(name: string, solution = 'pk-shop') {
   if (solution !== 'pk-script') await addUser(host, name)

@@ -1,7 +1,5 @@
 import { Secret, TOTP } from 'otpauth'
-import type { visit } from './users.ts'
-
-type Visitor = Awaited<ReturnType<typeof visit>>
+import type { Visitor } from './http.ts'
 
 /** The page's fields and secret, as a user's app reads them. */
 export function readNewApp(html: string) {
@@ -39,7 +37,7 @@ export function recoveryCodesIn(html: string): string[] {
 }
 
 /** Adds an app on the account page of a user who has just signed in. */
-export async function addApp(browser: Visitor, solution: string) {
+export async function addApp(browser: Pick<Visitor, 'get' | 'post'>, solution: string) {
   await browser.get(`/solution/${solution}/account`)
   const page = await browser.post(`/solution/${solution}/account`, { act: 'new-app' })
   const { setup, secret } = readNewApp(page.text)

@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import type { Visitor } from './http.ts'
 
 /** The parts of a response to forge. By default, the device and the browser behave correctly. */
 export type Forged = {
@@ -90,6 +91,15 @@ export type PasskeyDevice = ReturnType<typeof createPasskeyDevice>
 export function passkeyOptionsIn(html: string): string | null {
   const found = /data-passkey="([^"]+)"/.exec(html)?.[1]
   return found === undefined ? null : found.replaceAll('&#34;', '"').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+}
+
+/** Adds a passkey on the account page of a user who has just signed in. */
+export async function addPasskey(browser: Pick<Visitor, 'get' | 'post'>, solution: string, own: PasskeyDevice) {
+  const path = `/solution/${solution}/account`
+  await browser.get(path)
+  const options = passkeyOptionsIn((await browser.post(path, { act: 'new-passkey' })).text)
+  if (options === null) throw new Error('the page offers no passkey')
+  return { own, added: await browser.post(path, { act: 'add-passkey', passkey: own.create(options) }) }
 }
 
 /** @see RFC 9052, section 7: {1: 2 (EC2), 3: -7 (ES256), -1: 1 (P-256), -2: x, -3: y} in CBOR */
