@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createConnections } from '../../../host/directories/connection.ts'
 import type { Directory } from '../../../host/directories/directories.ts'
 import { createDirectoryTest } from '../../../host/directories/test-directory.ts'
+import { certificateFolder } from '../../support/certificates.ts'
 import { freePort } from '../../support/database-server.ts'
 import { type LdapServer, startLdapServer } from '../../support/ldap-server.ts'
 import { AD_BASE, ANNA, ANNA_GUID, adDirectory, adEntries, EDITORS, SALES } from '../../support/played-directory.ts'
@@ -35,6 +36,25 @@ test('directory test: each step says what it found', async () => {
     `person ok: Found ${ANNA}: anna (Anna Berg, anna@corp.test), id ${ANNA_GUID.text}.`,
     `membership ok: Member of ${SALES}; ${EDITORS}. Permissions: Users; Editors@crm.`,
   ])
+})
+
+test('directory test: a connection that is closed right after StartTLS, with TLS data on its way, does not crash the process', async () => {
+  using certificates = await certificateFolder()
+  await certificates.issue('localhost')
+  const certificate = { cert: certificates.bytes('localhost.pem'), key: certificates.bytes('localhost-key.pem') }
+  const secure = await startLdapServer(adEntries(), { mode: 'start-tls', certificate })
+  try {
+    const url = `ldap://127.0.0.1:${secure.port}`
+    const directory = adDirectory(secure, { ca: certificates.bytes('ca.pem').toString(), startTls: true })
+    const connections = createConnections(5000)
+    // The first crash was rare, so repeat it.
+    for (let at = 0; at < 10; at++) {
+      expect(await connections.probe(directory, url)).toBe('connected with StartTLS; the certificate is valid.')
+    }
+    await expect.poll(secure.connections).toBe(0)
+  } finally {
+    await secure.stop()
+  }
 })
 
 test('directory test: a step that fails says why, and the steps that need it are skipped', async () => {
