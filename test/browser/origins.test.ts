@@ -45,6 +45,11 @@ const READS: Readonly<Record<string, string>> = {
   'a frame with the page': `return framed('iframe', 'src', victim + 'index.html')`,
   'a frame with the session': `return framed('iframe', 'src', victim + 'session')`,
   'a frame with the page for confirmations': `return framed('iframe', 'src', victim + 'confirm/press')`,
+  'fetch of the account page': `return (await fetch(victim + 'account', { credentials: 'include' })).text()`,
+  'fetch of the second step': `return (await fetch(victim + 'second-step', { credentials: 'include' })).text()`,
+  'a frame with the account page': `return framed('iframe', 'src', victim + 'account')`,
+  'a frame with the second step': `return framed('iframe', 'src', victim + 'second-step')`,
+  'a frame with the set-up': `return framed('iframe', 'src', victim + 'set-up')`,
   'an object': `return framed('object', 'data', victim + 'index.html')`,
   'an embed': `return framed('embed', 'src', victim + 'session')`,
   'a script with the session': `return loaded('script', { src: victim + 'session' })`,
@@ -85,6 +90,8 @@ const READS: Readonly<Record<string, string>> = {
 /** The same attempts, but with windows. Each has a separate page. */
 const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
   'a window with the page': `return readWindow(open(victim + 'index.html'))`,
+  'a window with the account page': `return readWindow(open(victim + 'account'))`,
+  'a window with the second step': `return readWindow(open(victim + 'second-step'))`,
   'a window with the session': `return readWindow(open(victim + 'session'))`,
   'a window that goes on from a blank page': `const opened = open('about:blank')
     opened.location = victim + 'index.html'

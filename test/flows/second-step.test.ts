@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { addApp, codeOf, readNewApp, recoveryCodesIn, wrongCode } from '../support/authenticator-app.ts'
 import { sharedHost } from '../support/shared-host.ts'
@@ -34,6 +36,9 @@ describe('a user with an authenticator app', () => {
     expect([first.status, first.headers.location]).toEqual([303, '/solution/shop/second-step'])
     expect(browser.cookie('session')).toBeUndefined()
     expect(browser.cookie('known')).toBeUndefined()
+    // The password alone opens neither the set-up nor the account page.
+    expect((await browser.get('/solution/shop/set-up')).headers.location).toBe('/solution/shop/second-step')
+    expect((await browser.get('/solution/shop/account')).status).toBe(404)
     const page = await browser.get('/solution/shop/second-step')
     expect(page.text).toContain('autocomplete="one-time-code"')
     const wrong = await step(browser, { code: wrongCode(secret) })
@@ -102,6 +107,17 @@ describe('a user with an authenticator app', () => {
     // The account, and so its factor, is the same in every solution.
     expect((await other.signIn('wim')).headers.location).toBe('/solution/bank/second-step')
   })
+})
+
+test('the codes of oathtool, an independent implementation, are accepted', async () => {
+  const { secret } = await userWithApp('oona')
+  const browser = await visit(host, 'shop')
+  await browser.signIn('oona')
+  // The code of the next time step, because the one of this step may have been used at the set-up.
+  const next = new Date(Date.now() + 30_000).toISOString().replace('T', ' ').replace(/\..*/, ' UTC')
+  const { stdout } = await promisify(execFile)('oathtool', ['--totp', '--base32', '--now', next, secret])
+  expect(stdout).toMatch(/^\d{6}\n$/)
+  expect((await step(browser, { code: stdout.trim() })).status).toBe(303)
 })
 
 describe('where the policy requires a second step', () => {
