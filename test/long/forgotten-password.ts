@@ -2,16 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../support/database-server.ts'
 import { startHostProcess } from '../support/host-process.ts'
 import { ask } from '../support/http.ts'
 import { startMailServer } from '../support/mail.ts'
 import { addUser, visit } from '../support/users.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 import { percentile, type Rows } from './report.ts'
 
 /** Number of users. Each name is entered once, because a user can have only three open links. */
 const PAIRS = Number(process.env.LONG_PAIRS ?? 1000)
-/** Time in ms after each request, so that the work for one answer is done before the next request. */
+/** Time in ms after each request and its mail, so that the work for one answer is done before the next request. */
 const GAP = 30
 const PAGE = '/solution/crm/forgotten-password'
 const PASSWORD = 'secret-of-admin'
@@ -20,12 +22,15 @@ const PASSWORD = 'secret-of-admin'
 export async function forgottenPassword(rows: Rows): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-forgotten-password-'))
   const server = await startMailServer()
+  // Links in mails need PUBLIC_URL, so the port must be known before the host starts.
+  const port = String(await freePort())
   const { child, url, gone } = await startHostProcess(home, {
+    PORT: port,
     SERVLET_PASSWORD: PASSWORD,
     SMTP_URL: server.url,
     MAIL_FROM: 'no-reply@example.org',
     MAILS_HOURLY: String(10 * PAIRS),
-    PUBLIC_URL: 'http://apps.example.org',
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
   })
   try {
     const admin = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
@@ -36,7 +41,7 @@ export async function forgottenPassword(rows: Rows): Promise<void> {
     for (let at = 0; at < PAIRS; at++) {
       await addUser({ url, admin }, nameOf('u', at), { email: `${nameOf('u', at)}@example.org` })
     }
-    const times = await measure(url)
+    const times = await measure(url, server.mails)
     const [known, unknown] = [percentile(times.known, 50), percentile(times.unknown, 50)]
     rows.tell('pairs of requests; mails sent', `${PAIRS}; ${server.mails.length}`)
     rows.tell('median of the answer for a known name, ms', known)
@@ -56,8 +61,9 @@ const nameOf = (kind: 'u' | 'x', at: number) => `${kind}-person-${String(at).pad
 const ratioOf = (one: number, other: number) => Math.max(one, other) / Math.min(one, other)
 
 /** Asks for known and unknown names alternately; which is first alternates too. */
-async function measure(url: string): Promise<{ known: number[]; unknown: number[] }> {
+async function measure(url: string, mails: readonly unknown[]): Promise<{ known: number[]; unknown: number[] }> {
   const times = { known: [] as number[], unknown: [] as number[] }
+  let mailsSent = 0
   const browser = await visit({ url }, 'crm')
   await browser.get(PAGE)
   async function time(username: string): Promise<number> {
@@ -65,6 +71,8 @@ async function measure(url: string): Promise<{ known: number[]; unknown: number[
     const { status, text } = await browser.post(PAGE, { username })
     const duration = performance.now() - start
     if (status !== 200 || !text.includes('If this account exists')) throw new Error(`${username}: ${status} ${text}`)
+    if (username.startsWith('u-')) mailsSent++
+    await waitUntil(() => mails.length === mailsSent || Promise.reject(new Error('a mail is missing')), { interval: 5 })
     await wait(GAP)
     return duration
   }

@@ -18,6 +18,7 @@ import { memory } from './memory.ts'
 import { mutations } from './mutations.ts'
 import { outage } from './outage.ts'
 import { createRows, machine, printReport, type Report, type Rows, writeJson } from './report.ts'
+import { samba } from './samba.ts'
 import { soak } from './soak.ts'
 import { twoNodes } from './two-nodes.ts'
 
@@ -39,6 +40,7 @@ const RUNS: Readonly<Record<string, (rows: Rows, folder: string | undefined) => 
   memory,
   mutations,
   outage,
+  samba,
   soak,
   'two-nodes': twoNodes,
 }
