@@ -28,6 +28,12 @@ export type FactorAnswer =
   | { readonly kind: 'wrong' | 'locked' | 'passkey' | 'copied' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
+/** The outcome of an attempt in the audit log. */
+export function outcomeOf({ kind }: FactorAnswer): 'ok' | 'throttled' | 'refused' {
+  if (kind === 'right') return 'ok'
+  return kind === 'throttled' ? 'throttled' : 'refused'
+}
+
 /** The factor that a form contains. */
 export function enteredMethod(fields: ReadonlyMap<string, string>): 'passkey' | Entered['kind'] {
   if ((fields.get('passkey') ?? '') !== '') return 'passkey'

@@ -1,5 +1,7 @@
-import type { Factor, FactorSet } from './factors.ts'
+import type { FactorAccount } from './factor-account.ts'
+import type { Factor, FactorSet, Factors } from './factors.ts'
 import type { PasskeyPlaces } from './passkey-places.ts'
+import type { PasskeyPage, PasskeyPurpose, PasskeyRequests } from './passkey-requests.ts'
 
 /** The account's factors that can be used at the page's origin. */
 export type UsableFactors = { readonly passkey: boolean; readonly app: boolean }
@@ -14,4 +16,30 @@ export function usableFactors(
   const isUsable = ({ kind, rpId, refusedAt }: Factor) =>
     kind === 'passkey' && rpId === place?.rpId && refusedAt === null
   return { passkey: factors.some(isUsable), app: factors.some(({ kind }) => kind === 'app') }
+}
+
+/** The factors that a page offers. `passkey`: the options for the browser, or null. */
+export async function waysOf(
+  page: PasskeyPage,
+  purpose: PasskeyPurpose,
+  account: FactorAccount,
+  parts: { readonly factors: Pick<Factors, 'of'>; readonly passkeyRequests: Pick<PasskeyRequests, 'places' | 'ask'> },
+): Promise<{ readonly passkey: string | null; readonly hasApp: boolean }> {
+  const usable = usableFactors(await parts.factors.of(account), page.serverUrl, parts)
+  const passkey = usable.passkey ? await parts.passkeyRequests.ask(page, purpose, account) : null
+  return { passkey, hasApp: usable.app }
+}
+
+/** The account's factors, as its page at this origin lists them. */
+export function shownFactors(
+  { firstAskedAt: _, factors, ...set }: FactorSet,
+  serverUrl: string,
+  places: PasskeyPlaces,
+) {
+  const place = places.at(serverUrl)
+  return {
+    ...set,
+    factors: factors.map((one) => ({ ...one, isElsewhere: one.kind === 'passkey' && one.rpId !== place?.rpId })),
+    passkeys: { isOffered: place !== null, isBlocked: places.isBlockedByAddress(serverUrl) },
+  }
 }

@@ -22,8 +22,3 @@ export function pageToGoTo(asked: string): string {
   const isOurs = address?.host === 'center.invalid' && !/^\/(?:\/|sign-)/.test(address.pathname)
   return isOurs ? `${address.pathname}${address.search}` : '/'
 }
-
-export function goTo(ctx: Context, path: string): void {
-  ctx.status = 303
-  ctx.set('Location', path)
-}

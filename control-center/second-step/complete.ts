@@ -1,12 +1,13 @@
 import type { Context } from 'koa'
-import { enteredMethod, type FactorAnswer } from '../../base/accounts/check-factor.ts'
+import { enteredMethod, type FactorAnswer, outcomeOf } from '../../base/accounts/check-factor.ts'
 import type { FoundSignIn } from '../../base/accounts/open-sign-ins.ts'
 import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
 import type { User } from '../../base/accounts/users.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { cookieScopeOf, REALM } from '../access/page-sessions.ts'
-import { goTo, requireOwnForm } from '../accounts/own-form.ts'
+import { requireOwnForm } from '../accounts/own-form.ts'
 import { showForced } from '../accounts/pages.ts'
 import { TITLE } from '../accounts/passkey-page.ts'
 import { sendPage, textFor } from '../pages/page.ts'
@@ -86,10 +87,9 @@ export async function noteAnswer(
   username: string,
   action: 'second-step' | 'confirm',
   fields: ReadonlyMap<string, string>,
-  { kind }: FactorAnswer,
+  answer: FactorAnswer,
   { credentials }: Pick<SecondStepParts, 'credentials'>,
 ): Promise<void> {
-  const outcome = kind === 'right' ? 'ok' : kind === 'throttled' ? 'throttled' : 'refused'
-  await credentials.note(ctx, username, action, outcome, enteredMethod(fields))
-  if (kind === 'copied') await credentials.note(ctx, username, 'passkey-clone', 'refused')
+  await credentials.note(ctx, username, action, outcomeOf(answer), enteredMethod(fields))
+  if (answer.kind === 'copied') await credentials.note(ctx, username, 'passkey-clone', 'refused')
 }

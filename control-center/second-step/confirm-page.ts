@@ -1,15 +1,16 @@
 import type Router from '@koa/router'
 import { checkForm, refusalOf } from '../../base/accounts/check-factor.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
+import { waysOf } from '../../base/accounts/usable-factors.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { passkeyScript } from '../../base/web/pages.ts'
 import { personsFactors } from '../access/confirmations.ts'
-import { goTo, pageToGoTo } from '../accounts/own-form.ts'
+import { pageToGoTo } from '../accounts/own-form.ts'
 import { passkeyPageOf } from '../accounts/passkey-page.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
 import { formModel, noteAnswer } from './complete.ts'
 import { type Asked, addOwnPage, type Fields } from './own-pages.ts'
 import type { SecondStepParts } from './parts.ts'
-import { waysOf } from './step-pages.ts'
 
 export const CONFIRM_PATH = '/confirm'
 
@@ -64,7 +65,7 @@ async function send(
   parts: SecondStepParts,
 ): Promise<void> {
   const way = (await parts.confirmations.hasFactor(user.uid)) ? 'factor' : 'password'
-  const ways = await waysOf(ctx, 'confirm', personsFactors(user.uid), parts)
+  const ways = await waysOf(passkeyPageOf(ctx), 'confirm', personsFactors(user.uid), parts)
   const form = formModel(CONFIRM_PATH, session.csrfToken)
   const field = ['to', to] as const
   const texts = { why: 'center.confirm.why', reason: null, cancelHref: to, username: user.username, passkeyScript }

@@ -2,11 +2,12 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { User } from '../../base/accounts/users.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { callerOf } from '../access/access.ts'
 import type { PageSession } from '../access/page-sessions.ts'
-import { goTo, requireOwnForm } from '../accounts/own-form.ts'
+import { requireOwnForm } from '../accounts/own-form.ts'
 import type { SecondStepParts } from './parts.ts'
 
 /** A request from a person who is signed in. */

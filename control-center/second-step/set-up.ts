@@ -1,14 +1,15 @@
 import type { Context } from 'koa'
-import { type AddedFactor, addPasskey } from '../../base/accounts/add-passkey.ts'
+import { addApp } from '../../base/accounts/add-app.ts'
+import { addPasskey } from '../../base/accounts/add-passkey.ts'
 import { newAppOf, readSetUpSecret } from '../../base/accounts/new-app.ts'
 import type { FoundSignIn } from '../../base/accounts/open-sign-ins.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import { Refusal } from '../../base/accounts/sign-in-steps.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { passkeyScript } from '../../base/web/pages.ts'
 import { originOf, REALM } from '../access/page-sessions.ts'
-import { goTo } from '../accounts/own-form.ts'
 import { passkeyPageOf, TITLE } from '../accounts/passkey-page.ts'
-import { sendPage, textFor } from '../pages/page.ts'
+import { localeOf, sendPage, textFor } from '../pages/page.ts'
 import { formModel, STEP_WAY, type StepAttempt, type StepWay, showOver, userOf } from './complete.ts'
 import { type MemberSignIn, nextStepOf, SET_UP_PATH } from './gate.ts'
 import type { SecondStepParts } from './parts.ts'
@@ -49,21 +50,10 @@ async function setUp(attempt: StepAttempt, parts: SecondStepParts): Promise<Step
   const added =
     secret === null
       ? await addPasskey(passkeyPageOf(ctx), 'set-up', account, owner, answer, parts)
-      : await addApp(attempt, secret, parts)
+      : await addApp(account, { secret, code: fields.get('code') ?? '', locale: localeOf(ctx) }, parts)
   if (added.kind === 'taken') return new Refusal(null, () => goTo(ctx, SET_UP_PATH))
   if (added.kind === 'added') return noteAdded(attempt, added.method, parts)
   return new Refusal(null, () => send(ctx, found.open, secret ?? parts.apps.newSecret(), added.refusal, 401, parts))
-}
-
-async function addApp(
-  { ctx, fields, found }: StepAttempt,
-  secret: string,
-  { apps }: Pick<SecondStepParts, 'apps'>,
-): Promise<AddedFactor | { readonly kind: 'taken' }> {
-  const text = textFor(ctx)
-  const added = await apps.add(found.open.account, secret, fields.get('code') ?? '', text('platform.factor.app'))
-  if (added === 'wrong') return { kind: 'refused', refusal: text('platform.step.wrong') }
-  return added === 'taken' ? { kind: 'taken' } : { kind: 'added', method: 'totp' }
 }
 
 /** Shows the recovery codes. The sign-in continues when the user has saved them. */

@@ -1,13 +1,10 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { checkForm, refusalOf } from '../../base/accounts/check-factor.ts'
-import type { FactorAccount } from '../../base/accounts/factor-account.ts'
-import type { PasskeyPurpose } from '../../base/accounts/passkey-requests.ts'
 import { Refusal, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
-import { usableFactors } from '../../base/accounts/usable-factors.ts'
+import { waysOf } from '../../base/accounts/usable-factors.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { passkeyScript } from '../../base/web/pages.ts'
-import { originOf } from '../access/page-sessions.ts'
 import { passkeyPageOf } from '../accounts/passkey-page.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
 import { findOpen, formModel, noteAnswer, STEP_WAY, type StepAttempt, type StepWay, showOver } from './complete.ts'
@@ -69,20 +66,8 @@ async function send(
   status: number,
   parts: SecondStepParts,
 ): Promise<void> {
-  const ways = await waysOf(ctx, 'second-step', account, parts)
+  const ways = await waysOf(passkeyPageOf(ctx), 'second-step', account, parts)
   const form = formModel(STEP_PATH, '')
   const model = { ...form, ...shown, ways, username, cancelHref: '/sign-in', passkeyScript }
   sendPage(ctx, { template: 'second-step', heading: textFor(ctx)('platform.step.title'), model, status }, null)
-}
-
-/** The factors that a page offers. */
-export async function waysOf(
-  ctx: Context,
-  purpose: PasskeyPurpose,
-  account: FactorAccount,
-  parts: Pick<SecondStepParts, 'factors' | 'passkeyRequests'>,
-) {
-  const usable = usableFactors(await parts.factors.of(account), originOf(ctx), parts)
-  const passkey = usable.passkey ? await parts.passkeyRequests.ask(passkeyPageOf(ctx), purpose, account) : null
-  return { passkey, hasApp: usable.app }
 }

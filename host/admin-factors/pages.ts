@@ -1,19 +1,21 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { refusalOf } from '../../base/accounts/check-factor.ts'
-import { readSetUpSecret } from '../../base/accounts/new-app.ts'
+import { FACTOR_ACTS, type FactorPage } from '../../base/accounts/factor-acts.ts'
+import { shownFactors } from '../../base/accounts/usable-factors.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { passkeyScript } from '../../base/web/pages.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { adminOrigin, pageCookieOf, pageSessionOf } from '../access/admit-page-session.ts'
 import type { PageSession } from '../access/page-sessions.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
-import { goTo, pageToGoTo, requireOwnForm } from '../pages/sign-in.ts'
+import { pageToGoTo, requireOwnForm } from '../pages/sign-in.ts'
 import { ADMIN_FACTORS, noteAdmin } from './admin-factors.ts'
 import type { AdminFactorPageParts } from './page-parts.ts'
-import { addAdminPasskey, checkAdminForm, passkeyPageOf, waysOf } from './passkey-page.ts'
-import { addSecondStepPages, modelOf, showCodes, showNewApp } from './second-step-pages.ts'
+import { adminUser, adminWaysOf, checkAdminForm, passkeyPageOf } from './passkey-page.ts'
+import { addSecondStepPages, modelOf, showCodes } from './second-step-pages.ts'
 
 /** A request of an operator who is signed in to the admin pages. */
 type Asked = { readonly ctx: Context; readonly session: PageSession; readonly cookie: string }
@@ -63,93 +65,37 @@ async function showAccount(asked: Asked, parts: AdminFactorPageParts): Promise<v
 }
 
 async function submitAccount(asked: Asked, fields: Fields, parts: AdminFactorPageParts): Promise<void> {
-  const act = ACTS.get(fields.get('act') ?? '')
+  const act = FACTOR_ACTS.get(fields.get('act') ?? '')
   if (act === undefined) return goTo(asked.ctx, ACCOUNT)
   if (!asked.session.isConfirmed) return goTo(asked.ctx, `/admin/confirm?to=${ACCOUNT}`)
-  await act(asked, fields, parts)
+  await act(factorPageOf(asked, parts), fields, { ...parts, passkeyRequests: parts.adminPasskeys })
 }
 
-/** The actions of the page's forms, by the value of their field `act`. Each requires confirmation. */
-const ACTS = new Map<string, (asked: Asked, fields: Fields, parts: AdminFactorPageParts) => Promise<void>>([
-  ['new-app', async (asked, _fields, parts) => sendNewApp(asked, parts.apps.newSecret(), null, 200, parts)],
-  ['add-app', addApp],
-  ['new-passkey', (asked, _fields, parts) => sendNewPasskey(asked, null, 200, parts)],
-  ['add-passkey', addNewPasskey],
-  ['remove', removeFactor],
-  ['new-codes', renewCodes],
-])
-
-async function addApp(asked: Asked, fields: Fields, parts: AdminFactorPageParts): Promise<void> {
-  const { ctx, cookie } = asked
+function factorPageOf(asked: Asked, parts: AdminFactorPageParts): FactorPage {
+  const { ctx, session, cookie } = asked
+  const page = passkeyPageOf(ctx)
   const text = textFor(ctx)
-  const secret = readSetUpSecret(ADMIN_FACTORS, fields.get('setup') ?? '', parts)
-  if (secret === null) return goTo(ctx, ACCOUNT)
-  const name = text('platform.factor.app')
-  const added = await parts.apps.add(ADMIN_FACTORS, secret, fields.get('code') ?? '', name, true)
-  if (added === 'wrong') return sendNewApp(asked, secret, text('platform.step.wrong'), 401, parts)
-  noteAdmin(ctx, 'factor-add', 'ok', parts)
-  await parts.pageSessions.endOthers(cookie)
-  await sendCodes(asked, parts)
-}
-
-async function addNewPasskey(asked: Asked, fields: Fields, parts: AdminFactorPageParts): Promise<void> {
-  const { ctx, cookie } = asked
-  const added = await addAdminPasskey(ctx, 'account', fields.get('passkey') ?? '', parts)
-  if (added.kind === 'refused') return sendNewPasskey(asked, added.refusal, 401, parts)
-  noteAdmin(ctx, 'factor-add', 'ok', parts)
-  await parts.pageSessions.endOthers(cookie)
-  // Adding another factor doesn't replace the recovery codes that the operator saved with the first one.
-  const { recoveryCodesLeft } = await parts.factors.of(ADMIN_FACTORS)
-  if (recoveryCodesLeft === 0) return sendCodes(asked, parts)
-  goTo(ctx, ACCOUNT)
-}
-
-async function removeFactor(asked: Asked, fields: Fields, parts: AdminFactorPageParts): Promise<void> {
-  const { ctx, cookie } = asked
-  const { factors } = await parts.factors.of(ADMIN_FACTORS)
-  if (factors.length === 1 && parts.adminFactors.mode === 'required') {
-    noteAdmin(ctx, 'factor-remove', 'refused', parts)
-    return sendAccount(asked, textFor(ctx)('platform.account.lastfactor'), 409, parts)
-  }
-  if (await parts.factors.remove(ADMIN_FACTORS, fields.get('id') ?? '')) {
-    noteAdmin(ctx, 'factor-remove', 'ok', parts)
-    await parts.pageSessions.endOthers(cookie)
-  }
-  goTo(ctx, ACCOUNT)
-}
-
-async function renewCodes(asked: Asked, _fields: Fields, parts: AdminFactorPageParts): Promise<void> {
-  if (!(await parts.adminFactors.hasFactor())) return goTo(asked.ctx, ACCOUNT)
-  noteAdmin(asked.ctx, 'factor-add', 'ok', parts)
-  await sendCodes(asked, parts)
-}
-
-async function sendCodes({ ctx, session }: Asked, parts: AdminFactorPageParts): Promise<void> {
-  showCodes(ctx, ACCOUNT, session.csrfToken, await parts.recoveryCodes.renew(ADMIN_FACTORS))
-}
-
-function sendNewApp(
-  { ctx, session }: Asked,
-  secret: string,
-  refusal: string | null,
-  status: number,
-  parts: AdminFactorPageParts,
-): void {
-  showNewApp(ctx, secret, { action: ACCOUNT, formToken: session.csrfToken, refusal, status }, parts)
-}
-
-async function sendNewPasskey(
-  { ctx, session }: Asked,
-  refusal: string | null,
-  status: number,
-  { adminPasskeys, settings }: AdminFactorPageParts,
-): Promise<void> {
-  const passkey = await adminPasskeys.offer(passkeyPageOf(ctx), 'account', ADMIN_FACTORS, settings.adminName)
-  if (passkey === null) return goTo(ctx, ACCOUNT)
   const form = modelOf(ctx, ACCOUNT, session.csrfToken)
-  const model = { ...form, passkey, refusal, cancelHref: ACCOUNT, passkeyScript }
-  const heading = textFor(ctx)('platform.passkey.add')
-  sendPage(ctx, { template: 'new-passkey', heading, part: null, model, status })
+  const shown = { ...form, cancelHref: ACCOUNT, passkeyScript }
+  const send = (template: 'new-app' | 'new-passkey', heading: string, model: object, status: number) =>
+    sendPage(ctx, { template, heading: text(heading), part: null, model: { ...shown, ...model }, status })
+  return {
+    page,
+    account: ADMIN_FACTORS,
+    user: adminUser(page.locale, parts),
+    path: ACCOUNT,
+    note: (action, outcome) => noteAdmin(ctx, action, outcome, parts),
+    confirm: () => parts.pageSessions.confirm(cookie),
+    endOthers: () => parts.pageSessions.endOthers(cookie),
+    mustKeep: async (_id, factors) => factors.length === 1 && parts.adminFactors.mode === 'required',
+    show: {
+      account: (refusal, status) => sendAccount(asked, refusal, status, parts),
+      newApp: (app, refusal, status) => send('new-app', 'platform.setup.own', { app, refusal }, status),
+      newPasskey: (passkey, refusal, status) =>
+        send('new-passkey', 'platform.passkey.add', { passkey, refusal }, status),
+      codes: (codes) => showCodes(ctx, ACCOUNT, session.csrfToken, codes),
+    },
+  }
 }
 
 async function sendAccount(
@@ -158,18 +104,9 @@ async function sendAccount(
   status: number,
   { factors, settings, adminFactors, adminPasskeys }: AdminFactorPageParts,
 ): Promise<void> {
-  const { firstAskedAt: _, factors: own, ...set } = await factors.of(ADMIN_FACTORS)
-  const { places } = adminPasskeys
-  const origin = adminOrigin(ctx)
-  const place = places.at(origin)
-  const passkeys = { isOffered: place !== null, isBlocked: places.isBlockedByAddress(origin) }
-  const shown = own.map((one) => ({ ...one, isElsewhere: one.kind === 'passkey' && one.rpId !== place?.rpId }))
-  const form = modelOf(ctx, ACCOUNT, session.csrfToken)
   const model = {
-    ...form,
-    ...set,
-    factors: shown,
-    passkeys,
+    ...modelOf(ctx, ACCOUNT, session.csrfToken),
+    ...shownFactors(await factors.of(ADMIN_FACTORS), adminOrigin(ctx), adminPasskeys.places),
     username: settings.adminName,
     isOff: adminFactors.mode === 'off',
     refusal,
@@ -235,7 +172,7 @@ async function sendConfirm(
   const form = modelOf(ctx, '/admin/confirm', session.csrfToken)
   const field = ['to', to] as const
   const texts = { why: 'admin.confirm.why', reason: null, cancelHref: to, username: settings.adminName, passkeyScript }
-  const ways = await waysOf(ctx, 'confirm', parts)
+  const ways = await adminWaysOf(ctx, 'confirm', parts)
   const model = { ...form, ...shown, ...texts, way, ways, field }
   sendPage(ctx, { template: 'confirm', heading: textFor(ctx)('platform.step.title'), part: null, model, status })
 }

@@ -1,8 +1,9 @@
 import type { Context } from 'koa'
 import { type AddedFactor, addPasskey } from '../../base/accounts/add-passkey.ts'
-import { checkForm, enteredMethod, type FactorAnswer } from '../../base/accounts/check-factor.ts'
+import { checkForm, enteredMethod, type FactorAnswer, outcomeOf } from '../../base/accounts/check-factor.ts'
 import type { PasskeyPage, PasskeyPurpose } from '../../base/accounts/passkey-requests.ts'
-import { usableFactors } from '../../base/accounts/usable-factors.ts'
+import type { PasskeyUser } from '../../base/accounts/passkeys.ts'
+import { waysOf } from '../../base/accounts/usable-factors.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { adminOrigin } from '../access/admit-page-session.ts'
 import { localeOf, textFor } from '../pages/page.ts'
@@ -22,11 +23,8 @@ export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: st
 }
 
 /** The factors that a page offers. */
-export async function waysOf(ctx: Context, purpose: PasskeyPurpose, { factors, adminPasskeys }: AdminFactorPageParts) {
-  const page = passkeyPageOf(ctx)
-  const usable = usableFactors(await factors.of(ADMIN_FACTORS), page.serverUrl, { passkeyRequests: adminPasskeys })
-  const passkey = usable.passkey ? await adminPasskeys.ask(page, purpose, ADMIN_FACTORS) : null
-  return { passkey, hasApp: usable.app }
+export function adminWaysOf(ctx: Context, purpose: PasskeyPurpose, { factors, adminPasskeys }: AdminFactorPageParts) {
+  return waysOf(passkeyPageOf(ctx), purpose, ADMIN_FACTORS, { factors, passkeyRequests: adminPasskeys })
 }
 
 /** Checks the form of a page that asks for a factor, and records the attempt in the audit log. */
@@ -38,21 +36,23 @@ export async function checkAdminForm(
 ): Promise<FactorAnswer> {
   const checking = { ...parts, passkeyRequests: parts.adminPasskeys }
   const answer = await checkForm(passkeyPageOf(ctx), purpose, ADMIN_FACTORS, fields, checking)
-  const outcome = answer.kind === 'right' ? 'ok' : answer.kind === 'throttled' ? 'throttled' : 'refused'
-  noteAdmin(ctx, purpose, outcome, parts, enteredMethod(fields))
+  noteAdmin(ctx, purpose, outcomeOf(answer), parts, enteredMethod(fields))
   if (answer.kind === 'copied') noteAdmin(ctx, 'passkey-clone', 'refused', parts)
   return answer
 }
 
-/** Registers the passkey that the browser has just created. */
+/** Registers the passkey that the browser has just created during a sign-in. */
 export function addAdminPasskey(
   ctx: Context,
-  purpose: 'set-up' | 'account',
   answer: string,
   { adminPasskeys, limits, settings }: AdminFactorPageParts,
 ): Promise<AddedFactor> {
   const page = passkeyPageOf(ctx)
-  const user = { username: settings.adminName, permissions: [], tenant: null, locale: page.locale }
   const parts = { passkeyRequests: adminPasskeys, limits }
-  return addPasskey(page, purpose, ADMIN_FACTORS, user, answer, parts)
+  return addPasskey(page, 'set-up', ADMIN_FACTORS, adminUser(page.locale, { settings }), answer, parts)
+}
+
+/** The admin account, as its passkeys record it. */
+export function adminUser(locale: string, { settings }: Pick<AdminFactorPageParts, 'settings'>): PasskeyUser {
+  return { username: settings.adminName, permissions: [], tenant: null, locale }
 }

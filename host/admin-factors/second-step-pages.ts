@@ -1,19 +1,20 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import type { AddedFactor } from '../../base/accounts/add-passkey.ts'
+import { addApp } from '../../base/accounts/add-app.ts'
 import { refusalOf } from '../../base/accounts/check-factor.ts'
 import { newAppOf, readSetUpSecret } from '../../base/accounts/new-app.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { passkeyScript } from '../../base/web/pages.ts'
 import { setPageCookie, setStepCookie } from '../access/page-cookie.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
-import { goTo, requireOwnForm } from '../pages/sign-in.ts'
+import { requireOwnForm } from '../pages/sign-in.ts'
 import { ADMIN_FACTORS, type FoundAdminSignIn, noteAdmin } from './admin-factors.ts'
 import type { AdminFactorPageParts } from './page-parts.ts'
-import { addAdminPasskey, checkAdminForm, passkeyPageOf, titleOf, waysOf } from './passkey-page.ts'
+import { addAdminPasskey, adminWaysOf, checkAdminForm, passkeyPageOf, titleOf } from './passkey-page.ts'
 
 type Attempt = {
   readonly ctx: Context
@@ -74,7 +75,9 @@ export const BY_ADMIN_SET_UP: StepWay = {
     const secret = answer === '' ? readSetUpSecret(ADMIN_FACTORS, fields.get('setup') ?? '', parts) : null
     if (answer === '' && secret === null) return new Refusal(null, () => goTo(ctx, '/admin/set-up'))
     const added =
-      secret === null ? await addAdminPasskey(ctx, 'set-up', answer, parts) : await addFirstApp(attempt, secret, parts)
+      secret === null
+        ? await addAdminPasskey(ctx, answer, parts)
+        : await addApp(ADMIN_FACTORS, { secret, code: fields.get('code') ?? '', locale: localeOf(ctx) }, parts)
     if (added.kind === 'taken') return new Refusal(null, () => goTo(ctx, '/admin/second-step'))
     if (added.kind === 'refused') {
       return new Refusal(null, () => showSetUp(ctx, secret ?? parts.apps.newSecret(), added.refusal, 401, parts))
@@ -87,17 +90,6 @@ export const BY_ADMIN_SET_UP: StepWay = {
   },
   secondStep: { none: 'The account has no factor yet.' },
   audit: { none: 'The new factor is recorded as `factor-add`.' },
-}
-
-async function addFirstApp(
-  { ctx, fields }: Attempt,
-  secret: string,
-  { apps }: AdminFactorPageParts,
-): Promise<AddedFactor | { readonly kind: 'taken' }> {
-  const text = textFor(ctx)
-  const added = await apps.add(ADMIN_FACTORS, secret, fields.get('code') ?? '', text('platform.factor.app'))
-  if (added === 'wrong') return { kind: 'refused', refusal: text('platform.step.wrong') }
-  return added === 'taken' ? { kind: 'taken' } : { kind: 'added', method: 'totp' }
 }
 
 /** The pages that follow a correct password. */
@@ -132,7 +124,7 @@ async function showStep(
   status: number,
   parts: AdminFactorPageParts,
 ): Promise<void> {
-  const ways = await waysOf(ctx, 'second-step', parts)
+  const ways = await adminWaysOf(ctx, 'second-step', parts)
   const form = modelOf(ctx, '/admin/second-step', '')
   const username = parts.settings.adminName
   const model = { ...form, ...shown, ways, username, cancelHref: '/admin/sign-in', passkeyScript }
@@ -159,23 +151,6 @@ async function showSetUp(
 function appOf(ctx: Context, secret: string, parts: AdminFactorPageParts) {
   const login = { username: parts.settings.adminName }
   return newAppOf({ title: titleOf(ctx) }, { account: ADMIN_FACTORS, login }, secret, parts)
-}
-
-/** The page with the QR code of a new app. */
-export function showNewApp(
-  ctx: Context,
-  secret: string,
-  shown: {
-    readonly action: string
-    readonly formToken: string
-    readonly refusal: string | null
-    readonly status: number
-  },
-  parts: AdminFactorPageParts,
-): void {
-  const { action, formToken, refusal, status } = shown
-  const model = { ...modelOf(ctx, action, formToken), app: appOf(ctx, secret, parts), cancelHref: action, refusal }
-  sendPage(ctx, { template: 'new-app', heading: textFor(ctx)('platform.setup.own'), part: null, model, status })
 }
 
 export function showCodes(ctx: Context, action: string, formToken: string, codes: readonly string[]): void {

@@ -1,4 +1,4 @@
-import type { Context } from 'koa'
+import { goTo } from '../../base/http/go-to.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from './arrival.ts'
 
@@ -21,10 +21,4 @@ export function redirectSignedIn(
 ): void {
   if (showUrl === null) goTo(ctx, page)
   else sendToAddress(ctx, showUrl, serverUrl, locale)
-}
-
-/** @param page the path and query */
-export function goTo(ctx: Context, page: string): void {
-  ctx.status = 303
-  ctx.set('Location', page)
 }

@@ -2,6 +2,7 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import { requireNavigation, sourceOfPost } from '../../base/http/fetch-metadata.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -110,9 +111,4 @@ export function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://administration.invalid')
   const isOurs = address?.host === 'administration.invalid' && /^\/admin\/(?!sign-)/.test(address.pathname)
   return isOurs ? `${address.pathname}${address.search}` : '/admin/'
-}
-
-export function goTo(ctx: Context, path: string): void {
-  ctx.status = 303
-  ctx.set('Location', path)
 }

@@ -1,15 +1,13 @@
-import { addPasskey } from '../../base/accounts/add-passkey.ts'
 import { browserName } from '../../base/accounts/browser-name.ts'
+import { FACTOR_ACTS, type FactorPage } from '../../base/accounts/factor-acts.ts'
+import type { Factor } from '../../base/accounts/factors.ts'
 import type { FoundSession } from '../../base/accounts/find-session.ts'
-import { newAppOf, readSetUpSecret } from '../../base/accounts/new-app.ts'
-import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
-import { usableFactors } from '../../base/accounts/usable-factors.ts'
-import { platformText } from '../../base/web/texts.ts'
+import { shownFactors, usableFactors } from '../../base/accounts/usable-factors.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { canRequire } from '../../runtime/bundle/manifest-schema.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { auditFactor } from '../login/audit-factor.ts'
 import { passwordPath } from '../login/change-password.ts'
-import { goTo } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { accountPage, newAppPage, newPasskeyPage, recoveryCodesPage } from '../web/pages.ts'
 import { addressOf, requestAddress } from './account-address.ts'
@@ -36,12 +34,15 @@ export async function submitAccount(
   parts: SecondStepParts,
 ): Promise<void> {
   const { ctx, solution } = arrival
-  const act = ACTS.get(fields.get('act') ?? '')
-  if (act === undefined) return goTo(ctx, accountPath(solution.name))
+  const name = fields.get('act') ?? ''
+  const [act, ofFactors] = [ACTS.get(name), FACTOR_ACTS.get(name)]
+  if (act === undefined && ofFactors === undefined) return goTo(ctx, accountPath(solution.name))
   // Ending a session only removes access, so it needs no confirmation.
-  const isMissing = act.needsConfirmation && (await confirmationOf(found, arrival.serverUrl, parts)).isNeeded
+  const needsConfirmation = act === undefined || act.needsConfirmation
+  const isMissing = needsConfirmation && (await confirmationOf(found, arrival.serverUrl, parts)).isNeeded
   if (isMissing) return goToConfirm(ctx, solution.name, 'account')
-  await act.run(arrival, found, fields, parts)
+  await act?.run(arrival, found, fields, parts)
+  await ofFactors?.(factorPageOf(arrival, found, parts), fields, parts)
 }
 
 type Act = (
@@ -52,16 +53,10 @@ type Act = (
 ) => Promise<void>
 
 /**
- * The actions of the page's forms, by the value of their field `act`. The button below new recovery codes only links
- * back to the page.
+ * The page's own actions, by the value of their form's field `act`. The button below new recovery codes has none: it
+ * only links back to the page.
  */
 const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run: Act }>([
-  ['new-app', { needsConfirmation: true, run: showNewApp }],
-  ['add-app', { needsConfirmation: true, run: addApp }],
-  ['new-passkey', { needsConfirmation: true, run: showNewPasskey }],
-  ['add-passkey', { needsConfirmation: true, run: addNewPasskey }],
-  ['remove', { needsConfirmation: true, run: removeFactor }],
-  ['new-codes', { needsConfirmation: true, run: renewCodes }],
   ['new-address', { needsConfirmation: true, run: changeAddress }],
   ['confirm-address', { needsConfirmation: false, run: changeAddress }],
   ['language', { needsConfirmation: false, run: setLanguage }],
@@ -69,92 +64,43 @@ const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run
   ['end-others', { needsConfirmation: false, run: endAllOthers }],
 ])
 
-async function showNewApp(arrival: Arrival, found: FoundSession, _fields: unknown, parts: SecondStepParts) {
-  sendNewApp(arrival, found, parts.apps.newSecret(), null, 200, parts)
-}
-
-async function addApp(
-  arrival: Arrival,
-  found: FoundSession,
-  fields: ReadonlyMap<string, string>,
-  parts: SecondStepParts,
-): Promise<void> {
-  const { ctx, solution, locale } = arrival
-  const account = accountOf(found.session)
-  const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
-  if (secret === null) return goTo(ctx, accountPath(solution.name))
-  const name = platformText(locale, 'platform.factor.app')
-  const added = await parts.apps.add(account, secret, fields.get('code') ?? '', name, true)
-  if (added === 'wrong') {
-    return sendNewApp(arrival, found, secret, platformText(locale, 'platform.step.wrong'), 401, parts)
-  }
-  await noteAdded(arrival, found, 'totp', parts)
-  await sendNewCodes(arrival, found, parts)
-}
-
-async function showNewPasskey(arrival: Arrival, found: FoundSession, _fields: unknown, parts: SecondStepParts) {
-  await sendNewPasskey(arrival, found, null, 200, parts)
-}
-
-async function addNewPasskey(
-  arrival: Arrival,
-  found: FoundSession,
-  fields: ReadonlyMap<string, string>,
-  parts: SecondStepParts,
-): Promise<void> {
-  const account = accountOf(found.session)
-  const added = await addPasskey(arrival, 'account', account, found.session, fields.get('passkey') ?? '', parts)
-  if (added.kind === 'refused') return sendNewPasskey(arrival, found, added.refusal, 401, parts)
-  await noteAdded(arrival, found, added.method, parts)
-  // Setting up another factor doesn't replace the recovery codes that the user saved with the first one.
-  const { recoveryCodesLeft } = await parts.factors.of(account)
-  if (recoveryCodesLeft === 0) return sendNewCodes(arrival, found, parts)
-  goTo(arrival.ctx, accountPath(arrival.solution.name))
-}
-
-/** A user who adds a factor also proves that they have it, so this is a confirmation too. */
-async function noteAdded(
-  arrival: Arrival,
-  { session, cookie }: FoundSession,
-  method: SignInMethod,
-  parts: SecondStepParts,
-): Promise<void> {
-  auditFactor(arrival, session, 'factor-add', 'ok', parts)
-  await parts.sessions.confirm(arrival.solution.name, cookie, [...new Set([...session.methods, method])])
-  await endOthers(accountOf(session), session, parts)
-}
-
-async function removeFactor(
-  arrival: Arrival,
-  found: FoundSession,
-  fields: ReadonlyMap<string, string>,
-  parts: SecondStepParts,
-): Promise<void> {
-  const { ctx, solution, locale } = arrival
-  const { session } = found
+function factorPageOf(arrival: Arrival, found: FoundSession, parts: SecondStepParts): FactorPage {
+  const { solution } = arrival
+  const { session, cookie } = found
   const account = accountOf(session)
-  const id = fields.get('id') ?? ''
-  const { factors } = await parts.factors.of(account)
+  const path = accountPath(solution.name)
+  const form = () => ({ ...formModel(arrival, path, parts), cancelHref: path })
+  return {
+    page: arrival,
+    account,
+    user: session,
+    path,
+    note: (action, outcome) => auditFactor(arrival, session, action, outcome, parts),
+    confirm: (method) => parts.sessions.confirm(solution.name, cookie, [...new Set([...session.methods, method])]),
+    endOthers: () => endOthers(account, session, parts),
+    mustKeep: (id, factors) => isLast(arrival, found, { id, factors }, parts),
+    show: {
+      account: (refusal, status) => send(arrival, found, refusal, status, parts),
+      newApp: (app, refusal, status) =>
+        sendPage(arrival, status, (frame) => newAppPage(frame, { ...form(), app, refusal })),
+      newPasskey: (passkey, refusal, status) =>
+        sendPage(arrival, status, (frame) => newPasskeyPage(frame, { ...form(), passkey, refusal })),
+      codes: (codes) => sendPage(arrival, 200, (frame) => recoveryCodesPage(frame, { ...form(), codes })),
+    },
+  }
+}
+
+/** Whether the policy requires a factor and this is the last one that it accepts. */
+async function isLast(
+  { solution, serverUrl }: Arrival,
+  { session }: FoundSession,
+  { id, factors }: { readonly id: string; readonly factors: readonly Factor[] },
+  parts: SecondStepParts,
+): Promise<boolean> {
   const policy = await parts.policies.policyFor(solution)
   const level = levelFor(policy, { permissions: session.permissions, isRaised: false })
-  const rest = usableFactors({ factors: factors.filter((one) => one.id !== id) }, arrival.serverUrl, parts)
-  const isLast = level === 'passkey' ? !rest.passkey : !rest.passkey && !rest.app
-  if (isLast && canRequire(level)) {
-    auditFactor(arrival, session, 'factor-remove', 'refused', parts)
-    return send(arrival, found, platformText(locale, 'platform.account.lastfactor'), 409, parts)
-  }
-  if (await parts.factors.remove(account, id)) {
-    auditFactor(arrival, session, 'factor-remove', 'ok', parts)
-    await endOthers(account, session, parts)
-  }
-  goTo(ctx, accountPath(solution.name))
-}
-
-async function renewCodes(arrival: Arrival, found: FoundSession, _fields: unknown, parts: SecondStepParts) {
-  const { factors } = await parts.factors.of(accountOf(found.session))
-  if (factors.length === 0) return goTo(arrival.ctx, accountPath(arrival.solution.name))
-  auditFactor(arrival, found.session, 'factor-add', 'ok', parts)
-  await sendNewCodes(arrival, found, parts)
+  const rest = usableFactors({ factors: factors.filter((one) => one.id !== id) }, serverUrl, parts)
+  return canRequire(level) && (level === 'passkey' ? !rest.passkey : !rest.passkey && !rest.app)
 }
 
 /** A new address takes effect once the user has opened the link that is mailed to it. */
@@ -196,41 +142,6 @@ async function sessionsOf({ uid, realm }: FoundSession['session'], { sessions }:
   return (await sessions.list({ limit: MOST_SHOWN, uid, solution: realm })).items
 }
 
-async function sendNewCodes(arrival: Arrival, { session }: FoundSession, parts: SecondStepParts): Promise<void> {
-  const codes = await parts.recoveryCodes.renew(accountOf(session))
-  const model = { ...formModel(arrival, accountPath(arrival.solution.name), parts), codes }
-  sendPage(arrival, 200, (frame) => recoveryCodesPage(frame, model))
-}
-
-function sendNewApp(
-  arrival: Arrival,
-  { session }: FoundSession,
-  secret: string,
-  refusal: string | null,
-  status: number,
-  parts: SecondStepParts,
-): void {
-  const { solution } = arrival
-  const path = accountPath(solution.name)
-  const app = newAppOf(solution.manifest, { account: accountOf(session), login: session }, secret, parts)
-  const model = { ...formModel(arrival, path, parts), app, refusal, cancelHref: path }
-  sendPage(arrival, status, (frame) => newAppPage(frame, model))
-}
-
-async function sendNewPasskey(
-  arrival: Arrival,
-  { session }: FoundSession,
-  refusal: string | null,
-  status: number,
-  parts: SecondStepParts,
-): Promise<void> {
-  const path = accountPath(arrival.solution.name)
-  const passkey = await parts.passkeyRequests.offer(arrival, 'account', accountOf(session), session.username)
-  if (passkey === null) return goTo(arrival.ctx, path)
-  const model = { ...formModel(arrival, path, parts), passkey, refusal, cancelHref: path }
-  sendPage(arrival, status, (frame) => newPasskeyPage(frame, model))
-}
-
 async function send(
   arrival: Arrival,
   { session }: FoundSession,
@@ -241,9 +152,7 @@ async function send(
 ): Promise<void> {
   const { solution, serverUrl } = arrival
   const form = formModel(arrival, accountPath(solution.name), parts)
-  const { firstAskedAt: _, factors, ...set } = await parts.factors.of(accountOf(session))
-  const { places } = parts.passkeyRequests
-  const place = places.at(serverUrl)
+  const factors = await parts.factors.of(accountOf(session))
   const directory = session.factorsOf === 'users' ? ((await parts.users.get(session.uid))?.directory ?? null) : null
   const hasPassword = session.factorsOf === 'users' && session.source === 'users' && directory === null
   const activity = { limit: MOST_SHOWN, actor: `user:${session.username}`, solution: solution.name }
@@ -256,9 +165,7 @@ async function send(
     email: await addressOf(session, parts),
     language: languagesOf(solution, session.locale),
     directory,
-    ...set,
-    factors: factors.map((one) => ({ ...one, isElsewhere: one.kind === 'passkey' && one.rpId !== place?.rpId })),
-    passkeys: { isOffered: place !== null, isBlocked: places.isBlockedByAddress(serverUrl) },
+    ...shownFactors(factors, serverUrl, parts.passkeyRequests.places),
     sessions: (await sessionsOf(session, parts)).map((one) => ({
       ...one,
       browser: browserName(one.agent),

@@ -1,4 +1,4 @@
-import { checkForm, enteredMethod, type FactorAnswer, refusalOf } from '../../base/accounts/check-factor.ts'
+import { checkForm, enteredMethod, type FactorAnswer, outcomeOf, refusalOf } from '../../base/accounts/check-factor.ts'
 import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
 import { usableFactors } from '../../base/accounts/usable-factors.ts'
 import type { Arrival } from '../login/arrival.ts'
@@ -51,12 +51,11 @@ export function auditAnswer(
   user: { readonly username: string },
   action: 'second-step' | 'confirm',
   method: ReturnType<typeof enteredMethod>,
-  { kind }: FactorAnswer,
+  answer: FactorAnswer,
   parts: Pick<SecondStepParts, 'audit'>,
 ): void {
-  const outcome = kind === 'right' ? 'ok' : kind === 'throttled' ? 'throttled' : 'refused'
-  auditFactor(arrival, user, action, outcome, parts, method)
-  if (kind === 'copied') auditFactor(arrival, user, 'passkey-clone', 'refused', parts)
+  auditFactor(arrival, user, action, outcomeOf(answer), parts, method)
+  if (answer.kind === 'copied') auditFactor(arrival, user, 'passkey-clone', 'refused', parts)
 }
 
 async function send(

@@ -1,11 +1,12 @@
-import { type AddedFactor, addPasskey } from '../../base/accounts/add-passkey.ts'
+import { addApp } from '../../base/accounts/add-app.ts'
+import { addPasskey } from '../../base/accounts/add-passkey.ts'
 import { newAppOf, readSetUpSecret } from '../../base/accounts/new-app.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
-import { platformText } from '../../base/web/texts.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { auditFactor } from '../login/audit-factor.ts'
-import { goTo, type SignedIn } from '../login/redirect-signed-in.ts'
+import type { SignedIn } from '../login/redirect-signed-in.ts'
 import { sendPage } from '../login/send-page.ts'
 import { recoveryCodesPage, setUpPage } from '../web/pages.ts'
 import { advance, endOthers, STEP_WAY, type StepAttempt, type StepForm } from './complete.ts'
@@ -53,7 +54,7 @@ async function postpone(attempt: StepAttempt, parts: SecondStepParts): Promise<S
 }
 
 async function addFactor(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
-  const { ctx, solution, fields, found } = attempt
+  const { ctx, solution, locale, fields, found } = attempt
   const { account } = found.open
   const next = await nextStepOf(attempt, found.open, parts)
   const answer = fields.get('passkey') ?? ''
@@ -63,23 +64,12 @@ async function addFactor(attempt: StepAttempt, parts: SecondStepParts): Promise<
   if (next.step !== 'set-up' || !canAdd) return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'set-up')))
   const added =
     answer === ''
-      ? await addApp(attempt, secret ?? '', parts)
+      ? await addApp(account, { secret: secret ?? '', code: fields.get('code') ?? '', locale }, parts)
       : await addPasskey(attempt, 'set-up', account, { ...found.open, ...found.open.login }, answer, parts)
   if (added.kind === 'taken') return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'second-step')))
   if (added.kind === 'added') return noteAdded(attempt, added.method, parts)
   const shown = { secret: secret ?? parts.apps.newSecret(), canPostpone: next.canPostpone, refusal: added.refusal }
   return new Refusal(null, () => send(attempt, found.open, shown, 401, parts))
-}
-
-async function addApp(
-  { locale, fields, found }: StepAttempt,
-  secret: string,
-  { apps }: Pick<SecondStepParts, 'apps'>,
-): Promise<AddedFactor | { readonly kind: 'taken' }> {
-  const name = platformText(locale, 'platform.factor.app')
-  const added = await apps.add(found.open.account, secret, fields.get('code') ?? '', name)
-  if (added === 'wrong') return { kind: 'refused', refusal: platformText(locale, 'platform.step.wrong') }
-  return added === 'taken' ? { kind: 'taken' } : { kind: 'added', method: 'totp' }
 }
 
 async function noteAdded(

@@ -1,0 +1,21 @@
+import { platformText } from '../web/texts.ts'
+import type { AddedFactor } from './add-passkey.ts'
+import type { AuthenticatorApps } from './authenticator-app.ts'
+import type { FactorAccount } from './factor-account.ts'
+
+/**
+ * Adds an authenticator app with the first code that its user entered.
+ * @param isReplacing whether it may replace another app of the account
+ * @returns `taken` if the account already has an app
+ */
+export async function addApp(
+  account: FactorAccount,
+  { secret, code, locale }: { readonly secret: string; readonly code: string; readonly locale: string },
+  { apps }: { readonly apps: Pick<AuthenticatorApps, 'add'> },
+  isReplacing = false,
+): Promise<AddedFactor | { readonly kind: 'taken' }> {
+  const text = (key: string) => platformText(locale, key)
+  const added = await apps.add(account, secret, code, text('platform.factor.app'), isReplacing)
+  if (added === 'wrong') return { kind: 'refused', refusal: text('platform.step.wrong') }
+  return added === 'taken' ? { kind: 'taken' } : { kind: 'added', method: 'totp' }
+}
