@@ -30,6 +30,7 @@ import { createManagedSettings } from '../host/cloud/managed/managed-settings.ts
 import { readSettings } from '../host/config/settings.ts'
 import { openHostDatabase } from '../host/database/open.ts'
 import { createDirectoryParts } from '../host/directories/directory-parts.ts'
+import { createDraftParts } from '../host/drafts/draft-parts.ts'
 import { platformPlaceOf } from '../host/grants/grant-warnings.ts'
 import { createGrants } from '../host/grants/grants.ts'
 import { createHealth } from '../host/health/health-report.ts'
@@ -151,6 +152,8 @@ const adminFactors = createAdminFactors({
   factors: secondSteps.factors,
   openSignIns: adminOpenSignIns,
 })
+const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution: noSandbox, limits })
+const managedSettings = createManagedSettings(null, settings.defaultSolution)
 const parts: HostParts = {
   settings,
   log,
@@ -191,7 +194,8 @@ const parts: HostParts = {
   platformDatabase: platformPlaceOf(settings),
   catalog,
   store,
-  uploads: createUploads({ store, catalog, supervisor, makeSandboxSolution: noSandbox, limits }),
+  uploads,
+  ...createDraftParts({ db, limits, settings, managedSettings, store, uploads, supervisor, now: Date.now }),
   sessions,
   solutionLog,
   audit,
@@ -205,7 +209,7 @@ const parts: HostParts = {
   cloudLogin: null,
   changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
   supervisor,
-  managedSettings: createManagedSettings(null, settings.defaultSolution),
+  managedSettings,
   health: createHealth({
     figures: createFigures(),
     supervisor,

@@ -5,6 +5,7 @@ import type { Audit } from './access/audit.ts'
 import { type AdminRight, type AdminRoute, addAdminRoutes } from './access/route.ts'
 import { auditRoutes } from './audit/api.ts'
 import { type DirectoryApiParts, directoryRoutes } from './directories/api.ts'
+import { type DraftApiParts, draftRoutes } from './drafts/api.ts'
 import { type EndpointApiParts, endpointRoutes } from './endpoints/api.ts'
 import { type GrantApiParts, grantRoutes } from './grants/api.ts'
 import { type HealthApiParts, healthRoutes } from './health/api.ts'
@@ -29,6 +30,7 @@ export type AdminApiParts = SolutionApiParts &
   HealthApiParts &
   SettingsApiParts &
   LoginPageApiParts &
+  DraftApiParts &
   EndpointApiParts &
   GrantApiParts &
   SecretApiParts &
@@ -71,6 +73,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
     ...settingsRoutes(parts),
     ...versionRoutes(parts),
     ...loginPageRoutes(parts),
+    ...draftRoutes(parts),
     ...endpointRoutes(parts),
     ...grantRoutes(parts),
     ...secretRoutes(parts),

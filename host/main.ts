@@ -32,6 +32,7 @@ import { type Debugger, startDebugger } from './debugger/debugger.ts'
 import type { DebugNode } from './debugger/find-debug-node.ts'
 import { createDebugTargets } from './debugger/targets.ts'
 import { createDirectoryParts } from './directories/directory-parts.ts'
+import { createDraftParts } from './drafts/draft-parts.ts'
 import { createEndpoints } from './endpoints/endpoints.ts'
 import { createNetworkLimit } from './endpoints/network-limit.ts'
 import { refuseFloods } from './endpoints/refuse-floods.ts'
@@ -376,6 +377,7 @@ function createParts(
     credentials,
     pageSessions: createPageSessions(db, key, account, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
+    ...createDraftParts({ ...foundation, ...signIn, settings, limits, now: testing.now }),
     answerEndpoint: createEndpoints({ ...foundation, ...signIn, limits, network, now: testing.now }),
     refuseFloods: refuseFloods(network),
     oauthSettings: oauth.settings,
@@ -503,6 +505,7 @@ function sweptOf(parts: ReturnType<typeof createParts>) {
     oauth,
     parts.openSignIns,
     parts.links,
+    parts.draftStore,
     { sweep: eraseDeleted },
   ]
 }

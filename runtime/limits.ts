@@ -62,6 +62,8 @@ export const LIMITS = {
     what: 'maximum total size of a bundle’s scripts, forms and translations, which are sent to a sandbox process together',
   },
   TEMPLATE_SIZE: { kind: 'size', default: '256k', what: 'maximum size of login.html' },
+  DRAFTS: { kind: 'count', default: '10', what: 'maximum number of drafts of one solution in the workbench' },
+  DRAFT_KEPT: { kind: 'time', default: '30d', what: 'how long a draft is kept after its last change' },
   FORM_BODY: { kind: 'size', default: '64k', what: 'maximum size of the body of a posted form' },
   FORM_FIELDS: { kind: 'count', default: '200', what: 'maximum number of fields in a posted form' },
   JSON_BODY: { kind: 'size', default: '1m', what: 'maximum size of a JSON body sent to the API' },

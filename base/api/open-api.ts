@@ -68,7 +68,7 @@ export function openApi<Right>(
   for (const { method, path, definition } of routes) {
     const { summary, right, query, headers = {}, body, answers } = definition
     const parameters = [...(query === undefined ? [] : queryParameters(query, named)), ...headerParameters(headers)]
-    const address = `${prefix}${path.replaceAll(/:(\w+)/g, '{$1}')}`
+    const address = `${prefix}${path.replaceAll(/[:*](\w+)/g, '{$1}')}`
     const need = about.need(right)
     paths[address] ??= path.includes(':') ? { parameters: pathParameters(path) } : {}
     paths[address][method.toLowerCase()] = {
@@ -93,7 +93,7 @@ export function openApi<Right>(
 }
 
 function pathParameters(path: string) {
-  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name)
+  const names = [...path.matchAll(/[:*](\w+)/g)].map(([, name]) => name)
   return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
 }
 

@@ -29,12 +29,14 @@ type BodyOf<Body extends BodyDefinition> = Body extends z.ZodType
     ? Buffer
     : undefined
 type QueryOf<Query extends z.ZodType | undefined> = Query extends z.ZodType ? z.output<Query> : undefined
-/** A path's parameters: the names after colons. */
+/** A path's parameters: the names after colons, and after an asterisk if the parameter is the rest of the path. */
 export type ParamsOf<Address extends string> = Address extends `${string}:${infer Name}/${infer Rest}`
   ? { readonly [Key in Name]: string } & ParamsOf<Rest>
   : Address extends `${string}:${infer Name}`
     ? { readonly [Key in Name]: string }
-    : unknown
+    : Address extends `${string}*${infer Name}`
+      ? { readonly [Key in Name]: string }
+      : unknown
 /** A handler's return type: a value for responses with content, void for the others. */
 type Returned<Answered extends Answers> = {
   [Status in keyof Answered]: Answered[Status] extends z.ZodType ? Shown<z.input<Answered[Status]>> : unknown
@@ -66,6 +68,8 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   readonly body?: Body
   /** The body is optional; null if the request has none. */
   readonly isBodyOptional?: true
+  /** Maximum size of a JSON body. Default: `JSON_BODY`. */
+  readonly bodyLimit?: keyof Limits
   /**
    * Responses by status. If there are several, the handler sets the status. Properties that aren't in the schema are
    * not sent.
@@ -218,7 +222,7 @@ async function answer<Who, Right, Act, Names extends object>(
 }
 
 /** Longer than any name, so a truncated parameter matches nothing, and errors can quote it safely. */
-const LONGEST_PARAMETER = 200
+const LONGEST_PARAMETER = 300
 
 function paramsOf(ctx: Context): Readonly<Record<string, string>> {
   const given = Object.entries(ctx.params as Record<string, string>)
@@ -227,12 +231,17 @@ function paramsOf(ctx: Context): Readonly<Record<string, string>> {
 
 async function readBody(
   ctx: Context,
-  { body, isBodyOptional }: { readonly body?: BodyDefinition; readonly isBodyOptional?: true },
+  {
+    body,
+    isBodyOptional,
+    bodyLimit = 'JSON_BODY',
+  }: { readonly body?: BodyDefinition; readonly isBodyOptional?: true; readonly bodyLimit?: keyof Limits },
   limits: Limits,
 ): Promise<unknown> {
   if (body === undefined) return undefined
   if (isBytes(body)) return readBytes(ctx, body.types, limits[body.most])
-  return readWith(body, await (isBodyOptional ? readOptionalJson(ctx, limits) : readJson(ctx, limits)))
+  const most = { JSON_BODY: limits[bodyLimit] }
+  return readWith(body, await (isBodyOptional ? readOptionalJson(ctx, most) : readJson(ctx, most)))
 }
 
 export function isBytes(body: z.ZodType | Bytes): body is Bytes {

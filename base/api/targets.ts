@@ -21,6 +21,10 @@ export function versionTarget(sha256: string): string {
   return `version:${sha256.slice(0, 12)}`
 }
 
+export function draftTarget(id: string): string {
+  return `draft:${id}`
+}
+
 export function secretTarget(name: string): string {
   return `secret:${name}`
 }

@@ -20,6 +20,7 @@ const USERS = '002-users-and-remembered-logins'
 const OAUTH = '003-oauth'
 const FACTORS = '010-second-factors'
 const SELF_SERVICE = '011-self-service'
+const DRAFTS = '022-drafts'
 
 /** All tables that the platform's migrations create, including those that only the host uses; see `SavedTables`. */
 export const BACKUP_TABLES = {
@@ -52,4 +53,6 @@ export const BACKUP_TABLES = {
   host_mail_counts: { key: ['organisation', 'asked_by'], since: SELF_SERVICE },
   links: { key: ['token_hash'], since: SELF_SERVICE },
   directories: { key: ['name'], since: '014-directories' },
+  drafts: { key: ['id'], since: DRAFTS },
+  draft_files: { key: ['draft', 'path'], since: DRAFTS, bytes: ['content'] },
 } as const satisfies Record<keyof Tables, BackupTable> & Record<string, BackupTable>

@@ -67,21 +67,31 @@ const CALLED_OUT = [
 /** In ms. */
 export type ComparingTimes = { readonly one: number; readonly all: number }
 
-/** Compares two versions of a solution. Between files, lets the host's other work run. */
+/** Compares two versions of a solution. */
 export async function compareVersions(
   from: ComparedVersion,
   to: ComparedVersion,
   times: ComparingTimes = TIMES,
 ): Promise<VersionDifference> {
-  const names = [...new Set([...from.files.keys(), ...to.files.keys()])].sort()
-  const changed = names.filter((name) => !isSame(from.files.get(name), to.files.get(name)))
+  const compared = await compareFiles(from.files, to.files, times)
+  return { ...compared, manifest: compareManifests(from.manifest, to.manifest) }
+}
+
+/** Between files, lets the host's other work run. */
+export async function compareFiles(
+  from: ComparedVersion['files'],
+  to: ComparedVersion['files'],
+  times: ComparingTimes = TIMES,
+): Promise<Pick<VersionDifference, 'files' | 'moreFiles'>> {
+  const names = [...new Set([...from.keys(), ...to.keys()])].sort()
+  const changed = names.filter((name) => !isSame(from.get(name), to.get(name)))
   const left = { lines: MOST_LINES, timeOfOne: times.one, milliseconds: times.all }
   const files: ChangedFile[] = []
   for (const name of changed.slice(0, MOST_FILES)) {
-    files.push(compareFile(name, from.files.get(name), to.files.get(name), left))
+    files.push(compareFile(name, from.get(name), to.get(name), left))
     await setImmediate()
   }
-  return { files, moreFiles: changed.length - files.length, manifest: compareManifests(from.manifest, to.manifest) }
+  return { files, moreFiles: changed.length - files.length }
 }
 
 function isSame(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
@@ -102,7 +112,8 @@ function compareFile(file: string, from: Uint8Array | undefined, to: Uint8Array 
   return { ...facts, hunks: listed, isTooMuch: listed.length < hunks.length }
 }
 
-function isText(content: Uint8Array): boolean {
+/** Whether a file can be shown and edited as text. */
+export function isText(content: Uint8Array): boolean {
   return isUtf8(content) && !content.includes(0)
 }
 
@@ -145,7 +156,7 @@ function readable(line: string): string {
   return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '\u{fffd}')
 }
 
-function compareManifests(from: Manifest, to: Manifest): ManifestChange[] {
+export function compareManifests(from: Manifest, to: Manifest): ManifestChange[] {
   return CALLED_OUT.filter((key) => JSON.stringify(from[key]) !== JSON.stringify(to[key])).map((key) => {
     return { key, from: from[key] ?? null, to: to[key] ?? null }
   })

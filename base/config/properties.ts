@@ -114,6 +114,12 @@ export const PROPERTIES = {
     what: 'text on the default login page for users who forgot their password, such as a help desk’s number; if empty, no text is shown',
   },
   ...MAIL_PROPERTIES,
+  WORKBENCH: {
+    default: 'edit',
+    read: oneOf(['edit', 'read', 'off']),
+    form: 'one of edit, read, off',
+    what: 'whether authors can edit solutions on the admin pages. read: they can only look at them, as always if a control center manages the solution. off: there is no workbench',
+  },
   PASSKEYS: {
     default: 'auto',
     read: oneOf(['auto', 'on', 'off']),

@@ -383,6 +383,28 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
             .columns(['provider_login'])
             .where(sql.ref('provider_login'), 'is not', null),
         ]),
+  '022-drafts': (schema, { key, bytes }) => [
+    schema
+      .createTable('drafts')
+      .addColumn('id', key, (column) => column.primaryKey())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('base_sha256', key)
+      .addColumn('owner', key, (column) => column.notNull())
+      .addColumn('revision', 'bigint', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('changed_at', 'bigint', (column) => column.notNull()),
+    schema.createIndex('drafts_of_solution').on('drafts').columns(['solution']),
+    schema
+      .createTable('draft_files')
+      .addColumn('draft', key, (column) => column.notNull())
+      .addColumn('path', key, (column) => column.notNull())
+      .addColumn('etag', key, (column) => column.notNull())
+      .addColumn('content', bytes, (column) => column.notNull())
+      .addPrimaryKeyConstraint('draft_files_key', ['draft', 'path'])
+      .addForeignKeyConstraint('draft_files_draft', ['draft'], 'drafts', ['id'], (constraint) =>
+        constraint.onDelete('cascade'),
+      ),
+  ],
 }
 
 /** Version names in order; the last one is the current schema version. */

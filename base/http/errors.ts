@@ -102,11 +102,30 @@ export const ERRORS = {
     page: 'not-found',
     advice: 'Use a `sha256` from `versions` in `GET /admin/api/solutions/{name}`.',
   },
+  ERR_FILE_NOT_FOUND: {
+    status: 404,
+    fixedBy: 'caller',
+    page: 'not-found',
+    advice: 'Fix the path; the draft or version lists its files.',
+  },
+  ERR_DRAFT_NOT_FOUND: {
+    status: 404,
+    fixedBy: 'caller',
+    page: 'not-found',
+    advice:
+      'Use an `id` from `GET /admin/api/solutions/{name}/drafts`. Drafts are deleted if nobody changes them for `DRAFT_KEPT`.',
+  },
   ERR_METHOD_NOT_ALLOWED: {
     status: 405,
     fixedBy: 'caller',
     page: 'method',
     advice: 'Use a method listed in the header `Allow`.',
+  },
+  ERR_WORKBENCH_READ_ONLY: {
+    status: 403,
+    fixedBy: 'operator',
+    advice:
+      'Change the solution where it is managed, in the control center or its repository. On other hosts, `WORKBENCH=edit` allows changes.',
   },
   ERR_BODY_SLOW: {
     status: 408,
@@ -131,7 +150,7 @@ export const ERRORS = {
   ERR_FILE_EXISTS: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'To replace the existing file, send `{"replace": true}`.',
+    advice: 'Choose another name. To replace an existing login page, send `{"replace": true}`.',
   },
   ERR_VERSION_ACTIVE: {
     status: 409,
@@ -142,6 +161,16 @@ export const ERRORS = {
     status: 409,
     fixedBy: 'caller',
     advice: 'The message says what uses the version. Stop using it there first.',
+  },
+  ERR_SOLUTION_EXISTS: {
+    status: 409,
+    fixedBy: 'caller',
+    advice: 'Choose another name, or create the draft from the active version.',
+  },
+  ERR_TOO_MANY_DRAFTS: {
+    status: 409,
+    fixedBy: 'caller',
+    advice: 'Publish or discard a draft, or ask the operator to raise `DRAFTS`.',
   },
   ERR_RUN_GOING_ON: {
     status: 409,
@@ -208,6 +237,12 @@ export const ERRORS = {
     status: 422,
     fixedBy: 'caller',
     advice: 'Fix the value that `detail` names.',
+  },
+  ERR_IF_MATCH_MISSING: {
+    status: 428,
+    fixedBy: 'caller',
+    advice:
+      'Send `If-Match` with the `etag` of the file that you read, or `If-None-Match: *` for a file that does not exist yet.',
   },
   ERR_THROTTLED: {
     status: 429,

@@ -31,7 +31,7 @@ export function readQuery(ctx: Context): Map<string, string> {
 }
 
 /** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BAD_REQUEST for invalid JSON or a key named `__proto__` */
-export async function readJson(ctx: Context, limits: Limits): Promise<unknown> {
+export async function readJson(ctx: Context, limits: Pick<Limits, 'JSON_BODY'>): Promise<unknown> {
   const { body, rawBody } = await parseBody(ctx, 'json', 'application/json', limits.JSON_BODY)
   // The library returns an empty body as an empty string.
   if (rawBody === '') throw notJson()
@@ -39,7 +39,7 @@ export async function readJson(ctx: Context, limits: Limits): Promise<unknown> {
 }
 
 /** Same as `readJson`, but null if the request has no body. */
-export async function readOptionalJson(ctx: Context, limits: Limits): Promise<unknown> {
+export async function readOptionalJson(ctx: Context, limits: Pick<Limits, 'JSON_BODY'>): Promise<unknown> {
   const hasBody = ctx.get('Transfer-Encoding') !== '' || (ctx.request.length ?? 0) > 0
   return hasBody ? readJson(ctx, limits) : null
 }

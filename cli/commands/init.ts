@@ -1,13 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { newSolution } from '../../base/bundles/new-solution.ts'
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { CommandError, command } from '../../base/terminal/command.ts'
 import { ManifestSchema } from '../../runtime/bundle/manifest.ts'
 import { editorFiles } from '../editor-files.ts'
-
-/** The files of a new solution; {{name}} and {{title}} are replaced. */
-const NEW_SOLUTION = fileURLToPath(new URL('../new-solution', import.meta.url))
 
 export const initCommand = command({
   summary: 'create a folder with a working solution',
@@ -16,7 +13,7 @@ export const initCommand = command({
   run: async ({ arguments: { name } }, terminal) => {
     checkName(name)
     checkFolder(name)
-    const files = newSolution(name)
+    const files = filesOf(name)
     for (const [file, content] of files) {
       mkdirSync(dirname(join(name, file)), { recursive: true })
       writeFileSync(join(name, file), content)
@@ -27,16 +24,9 @@ export const initCommand = command({
   },
 })
 
-/** File contents by path in the solution's folder. */
-function newSolution(name: string): Map<string, string> {
-  const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ')
-  const files = new Map<string, string>()
-  for (const file of readdirSync(NEW_SOLUTION, { recursive: true, withFileTypes: true })) {
-    if (!file.isFile()) continue
-    const path = join(file.parentPath, file.name)
-    const content = readFileSync(path, 'utf8').replaceAll('{{name}}', name).replaceAll('{{title}}', title)
-    files.set(path.slice(NEW_SOLUTION.length + 1).replaceAll('\\', '/'), content)
-  }
+/** The solution's files and those for editors, by path. */
+function filesOf(name: string): Map<string, string> {
+  const files = newSolution(name)
   const written = new Map([...files].map(([file, content]) => [file, Buffer.from(content)]))
   return new Map([...files, ...editorFiles(written)])
 }

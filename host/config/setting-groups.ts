@@ -31,6 +31,7 @@ export const SETTING_GROUPS = {
     'PLATFORM_HOME',
     'SOLUTIONS_FOLDER',
     'START_PAGE',
+    'WORKBENCH',
     'ENVIRONMENT',
     'PLATFORM_TESTING_MODE',
     'LOG_LEVEL',
@@ -122,6 +123,7 @@ export const SETTING_GROUPS = {
     'SCRIPT_SIZE',
     'SOURCES_SIZE',
     'TEMPLATE_SIZE',
+    'DRAFTS',
   ],
   signin: [
     'PASSWORD_HELP',
@@ -158,7 +160,7 @@ export const SETTING_GROUPS = {
     'CLIENT_GRACE',
     'HTTP2_CONNECTIONS_ADDRESS',
   ],
-  retention: ['LOG_KEPT', 'LOG_KEPT_SIZE', 'AUDIT_KEPT', 'SESSION_ENDED_KEPT', 'DELETED_KEPT'],
+  retention: ['LOG_KEPT', 'LOG_KEPT_SIZE', 'AUDIT_KEPT', 'SESSION_ENDED_KEPT', 'DELETED_KEPT', 'DRAFT_KEPT'],
 } as const satisfies Readonly<Record<string, readonly SettingName[]>>
 
 export type SettingGroup = keyof typeof SETTING_GROUPS

@@ -27,6 +27,8 @@ export type Settings = ServiceSettings & {
   readonly passwordHelp: string
   /** The mail server and the sender; null if the host sends no mail. */
   readonly mail: MailSettings | null
+  /** `WORKBENCH`; see `createWorkbenchMode` for one solution's mode. */
+  readonly workbench: 'edit' | 'read' | 'off'
   readonly passkeys: 'auto' | 'on' | 'off'
   /**
    * `PASSKEY_DOMAIN`: the domain to which the passkeys of all solutions are bound; null: each solution has its own
@@ -105,6 +107,7 @@ function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'c
     startPage: values.START_PAGE,
     passwordHelp: values.PASSWORD_HELP,
     mail: mailSettingsOf(values),
+    workbench: values.WORKBENCH,
     passkeys: values.PASSKEYS,
     passkeyDomain: values.PASSKEY_DOMAIN,
     trustedProxies: values.TRUSTED_PROXIES,

@@ -115,6 +115,21 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     /** When the operator last confirmed that it's them; null: an older version started the session. */
     confirmed_at: number | null
   }
+  /** A version of a solution that someone is editing in the workbench. It never runs for users. */
+  drafts: {
+    id: string
+    solution: string
+    /** The version that the draft changes; null for a new solution. */
+    base_sha256: string | null
+    /** The creator: `admin` or `token:{id}`. */
+    owner: string
+    /** Counts the changes, so that a change can depend on what its sender has read. */
+    revision: number
+    created_at: number
+    changed_at: number
+  }
+  /** The files in which a draft differs from its base. `etag` is empty if the draft deletes the base's file. */
+  draft_files: { draft: string; path: string; etag: string; content: Uint8Array }
   /** Login pages for PLATFORM_CLOUD as received from the control center; `content` is a `LoginPageAnswer` as JSON. */
   cloud_login_pages: { solution: string; content: string; tag: string | null; source: string; checked_at: number }
 }

@@ -232,7 +232,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
 }
 
 /** Adds to ERR_CHANGED_MEANWHILE when the active version was activated and by whom, if the audit log still has it. */
-async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
+export async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
   if (!(error instanceof PlatformError) || error.code !== 'ERR_CHANGED_MEANWHILE') throw error
   const { name, active } = z.object({ name: z.string(), active: z.string().nullable() }).parse(error.details)
   const target = active === null ? undefined : versionTarget(active)
@@ -246,6 +246,7 @@ const ACTIVATIONS: readonly string[] = [
   'solution-upload',
   'solution-activate',
   'solution-delete',
+  'draft-publish',
 ] satisfies AuditAction[]
 
 /** The version that the upload may replace (RFC 9110, section 13.1). @throws ERR_BAD_REQUEST */

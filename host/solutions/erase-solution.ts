@@ -19,6 +19,7 @@ export async function eraseSolutionData(db: HostDatabase, solution: string): Pro
     'open_sign_ins',
     'sign_in_policies',
     'links',
+    'drafts',
   ] as const) {
     await db.deleteFrom(table).where('solution', '=', solution).execute()
   }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
 import { byteLength, insertOnce } from '../../base/database/portable.ts'
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
+import { contentEtag } from './content-etag.ts'
 import { createMediaReader, writePieces } from './media-pieces.ts'
 import { readStored, type StoredSolution, writeStored } from './stored-solution.ts'
 
@@ -57,8 +57,13 @@ export interface SolutionStore {
   media(name: string, sha256: string, path: string): Promise<{ readonly etag: string; readonly size: number } | null>
   /** Reads the content of a media file lazily, in pieces of `PIECE_SIZE`. */
   mediaContent(name: string, sha256: string, path: string, size: number): AsyncGenerator<Uint8Array, void>
-  /** Erases a version with its media, unless it is active. @returns false if it is active or does not exist */
+  /**
+   * Erases a version with its media, unless it is active or the base of a draft.
+   * @returns false if it was not erased, also if it does not exist
+   */
   removeVersion(name: string, sha256: string): Promise<boolean>
+  /** How many drafts change this version. */
+  draftsOf(name: string, sha256: string): Promise<number>
   /** Marks the solution as deleted. @returns false if it does not exist */
   remove(name: string): Promise<boolean>
   /**
@@ -125,7 +130,7 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
         solution: name,
         sha256,
         path,
-        etag: createHash('sha256').update(content).digest('base64url').slice(0, 22),
+        etag: contentEtag(content),
         content,
       }))
       return db.transaction().execute(async (transaction) => {
@@ -181,8 +186,13 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
         .select('name')
         .where('name', '=', name)
         .where('active_sha256', '=', sha256)
+      const isBase = db.selectFrom('drafts').select('id').where('solution', '=', name).where('base_sha256', '=', sha256)
       const version = db.deleteFrom('solution_versions').where('solution', '=', name).where('sha256', '=', sha256)
-      return deletedAny(version.where(({ not, exists }) => not(exists(isActive))))
+      return deletedAny(version.where(({ and, not, exists }) => and([not(exists(isActive)), not(exists(isBase))])))
+    },
+    async draftsOf(name, sha256) {
+      const drafts = db.selectFrom('drafts').where('solution', '=', name).where('base_sha256', '=', sha256)
+      return Number((await drafts.select(({ fn }) => fn.countAll().as('count')).executeTakeFirst())?.count ?? 0)
     },
     async remove(name) {
       const result = await db

@@ -1,15 +1,18 @@
+import { hash } from 'node:crypto'
 import { createBundleTurns } from '../../base/bundles/bundle-turns.ts'
-import { createBundleCheck } from '../../base/bundles/check-bundle.ts'
+import { type CheckedBundle, createBundleCheck } from '../../base/bundles/check-bundle.ts'
 import type { SandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
-import { readBundle } from '../../runtime/bundle/read-bundle.ts'
+import { MANIFEST } from '../../runtime/bundle/layout.ts'
+import { type BundleReading, readBundle } from '../../runtime/bundle/read-bundle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Catalog } from './catalog.ts'
 import { warnOfEmbedded } from './embedded-warning.ts'
+import { createPrecedence, type Precedence } from './precedence.ts'
 import { createQueue } from './queue.ts'
 import type { ExpectedActive, SolutionStore } from './solution-store.ts'
 
@@ -23,7 +26,16 @@ export type Uploaded = {
   readonly isNew: boolean
 }
 
+/** What an upload of a bundle would find. `prepared` is null if there are errors. */
+export type CheckedUpload = CheckedBundle & { readonly sha256: string }
+
 export interface Uploads {
+  /**
+   * Checks a bundle like an upload, without storing it. Uploads go first: the check waits until none is running.
+   * @param expectedName the name of the solution as which the bundle would be uploaded
+   * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY
+   */
+  check(packed: Uint8Array, expectedName: string): Promise<CheckedUpload>
   /**
    * Reads, checks and activates a bundle. The host reads only the ZIP file's structure and the manifests; everything
    * else is checked in a separate sandbox process. The version is activated only after its scripts have been compiled
@@ -49,7 +61,7 @@ export interface Uploads {
   change(name: string, change: (packed: Uint8Array) => Promise<Uint8Array>): Promise<Uploaded>
   /** Switches or rolls back to a stored version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND */
   activate(name: string, sha256: string): Promise<void>
-  /** Erases a version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND, ERR_VERSION_ACTIVE */
+  /** Erases a version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND, ERR_VERSION_ACTIVE, ERR_VERSION_IN_USE */
   removeVersion(name: string, sha256: string): Promise<void>
   /** @throws ERR_SOLUTION_NOT_FOUND */
   remove(name: string): Promise<void>
@@ -80,18 +92,20 @@ export function createUploads({
   mayHaveSeveralHosts = false,
 }: UploadParts): Uploads {
   const check = createBundleCheck({ supervisor, makeSandboxSolution, limits })
+  const readAny = createReader({ limits, takesPasskeys, mayHaveSeveralHosts })
   const oneAtATime = createQueue()
   const inTurn = createBundleTurns('uploads', supervisor.needRoom, limits)
+  const uploading = createPrecedence()
 
   async function upload(packed: Uint8Array, expectedName: string, expected?: ExpectedActive): Promise<Uploaded> {
     // Checking a bundle takes seconds, so find out first whether it can be activated at all.
     if (expected !== undefined && (await store.activeSha256(expectedName)) !== expected)
       throw await changedMeanwhile(expectedName)
-    return inTurn(packed, () => readAndTake(packed, expectedName, expected))
+    return uploading.first(() => inTurn(packed, () => readAndTake(packed, expectedName, expected)))
   }
 
   async function readAndTake(packed: Uint8Array, expectedName: string, expected: ExpectedActive): Promise<Uploaded> {
-    const read = await readSound(packed)
+    const read = sound(await readAny(packed))
     const { name } = read.bundle.manifest
     if (name !== expectedName) {
       throw new PlatformError(
@@ -103,16 +117,12 @@ export function createUploads({
   }
 
   async function uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded> {
-    const name = await inTurn(packed, async () => (await readSound(packed)).bundle.manifest.name)
+    const { name } = await uploading.first(() =>
+      inTurn(packed, async () => sound(await readAny(packed)).bundle.manifest),
+    )
     onName(name)
     // Read the bundle again when its turn comes: while it is queued, only the uploaded bytes are in memory.
     return oneAtATime(name, () => upload(packed, name))
-  }
-
-  async function readSound(packed: Uint8Array): Promise<SoundBundle> {
-    const { bundle, faults, warnings } = await readBundle(packed, limits, takesPasskeys)
-    if (bundle === null) throw refused(faults, warnings)
-    return { bundle, warnings: mayHaveSeveralHosts ? [...warnings, ...warnOfEmbedded(bundle)] : warnings }
   }
 
   async function take(
@@ -179,6 +189,12 @@ export function createUploads({
     if ((await store.get(name)) === null) throw solutionNotFound(name)
     if (await store.removeVersion(name, sha256)) return
     if (!(await store.hasVersion(name, sha256))) throw versionNotFound(name, sha256)
+    const drafts = await store.draftsOf(name, sha256)
+    if (drafts > 0 && (await store.activeSha256(name)) !== sha256) {
+      const those = drafts === 1 ? 'a draft' : `${drafts} drafts`
+      const message = `${sha256} is the base of ${those} in the workbench. Publish or discard ${drafts === 1 ? 'it' : 'them'} first.`
+      throw new PlatformError('ERR_VERSION_IN_USE', message, { name, sha256, drafts })
+    }
     throw new PlatformError(
       'ERR_VERSION_ACTIVE',
       `${sha256} is the active version of "${name}": activate another one first.`,
@@ -192,6 +208,7 @@ export function createUploads({
   }
 
   return {
+    check: createUploadCheck({ supervisor, limits, uploading, readAny, check }),
     uploadByManifest,
     upload: (packed, expectedName, expected) => oneAtATime(expectedName, () => upload(packed, expectedName, expected)),
     change: (name, change) => oneAtATime(name, () => changeActive(name, change)),
@@ -201,11 +218,61 @@ export function createUploads({
   }
 }
 
+type ReadBundle = (packed: Uint8Array) => Promise<BundleReading>
+
+/** Reads the ZIP file and the manifests, with the warnings that depend on this host. */
+function createReader({
+  limits,
+  takesPasskeys,
+  mayHaveSeveralHosts,
+}: {
+  readonly limits: Limits
+  readonly takesPasskeys: UploadParts['takesPasskeys'] | undefined
+  readonly mayHaveSeveralHosts: boolean
+}): ReadBundle {
+  return async (packed) => {
+    const read = await readBundle(packed, limits, takesPasskeys)
+    if (read.bundle === null || !mayHaveSeveralHosts) return read
+    return { ...read, warnings: [...read.warnings, ...warnOfEmbedded(read.bundle)] }
+  }
+}
+
+function sound({ bundle, faults, warnings }: BundleReading): SoundBundle {
+  if (bundle === null) throw refused(faults, warnings)
+  return { bundle, warnings }
+}
+
+type UploadCheckParts = Pick<UploadParts, 'supervisor' | 'limits'> & {
+  readonly uploading: Precedence
+  readonly readAny: ReadBundle
+  readonly check: ReturnType<typeof createBundleCheck>
+}
+
+/** See `Uploads.check`. */
+function createUploadCheck(parts: UploadCheckParts): Uploads['check'] {
+  const { supervisor, limits, uploading, readAny, check } = parts
+  const inTurn = createBundleTurns('bundles', supervisor.needRoom, limits)
+  return (packed, expectedName) =>
+    inTurn(packed, async () => {
+      await uploading.over()
+      const { bundle, faults, warnings } = await readAny(packed)
+      const sha256 = bundle?.sha256 ?? hash('sha256', packed, 'hex')
+      if (bundle === null) return { prepared: null, faults, warnings, sha256 }
+      if (bundle.manifest.name !== expectedName) {
+        const message = `"name" must be "${expectedName}", the name of the solution that you are editing`
+        const fault = { file: MANIFEST, code: 'manifest_invalid', message } as const
+        return { prepared: null, faults: [fault], warnings, sha256 }
+      }
+      const checked = await check(bundle)
+      return { ...checked, warnings: [...warnings, ...checked.warnings], sha256 }
+    })
+}
+
 function solutionNotFound(name: string): PlatformError {
   return new PlatformError('ERR_SOLUTION_NOT_FOUND', `There is no solution "${name}".`, { name })
 }
 
-function refused(faults: readonly Fault[], warnings: readonly Warning[]): PlatformError {
+export function refused(faults: readonly Fault[], warnings: readonly Warning[]): PlatformError {
   const tooLarge = faults.every(({ code }) => code === 'too_large' || code === 'too_many_files')
   const count = faults.length === 1 ? 'one error' : `${faults.length} errors`
   return new PlatformError(

@@ -26,7 +26,7 @@ const Hunk = z.object({
   lines: z.array(z.string()).describe('each begins with a space, + or -'),
 })
 
-const Difference = z
+export const Difference = z
   .object({
     from: Sha256,
     to: Sha256,

@@ -56,6 +56,11 @@ async function readContent(entry: SoundEntry, limits: Limits, found: Findings): 
   return place.kind === 'unused' || isModuleMedia ? null : unpacked.content
 }
 
+/** The maximum size in bytes of a file with this name. */
+export function largestFile(name: string, limits: Limits): number {
+  return Math.min(limitOf(placeOf(splitModule(name).path), limits), limits.BUNDLE_UNPACKED)
+}
+
 function limitOf(place: Place, limits: Limits): number {
   switch (place.kind) {
     case 'manifest':

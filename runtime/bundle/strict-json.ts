@@ -224,3 +224,15 @@ export function lineAndColumn(text: string, at: number): { line: number; column:
   }
   return { line, column: at - start + 1 }
 }
+
+/** The reverse of `lineAndColumn`. */
+export function offsetOf(text: string, { line, column }: { readonly line: number; readonly column: number }): number {
+  let start = 0
+  for (let passed = 1, i = 0; passed < line && i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code !== 0x0a && (code !== 0x0d || text.charCodeAt(i + 1) === 0x0a)) continue
+    passed++
+    start = i + 1
+  }
+  return start + column - 1
+}

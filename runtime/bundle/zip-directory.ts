@@ -1,6 +1,7 @@
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl'
 import type { Limits } from '../limits.ts'
 import { checkEndRecord } from './end-record.ts'
+import { MAX_PATH, nameKey, problemOfName } from './file-names.ts'
 import { type Findings, showName, WHOLE_BUNDLE } from './findings.ts'
 import { checkLocalEntries } from './local-headers.ts'
 import { decodeUtf8 } from './strict-json.ts'
@@ -8,9 +9,6 @@ import type { ListedEntry, Listing } from './zip-listing.ts'
 
 /** Chosen here: folders and files added by macOS are skipped, but there must not be too many such entries per file. */
 const ENTRIES_PER_FILE = 4
-
-const MAX_PATH = 240
-const MAX_SEGMENTS = 16
 
 /** Flag bits 0 (encrypted), 5 (patched), 6 (strongly encrypted) and 13 (masked headers). @see APPNOTE.TXT 4.4.4 */
 const REFUSED_FLAGS = 0b10_0000_0110_0001
@@ -132,21 +130,6 @@ function checkEntry(listed: ListedEntry, found: Findings): void {
   if (nameProblem !== null || kindProblem !== null || methodProblem !== null) listed.refused = true
 }
 
-function problemOfName(name: string): string | null {
-  if (name === '') return 'is empty'
-  if (name.length > MAX_PATH) return `has more than ${MAX_PATH} characters`
-  if (name.includes('\\')) return 'has a backslash; folders are separated by "/"'
-  if (name.startsWith('/')) return 'starts with "/"; it must be relative to the solution’s folder'
-  const segments = name.split('/')
-  if (segments.length > MAX_SEGMENTS) return `has more than ${MAX_SEGMENTS} parts`
-  for (const segment of segments) {
-    if (segment === '') return 'has an empty part between two "/"'
-    if (segment === '.' || segment === '..') return `has the part "${segment}"`
-    if (!/^[A-Za-z0-9._-]+$/.test(segment)) return 'has characters other than A-Z, a-z, 0-9, ".", "_" and "-"'
-  }
-  return null
-}
-
 function problemOfKind(entry: Entry): string | null {
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE_BITS
   const isDosFolder = entry.versionMadeBy >> 8 === 0 && (entry.externalFileAttributes & DOS_FOLDER) !== 0
@@ -194,8 +177,4 @@ function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): voi
     }
     byKey.set(key, listed)
   }
-}
-
-function nameKey(name: string): string {
-  return name.normalize('NFC').toLowerCase()
 }

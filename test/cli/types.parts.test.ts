@@ -253,7 +253,7 @@ test('types: in an editor, a test file has types for everything that it can use,
     })
     return stdout.trim().split('\n')
   }
-  const made = readFileSync(new URL('../../cli/new-solution/globals.test.js', import.meta.url), 'utf8')
+  const made = readFileSync(new URL('../../base/bundles/new-solution/globals.test.js', import.meta.url), 'utf8')
   expect(errorsOf(made)).toEqual([''])
   expect(
     errorsOf("test('a', async () => {\n  const { login } = await solution.signIn({})\n  login.user\n})\n"),

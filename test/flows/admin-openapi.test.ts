@@ -17,7 +17,7 @@ function routesOf(layers: readonly Layer[]): string[] {
   const routes = layers.flatMap(({ path, methods }) => methods.map((method) => ({ path: String(path), method })))
   return routes
     .filter(({ path, method }) => method !== 'HEAD' && path !== '/admin/api/openapi.json')
-    .map(({ path, method }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
+    .map(({ path, method }) => `${method} ${path.replaceAll(/[:*](\w+)/g, '{$1}')}`)
     .sort()
 }
 

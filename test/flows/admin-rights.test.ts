@@ -22,6 +22,7 @@ const VALUES: Readonly<Record<string, string>> = {
   sha256: '0'.repeat(64),
   id: 'none',
   uid: 'none',
+  path: 'globals.js',
 }
 
 /** Every API route, as listed by the router. The routes are only registered, never called. */
@@ -40,7 +41,7 @@ function routesOf(layers: readonly Layer[]): readonly Route[] {
 const nameOf = ({ method, path }: Route) => `${method} ${path.slice('/admin/api'.length)}`
 
 function send({ method, path }: Route, authorization?: string): Promise<Answer> {
-  const url = host.url + path.replaceAll(/:(\w+)/g, (_, name: string) => VALUES[name] ?? `no value for ${name}`)
+  const url = host.url + path.replaceAll(/[:*](\w+)/g, (_, name: string) => VALUES[name] ?? `no value for ${name}`)
   return ask(url, { method, headers: authorization === undefined ? {} : { authorization } })
 }
 
@@ -83,6 +84,22 @@ const NEEDED: Readonly<Record<string, string | null>> = {
   'GET /solutions/:name/diff': 'solutions:crm:read',
   'GET /solutions/:name/versions/:sha256/bundle': 'solutions:crm:read',
   'DELETE /solutions/:name/versions/:sha256': 'solutions:crm:write',
+  'GET /solutions/:name/drafts': 'solutions:crm:write',
+  'POST /solutions/:name/drafts': 'solutions:crm:write',
+  'GET /solutions/:name/drafts/:id': 'solutions:crm:write',
+  'DELETE /solutions/:name/drafts/:id': 'solutions:crm:write',
+  'GET /solutions/:name/drafts/:id/files/*path': 'solutions:crm:write',
+  'PUT /solutions/:name/drafts/:id/files/*path': 'solutions:crm:write',
+  'DELETE /solutions/:name/drafts/:id/files/*path': 'solutions:crm:write',
+  'POST /solutions/:name/drafts/:id/rename': 'solutions:crm:write',
+  'POST /solutions/:name/drafts/:id/revert': 'solutions:crm:write',
+  'POST /solutions/:name/drafts/:id/check': 'solutions:crm:write',
+  'GET /solutions/:name/drafts/:id/diff': 'solutions:crm:write',
+  'GET /solutions/:name/drafts/:id/bundle': 'solutions:crm:write',
+  'POST /solutions/:name/drafts/:id/publish': 'solutions:crm:write',
+  'POST /solutions/:name/drafts/:id/rebase': 'solutions:crm:write',
+  'GET /solutions/:name/versions/:sha256/files': 'solutions:crm:read',
+  'GET /solutions/:name/versions/:sha256/files/*path': 'solutions:crm:read',
   'GET /solutions/:name/endpoints': 'solutions:crm:read',
   'GET /solutions/:name/endpoints/openapi.json': 'solutions:crm:read',
   'GET /solutions/:name/login-page': 'solutions:crm:read',

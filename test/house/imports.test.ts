@@ -78,6 +78,7 @@ const ORDER: Record<string, readonly string[]> = {
     'health',
     'clients',
     'solution-tests',
+    'drafts',
   ],
   'control-center': [
     'database',

@@ -5,6 +5,8 @@ import type { KeptStates } from './kept-state.ts'
 export interface ManagedSettings {
   /** The solution that `GET /` shows; null for the list of solutions. */
   defaultSolution(): Promise<string | null>
+  /** Whether the control center decides which version of the solution is active. */
+  manages(solution: string): Promise<boolean>
   /** @returns null if there are none */
   oauthOf(solution: string): Promise<WrittenOAuthSettings | null>
 }
@@ -19,6 +21,9 @@ export function createManagedSettings(
     async defaultSolution() {
       const { defaultSolution } = await settings()
       return defaultSolution === undefined ? own : defaultSolution
+    },
+    async manages(solution) {
+      return Object.hasOwn((await kept?.getBriefly())?.state.solutions ?? {}, solution)
     },
     async oauthOf(solution) {
       const { oauth = {} } = await settings()

@@ -1,0 +1,133 @@
+import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
+import { ManifestSchema } from '../../runtime/bundle/manifest.ts'
+import { z } from '../../runtime/zod.ts'
+import { Uploaded } from '../solutions/api.ts'
+import { Difference, Sha256 } from '../solutions/versions-api.ts'
+import { TEMPLATES } from './create-draft.ts'
+
+export const Etag = z.string().max(100)
+const Path = z.string().max(300)
+export const Version = z.object({ sha256: Sha256, version: z.string() })
+
+const DRAFT = {
+  id: z.string(),
+  solution: z.string(),
+  owner: z.string().describe('`admin` or `token:{id}`'),
+  isOwn: z.boolean().describe('whether the caller created it'),
+  base: Version.nullable().describe('the version that the draft changes; null: a new solution'),
+  createdAt: z.int(),
+  changedAt: z.int(),
+  expiresAt: z.int(),
+  revision: z.int().describe('grows with each change'),
+  changedFiles: z.int(),
+}
+const Draft = z.object(DRAFT).meta({ id: 'Draft' })
+const FileFacts = { path: z.string(), etag: Etag, bytes: z.int() }
+
+export const Drafts = z.object({
+  items: z.array(Draft),
+  mode: z.enum(['edit', 'read']),
+  limit: z.int().describe('maximum number of drafts'),
+  active: Version.nullable(),
+  templates: z.array(z.enum(TEMPLATES)),
+})
+export const DraftWithFiles = z
+  .object({
+    ...DRAFT,
+    files: z.array(z.object({ ...FileFacts, change: z.enum(['none', 'added', 'changed']) })),
+    removed: z.array(z.string()).describe('files of the base that the draft deletes'),
+    active: Version.nullable(),
+    nextVersion: z.string().describe('the version number to propose when the draft is published'),
+  })
+  .meta({ id: 'DraftWithFiles' })
+export const DraftForm = z
+  .strictObject({
+    base: Sha256.optional().describe('a version of the solution'),
+    template: z
+      .enum(TEMPLATES)
+      .optional()
+      .describe('solution: a small new solution; login-page: the default login page, added to the base'),
+  })
+  .refine(({ base, template }) => base !== undefined || template !== undefined, 'base or template is required')
+  .meta({ id: 'DraftForm' })
+
+export const FileQuery = z.strictObject({
+  of: z.enum(['draft', 'base', 'active']).default('draft').describe('whose file to read'),
+})
+const CONTENT = {
+  text: z.string().nullable().describe('null if the file is not UTF-8 text'),
+  base64: z.string().nullable().describe('the content of any other file'),
+}
+export const VersionFile = z.object({ ...FileFacts, ...CONTENT }).meta({ id: 'VersionFile' })
+export const VersionFileList = z.object({ sha256: Sha256, files: z.array(z.object(FileFacts)) })
+export const DraftFile = z.object({ ...FileFacts, ...CONTENT, revision: z.int() }).meta({ id: 'DraftFile' })
+export const SavedFile = z.object({ ...FileFacts, revision: z.int() }).meta({ id: 'SavedFile' })
+export const RemovedFile = z.object({ path: z.string(), revision: z.int() })
+export const RevertedFile = z.object({ path: z.string(), etag: Etag.nullable(), revision: z.int() })
+export const FileForm = z
+  .union([
+    z.strictObject({ text: z.string() }),
+    z.strictObject({ base64: z.string().refine(isBase64, 'must be base64') }),
+  ])
+  .meta({ id: 'FileForm' })
+export const RenameForm = z.strictObject({ from: Path, to: Path }).meta({ id: 'RenameForm' })
+export const RevertForm = z.strictObject({ path: Path }).meta({ id: 'RevertForm' })
+
+const Finding = z.object({
+  file: z.string(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+  code: z.string(),
+  message: z.string(),
+  source: z.string().nullable().describe('the content of that line'),
+  advice: z.string().nullable().describe('what to change'),
+})
+export const DraftCheck = z
+  .object({
+    revision: z.int(),
+    sha256: Sha256.describe('of the draft as a bundle'),
+    faults: z.array(Finding),
+    warnings: z.array(Finding.extend({ code: z.enum(Object.keys(WARNING_CODES)) })),
+  })
+  .meta({ id: 'DraftCheck' })
+
+export const DiffQuery = z.strictObject({ against: z.enum(['base', 'active']).default('active') })
+export const DraftDifference = Difference.extend({
+  from: Sha256.nullable(),
+  revision: z.int(),
+  manifest: Difference.shape.manifest.nullable().describe('null if one of the manifests has errors'),
+}).meta({ id: 'DraftDifference' })
+
+export const PublishForm = z
+  .strictObject({
+    over: Sha256.nullable().describe('the version that must be active; null: none'),
+    version: ManifestSchema.shape.version,
+  })
+  .meta({ id: 'PublishForm' })
+export const PublishedDraft = Uploaded.extend({ revision: z.int() }).meta({ id: 'PublishedDraft' })
+
+const NullableEtag = Etag.nullable()
+export const RebaseForm = z
+  .strictObject({
+    onto: Sha256,
+    choices: z
+      .record(Path, z.enum(['draft', 'onto']))
+      .default({})
+      .describe('for files that changed on both sides: which to keep'),
+  })
+  .meta({ id: 'RebaseForm' })
+export const RebasedDraft = z
+  .object({
+    isDone: z.boolean().describe('false: nothing was changed, because there are conflicts'),
+    base: Version.nullable(),
+    revision: z.int(),
+    taken: z.array(z.string()).describe('files that the draft got from the new base'),
+    conflicts: z.array(z.object({ path: z.string(), draft: NullableEtag, base: NullableEtag, onto: NullableEtag })),
+  })
+  .meta({ id: 'RebasedDraft' })
+
+/** Buffer skips invalid characters, so they make the content shorter. A pattern would need much memory for long texts. */
+function isBase64(text: string): boolean {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return text.length % 4 === 0 && Buffer.from(text, 'base64').length === (text.length / 4) * 3 - padding
+}

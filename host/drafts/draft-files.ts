@@ -1,0 +1,93 @@
+import { MAX_PATH, nameKey, problemOfName } from '../../runtime/bundle/file-names.ts'
+import { largestFile } from '../../runtime/bundle/parts.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { DraftEntries } from './draft-store.ts'
+import type { FileFacts } from './version-files.ts'
+
+export type Files = ReadonlyMap<string, FileFacts>
+export type DraftFile = FileFacts & { readonly path: string; readonly change: 'none' | 'added' | 'changed' }
+
+/** The files of a draft: those of its base with the draft's changes. */
+export function filesOf(base: Files, entries: DraftEntries): Files {
+  const files = new Map(base)
+  for (const [path, { etag, bytes }] of entries) {
+    if (etag === null) files.delete(path)
+    else files.set(path, { etag, bytes })
+  }
+  return files
+}
+
+/** The draft's files, sorted, with how each differs from the base. */
+export function listFiles(base: Files, entries: DraftEntries): DraftFile[] {
+  return [...filesOf(base, entries)]
+    .map(([path, facts]) => ({ path, ...facts, change: changeOf(base.get(path), facts) }))
+    .sort((one, other) => (one.path < other.path ? -1 : 1))
+}
+
+function changeOf(before: FileFacts | undefined, { etag }: FileFacts): DraftFile['change'] {
+  if (before === undefined) return 'added'
+  return before.etag === etag ? 'none' : 'changed'
+}
+
+/** The files of the base that the draft deletes. */
+export function removedFiles(base: Files, entries: DraftEntries): string[] {
+  return [...entries].flatMap(([path, { etag }]) => (etag === null && base.has(path) ? [path] : [])).sort()
+}
+
+/** The file that the sender of a change has read; null if they expect that there is none. */
+export type ExpectedFile = string | null
+
+/** @throws ERR_CHANGED_MEANWHILE with the current etag */
+export function needExpected(path: string, files: Files, expected: ExpectedFile, revision: number): void {
+  const etag = files.get(path)?.etag ?? null
+  if (etag === expected) return
+  const now = etag === null ? 'it does not exist' : expected === null ? 'it exists already' : 'it has other content now'
+  const message = `"${path}" is not the file that you read: ${now}. Nothing was changed.`
+  throw new PlatformError('ERR_CHANGED_MEANWHILE', message, { path, etag, revision })
+}
+
+/** Names follow the rules of bundles. @throws ERR_REQUEST_INVALID */
+export function needName(path: string): void {
+  const problem = problemOfName(path)
+  if (problem === null) return
+  throw new PlatformError('ERR_REQUEST_INVALID', `The file name "${path.slice(0, MAX_PATH)}" ${problem}.`)
+}
+
+/** @throws ERR_BUNDLE_TOO_LARGE */
+export function needSize(path: string, content: Uint8Array, limits: Limits): void {
+  const most = largestFile(path, limits)
+  if (content.length <= most) return
+  const message = `"${path}" has ${content.length} bytes; at most ${most} are allowed.`
+  throw new PlatformError('ERR_BUNDLE_TOO_LARGE', message, { path, limit: most })
+}
+
+/**
+ * Checks that a draft can have another file.
+ * @param files the other files and the new one
+ * @throws ERR_FILE_EXISTS, ERR_BUNDLE_TOO_LARGE
+ */
+export function needPlace(path: string, files: Files, limits: Limits): void {
+  const key = nameKey(path)
+  for (const other of files.keys()) {
+    const otherKey = nameKey(other)
+    if (other === path || (otherKey !== key && !isFolderOf(key, otherKey) && !isFolderOf(otherKey, key))) continue
+    const message = `"${path}" can’t be added, because there is "${other}": they would be one name on some disks.`
+    throw new PlatformError('ERR_FILE_EXISTS', message, { path, other })
+  }
+  if (files.size > limits.BUNDLE_FILES) {
+    throw new PlatformError('ERR_BUNDLE_TOO_LARGE', `A bundle has at most ${limits.BUNDLE_FILES} files.`)
+  }
+  const bytes = [...files.values()].reduce((sum, facts) => sum + facts.bytes, 0)
+  if (bytes <= limits.BUNDLE_UNPACKED) return
+  const message = `The files of a bundle have at most ${limits.BUNDLE_UNPACKED} bytes; with this one, they have ${bytes}.`
+  throw new PlatformError('ERR_BUNDLE_TOO_LARGE', message)
+}
+
+function isFolderOf(folder: string, path: string): boolean {
+  return path.startsWith(`${folder}/`)
+}
+
+export function fileNotFound(path: string): PlatformError {
+  return new PlatformError('ERR_FILE_NOT_FOUND', `There is no file "${path.slice(0, MAX_PATH)}".`)
+}

@@ -1,0 +1,40 @@
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { ExpectedFile } from './draft-files.ts'
+
+/** Headers of changes to files, for the description of the API. */
+export const IF_MATCH = { 'If-Match': 'the `etag` of the file that you read, in quotes' } as const
+export const IF_NONE_MATCH = { 'If-None-Match': '`*`: the file does not exist yet' } as const
+
+/**
+ * The content that the sender of a change has read (RFC 9110, section 13.1); null if they expect no file.
+ * @throws ERR_IF_MATCH_MISSING, ERR_BAD_REQUEST
+ */
+export function expectedFile(ctx: Context): ExpectedFile {
+  const [match, noneMatch] = [ctx.get('If-Match'), ctx.get('If-None-Match')]
+  if (match !== '') return readEtag(match)
+  if (noneMatch === '*') return null
+  if (noneMatch !== '') throw new PlatformError('ERR_BAD_REQUEST', 'The header If-None-Match must be *.')
+  throw new PlatformError(
+    'ERR_IF_MATCH_MISSING',
+    'Send If-Match with the etag of the file that you read, or If-None-Match: * for a new file.',
+  )
+}
+
+/** The same for a file that must exist. @throws ERR_IF_MATCH_MISSING, ERR_BAD_REQUEST */
+export function expectedContent(ctx: Context): string {
+  const match = ctx.get('If-Match')
+  if (match !== '') return readEtag(match)
+  throw new PlatformError('ERR_IF_MATCH_MISSING', 'Send If-Match with the etag of the file that you read.')
+}
+
+/** Whether the reader has this content already. */
+export function isKnown(ctx: Context, etag: string): boolean {
+  return ctx.get('If-None-Match') === `"${etag}"`
+}
+
+function readEtag(header: string): string {
+  const etag = /^"([\w-]{1,100})"$/.exec(header)?.[1]
+  if (etag !== undefined) return etag
+  throw new PlatformError('ERR_BAD_REQUEST', 'The header If-Match must be the etag of a file in double quotes.')
+}

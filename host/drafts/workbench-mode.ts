@@ -1,0 +1,41 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import type { ManagedSettings } from '../cloud/managed/managed-settings.ts'
+import type { Settings } from '../config/settings.ts'
+
+/** Whether authors can change a solution in the workbench, or only look at it. `off`: there is no workbench. */
+export type WorkbenchMode = Settings['workbench']
+
+export interface WorkbenchModes {
+  of(solution: string): Promise<WorkbenchMode>
+  /** @throws ERR_NOT_FOUND if there is no workbench */
+  needRead(solution: string): Promise<void>
+  /** @throws ERR_NOT_FOUND, ERR_WORKBENCH_READ_ONLY */
+  needEdit(solution: string): Promise<void>
+}
+
+export function createWorkbenchModes(
+  { workbench }: Pick<Settings, 'workbench'>,
+  managedSettings: Pick<ManagedSettings, 'manages'>,
+): WorkbenchModes {
+  async function modeOf(solution: string): Promise<WorkbenchMode> {
+    return workbench === 'edit' && (await managedSettings.manages(solution)) ? 'read' : workbench
+  }
+
+  async function need(solution: string): Promise<WorkbenchMode> {
+    const mode = await modeOf(solution)
+    if (mode !== 'off') return mode
+    throw new PlatformError('ERR_NOT_FOUND', 'This host has no workbench: WORKBENCH is off.')
+  }
+
+  return {
+    of: modeOf,
+    async needRead(solution) {
+      await need(solution)
+    },
+    async needEdit(solution) {
+      if ((await need(solution)) === 'edit') return
+      const why = workbench === 'read' ? 'WORKBENCH is read' : 'a control center manages the solution'
+      throw new PlatformError('ERR_WORKBENCH_READ_ONLY', `"${solution}" can’t be changed here: ${why}.`)
+    },
+  }
+}

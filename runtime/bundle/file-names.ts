@@ -1,0 +1,24 @@
+/** Maximum number of characters. */
+export const MAX_PATH = 240
+const MAX_SEGMENTS = 16
+
+/** Why a bundle can't have a file with this name, as the end of a sentence; null if it can. */
+export function problemOfName(name: string): string | null {
+  if (name === '') return 'is empty'
+  if (name.length > MAX_PATH) return `has more than ${MAX_PATH} characters`
+  if (name.includes('\\')) return 'has a backslash; folders are separated by "/"'
+  if (name.startsWith('/')) return 'starts with "/"; it must be relative to the solution’s folder'
+  const segments = name.split('/')
+  if (segments.length > MAX_SEGMENTS) return `has more than ${MAX_SEGMENTS} parts`
+  for (const segment of segments) {
+    if (segment === '') return 'has an empty part between two "/"'
+    if (segment === '.' || segment === '..') return `has the part "${segment}"`
+    if (!/^[A-Za-z0-9._-]+$/.test(segment)) return 'has characters other than A-Z, a-z, 0-9, ".", "_" and "-"'
+  }
+  return null
+}
+
+/** Names with the same key would be one file on some disks and two on others. */
+export function nameKey(name: string): string {
+  return name.normalize('NFC').toLowerCase()
+}
