@@ -81,8 +81,7 @@ export type HostOptions = {
   readonly terminal: boolean
   /**
    * Development mode (`solhost dev`): open clients switch to the next version of their solution automatically, and
-   * error pages reload. Examples and operator plugins are disabled: PLATFORM_HOME is in the solution's folder, which
-   * may come from a stranger, and plugins run with all privileges of the host.
+   * error pages reload. Examples, solutions in the image and operator plugins are not loaded.
    */
   readonly isLive?: boolean
   /**

@@ -18,8 +18,8 @@ export type AdminAccount = {
 export type GeneratedPassword = { readonly password: string } | { readonly file: string }
 
 /**
- * A generated password. It isn't stored until the host has started: if startup fails, the host doesn't keep a password
- * that no one has seen.
+ * A generated password that is not stored yet. It is stored only once the host has started, so that a failed startup
+ * doesn't leave a password that no one has seen.
  */
 export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
 

@@ -7,7 +7,7 @@ export interface AdminSecondStep {
   /**
    * Starts the second step of a sign-in after the password was accepted.
    * @param to the path to go to afterwards
-   * @returns the path of its page; null if the sign-in is complete
+   * @returns the path of the page for the second step; null if the sign-in is complete
    */
   begin(ctx: Context, to: string): Promise<string | null>
 }

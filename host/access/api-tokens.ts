@@ -5,8 +5,8 @@ import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
 /**
- * `write` includes `read`. `call` lets a token call a solution's endpoints; it neither includes the others nor is
- * included in them, and names one solution, because the token's permissions apply there.
+ * `write` includes `read`. `call` lets a token call the endpoints of one solution, in which the token's permissions
+ * apply. It neither includes the other kinds nor is included in them.
  */
 const SCOPE =
   /^(admin|health:read|(solutions:(\*|(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)|users|sessions|audit|maintenance):(read|write)|solutions:(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?:call)$/

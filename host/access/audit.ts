@@ -174,7 +174,7 @@ export function createAudit(db: HostDatabase, limits: Limits, now: () => number 
   }
 }
 
-/** Whether the filter is one that no index covers. */
+/** Whether no index covers the filter. */
 function isSlow(
   { solution, actor, action, target, outcome, correlationId, from = 0, to }: AuditFilter,
   now: number,

@@ -9,16 +9,19 @@ import type { Audit, AuditAction } from '../access/audit.ts'
 import { readStepCookies, setStepCookie } from '../access/page-cookie.ts'
 import type { AdminFactorMode } from '../config/settings.ts'
 
-/** The admin account's factors. They are the same on all hosts of the platform, and stay if its password changes. */
+/**
+ * The admin account's factors. They are the same on all hosts of the platform. Changing the password doesn't remove
+ * them.
+ */
 export const ADMIN_FACTORS: FactorAccount = { source: 'admin', solution: '', uid: 'admin' }
 
 /** No solution can have this name, because solutions' names are in lower case. */
 export const REALM = 'Admin-Pages'
 
-/** A sign-in to the admin pages whose password was right. */
+/** A sign-in to the admin pages after the correct password was entered. */
 export type AdminSignIn = {
   readonly account: FactorAccount
-  /** Keeps two sign-ins from having the same content. */
+  /** Makes the content of each sign-in unique. */
   readonly id: string
   /** The path to go to afterwards. */
   readonly to: string

@@ -25,7 +25,7 @@ export interface Clients {
   arrive(connection: Connection, hello: Hello, visitor: Visitor): Promise<Client | null>
   /**
    * On a live host: moves the solution's open clients to its active version.
-   * @returns how many, once all have moved
+   * @returns the number of moved clients, once all have moved
    */
   renew(solution: string): Promise<number>
   /**

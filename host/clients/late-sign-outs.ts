@@ -7,7 +7,7 @@ import type { Visitor } from './visitor.ts'
 export interface LateSignOuts {
   add(visitor: Visitor): void
   /**
-   * Call this when the host stops: ends all pending sessions immediately.
+   * Call this when the host stops: ends the sessions of all waiting users immediately.
    * @returns once they have ended
    */
   endAll(): Promise<void>

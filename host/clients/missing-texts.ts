@@ -11,7 +11,7 @@ export interface MissingTexts {
   note(solution: ActiveSolution, key: string, locale: string, redact?: Redact): void
 }
 
-/** Limits: for how many versions logged keys are remembered, and how many keys are logged per version. */
+/** Maximum number of versions whose logged keys are remembered, and of keys that are logged per version. */
 const MOST_VERSIONS = 1000
 const MOST_KEYS = 200
 

@@ -54,9 +54,7 @@ export type ScreenParts = {
   readonly overrides: ReadonlyMap<string, string>
 }
 
-/**
- * If more elements than this change together, the whole form is sent: for the browser, comparing it takes no longer.
- */
+/** If more elements than this change together, the whole form is sent, which takes the browser no longer to compare. */
 const MOST_CHANGES = 40
 
 export function createScreen(parts: ScreenParts): Screen {

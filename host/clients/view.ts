@@ -7,7 +7,7 @@ import type { Cell, Option, TableRow } from '../../runtime/forms/form-definition
 export interface FormView {
   /** A text, or `i18n:` followed by a key. */
   readonly title?: string
-  /** Whether the form has input that its button `saves` has not saved. */
+  /** Whether the form has input that was not saved with the button that `saves` names. */
   readonly unsaved?: boolean
   readonly elements: ReadonlyMap<string, ElementState>
 }

@@ -12,7 +12,7 @@ import { type CloudSettings, cloudSettingsOf } from './cloud-settings.ts'
 import { type ShownSetting, showSettings } from './shown-settings.ts'
 import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from './telemetry-settings.ts'
 
-/** Whether the admin account needs a second factor: never, as soon as one is set up, or always. */
+/** When the admin account needs a second factor: never, as soon as one is set up, or always. */
 export type AdminFactorMode = 'off' | 'optional' | 'required'
 
 /** All validated settings of the host. */

@@ -11,7 +11,7 @@ import { isDn } from './directory-settings.ts'
 import { type FoundEntry, findById, findByName } from './entries.ts'
 import { groupsOf, permissionsOf } from './groups.ts'
 
-/** Why a person that a directory knows can't sign in, for the audit log. */
+/** Why a person who is in a directory can't sign in, for the audit log. */
 type Reason = DirectoryRefusal | 'several entries' | 'no id' | 'no username' | 'disabled' | 'no mapped group'
 
 /** Looks people up in the directories, and checks their passwords. */

@@ -5,7 +5,7 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import { tokenForm } from '../../base/database/token-form.ts'
 import type { HostDatabase, HostTables } from '../database/tables.ts'
 
-/** `set-up`: an operator's proof for the set-up of a second factor during a sign-in. */
+/** `set-up`: an operator's link that lets a user set up a second factor during a sign-in. */
 export const LINK_KINDS = ['invitation', 'password', 'verify', 'set-up'] as const
 export type LinkKind = (typeof LINK_KINDS)[number]
 

@@ -47,7 +47,7 @@ export interface FormSource extends AccountSource {
 export type PasskeyOwner = {
   readonly account: FactorAccount
   readonly user: PasskeyUser
-  /** When the passkey was last used before, or created: in epoch ms. */
+  /** When the passkey was last used before this sign-in, or created if it had not been used, in epoch ms. */
   readonly lastUsedAt: number
 }
 

@@ -27,7 +27,7 @@ export type LoginPageSender = (ctx: Context, solution: ActiveSolution, page: Log
 export type LoginPageSenderParts = {
   readonly sites: Sites
   readonly formTokens: FormTokens
-  /** If `PLATFORM_TESTING_MODE`, adds `data-cy` to inputs. */
+  /** `PLATFORM_TESTING_MODE`: whether inputs have the attribute `data-cy`. */
   readonly isTesting: boolean
   /** `PASSWORD_HELP` */
   readonly passwordHelp: string

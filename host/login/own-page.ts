@@ -5,7 +5,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Arrival } from './arrival.ts'
 
-/** The CSRF token is always required. If the browser also sends the form's origin, it must be this one. */
+/** The CSRF token is always required. If the browser also sends the form's origin, it must be that of `serverUrl`. */
 export function cameFromOwnPage(
   { ctx, scope, serverUrl }: Pick<Arrival, 'ctx' | 'scope' | 'serverUrl'>,
   fields: ReadonlyMap<string, string>,

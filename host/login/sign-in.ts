@@ -161,7 +161,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refu
     if (isRight) await throttle.succeeded(counted(attempt), known)
     return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
   } catch (error) {
-    // The password was not checked, so the attempt does not count for the account.
+    // The password was not checked, so the attempt does not count towards the account's limit.
     if (isSourceAway(error)) await throttle.gaveNothing(counted(attempt), known)
     throw error
   }
@@ -172,7 +172,7 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   const { solution, source, fields } = attempt
   const used = await parts.passkeyRequests.use(attempt, 'sign-in', null, fields.get('passkey') ?? '')
   if (used.kind === 'copied') auditFactor(attempt, used.user, 'passkey-clone', 'refused', parts)
-  // A passkey that did not verify its user is a second step only.
+  // A passkey that did not verify its user counts only as a second step.
   if (used.kind !== 'right' || !used.isVerified) return refused(attempt, PASSKEY_REFUSED, parts)
   const { account } = used
   // Scripts may also sign in users of the users table.

@@ -158,8 +158,8 @@ const VERIFIED = [
 ] as const
 
 /**
- * @param isNewer whether `claims` are from an earlier ID token, so that user info takes precedence; otherwise, the
- *   signed claims do
+ * @param isNewer whether `info` is newer than `claims`, because these are from an earlier ID token. If so, `info` takes
+ *   precedence; otherwise, the signed claims do
  */
 function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, isNewer: boolean): Claims {
   const ofUser = Object.fromEntries(Object.entries(strictly(info)).filter(([name]) => !OF_TOKEN.includes(name)))

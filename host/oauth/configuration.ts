@@ -33,7 +33,10 @@ export type OAuthConfiguration = {
   readonly signedSecret: { readonly teamId: string; readonly keyId: string } | null
   /** The exact `iss`. It is also used for discovery, unless the settings name all required endpoints. */
   readonly issuer: string | null
-  /** Whether `issuer` is one of Microsoft's `common` and `organizations`, whose document names `…/{tenantid}/v2.0`. */
+  /**
+   * Whether `issuer` is one of Microsoft's `common` and `organizations`, whose discovery document has the issuer
+   * `…/{tenantid}/v2.0`.
+   */
   readonly issuerHasTenant: boolean
   readonly authorizationEndpoint: string | null
   readonly tokenEndpoint: string | null

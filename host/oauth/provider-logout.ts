@@ -22,7 +22,7 @@ export type ProviderLogoutParts = {
  * and the provider asks the user which account to sign out.
  */
 const LONGEST_HINT = 5 * 1024
-/** In characters: longer pages are not kept in `state`. */
+/** In characters: the maximum length of a page's path and query in `state`; longer ones are left out. */
 const LONGEST_PAGE = 1024
 
 /** Signs users out of a provider login, both here and at the provider. */

@@ -44,7 +44,7 @@ export function addSecondStepRoutes(
   { needSolution, localeOf, findSession }: OfRequest,
   parts: StepRouteParts,
 ): void {
-  /** For browsers with an open sign-in. */
+  /** Pages for browsers with an open sign-in. */
   function step(path: string, show: StepPage, way: StepWay): void {
     const arrive = async (ctx: Context) => {
       requireNavigation(ctx)

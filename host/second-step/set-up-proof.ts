@@ -20,8 +20,8 @@ import { formModel, sendStepOver } from './send-pages.ts'
 
 /**
  * The proof that users without a second factor must give before they set one up during a sign-in. Without it, someone
- * with a stolen password could enrol their own factor. `code`: a code that is mailed to the verified address. `link`:
- * an operator's.
+ * with a stolen password could enrol their own factor. `code`: a code that is mailed to the verified address. `link`: a
+ * link from an operator.
  */
 type Needed =
   | { readonly kind: 'link' }
@@ -43,7 +43,7 @@ export async function proofNeeded(
   return { kind: 'code', address, locale: user.locale }
 }
 
-/** Shows the page that asks for the proof. Mails a code, unless one is still valid. */
+/** Shows the page that asks for the proof. Mails a code, unless the last one is still valid. */
 export async function showProof(
   arrival: Arrival,
   found: FoundSignIn,
@@ -57,7 +57,7 @@ export async function showProof(
   send(arrival, needed, canPostpone, refusal, refusal === null ? 200 : 429, parts)
 }
 
-/** @returns null if no proof is needed; otherwise what follows the form */
+/** @returns null if no proof is needed; otherwise the response to the form */
 export async function checkProof(attempt: StepAttempt, parts: SecondStepParts): Promise<Refusal | null> {
   const { ctx, solution, fields, found } = attempt
   const needed = await proofNeeded(attempt, found.open, parts)

@@ -55,7 +55,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
     throw new TypeError(
       'this version of Node.js does not support authorizers for SQLite: install the version that package.json requires',
     )
-  // A write-ahead log allows concurrent readers: "solhost backup" copies the file while it is in use (host/backup).
+  // A write-ahead log allows concurrent readers: "solhost backup" copies the file while it is in use (base/backup).
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA journal_size_limit = 1048576')
   database.exec('PRAGMA temp_store = MEMORY')

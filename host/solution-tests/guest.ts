@@ -24,7 +24,7 @@ export default function solution(api: GuestApi<Facts>) {
     tests.push({ name, run: run as () => unknown })
   }
 
-  // --- actions on the solution --------------------------------------------------------------------------------------------
+  // --- actions on the solution ---------------------------------------------------------------------------------------
 
   const actions = {
     signIn: (params: unknown = {}) => ask('signIn', [params], 'solution.signIn'),
@@ -39,7 +39,7 @@ export default function solution(api: GuestApi<Facts>) {
     httpRequests: () => ask('httpRequests', [], 'solution.httpRequests'),
   }
 
-  // --- entry functions ----------------------------------------------------------------------------------------------------
+  // --- entry functions -----------------------------------------------------------------------------------------------
 
   api.entry('names', () => {
     isLoading = false

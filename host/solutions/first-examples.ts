@@ -43,7 +43,10 @@ export async function addExamplesOnce(
   return value === 'added'
 }
 
-/** Add examples only on a developer's machine, never on a server (README) or next to solutions in the image. */
+/**
+ * Add examples only on a developer's machine, because the passwords of some are public, and not if the image contains
+ * solutions.
+ */
 export function getsExamples({ host, environment, solutionsFolder }: Settings): boolean {
   return solutionsFolder === '' && isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
 }

@@ -12,7 +12,7 @@ import { createRedact } from './redact.ts'
 import type { NewLogLine, SolutionLog } from './solution-log.ts'
 
 export type EntryCall = {
-  /** Default: that of the call's kind. */
+  /** Default: the unit of the call's kind. */
   readonly unit?: Unit
   /** The name of a top-level function. */
   readonly entry: string

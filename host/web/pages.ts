@@ -145,7 +145,7 @@ export type ConfirmModel = Omit<SecondStepModel, 'cancelHref'> & {
   readonly field: readonly [name: string, value: string]
   /** The key of the sentence that says what the confirmation is for; by default, changes to the account. */
   readonly why?: string
-  /** Why a script wants the confirmation; null on the page that users open themselves. */
+  /** Why a script requires the confirmation; null on the page that users open themselves. */
   readonly reason: string | null
   /** Null if the page is in a frame, which the page around it closes. */
   readonly cancelHref: string | null

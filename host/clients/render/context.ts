@@ -9,9 +9,9 @@ export interface RenderContext {
   readonly formats?: string | undefined
   /** The solution's texts, then the platform's. */
   readonly messages: Messages
-  /** The user's permissions. Elements and tabs that require others are omitted. */
+  /** The user's permissions. Elements and tabs that require other permissions are omitted. */
   readonly permissions: ReadonlySet<string>
-  /** If `PLATFORM_TESTING_MODE`, elements carry `data-cy`. */
+  /** `PLATFORM_TESTING_MODE`: whether elements have the attribute `data-cy`. */
   readonly isTesting: boolean
   /** The base URL of the solution's media, such as `/solution/orders/media/`. */
   readonly mediaBase: string

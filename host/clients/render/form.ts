@@ -56,7 +56,7 @@ export function renderForm(definition: FormDefinition, view: FormView, context: 
 }
 
 /**
- * Renders one element with its content, to replace the tag with its id.
+ * Renders one element with its content, to replace the tag that has its id.
  * @returns null if the user must not get the element now: it is unknown, the permission for it or an ancestor is
  *   missing, or an ancestor is invisible
  */
