@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { z } from '../runtime/zod.ts'
 import { isOwnFile, writeOwnFile } from './solution-folder.ts'
 
-/** What this folder and the host last had in common, so that neither `deploy` nor `pull` overwrites unseen changes. */
+/**
+ * The version that this folder and the host last had in common, so that neither `deploy` nor `pull` overwrites unseen
+ * changes.
+ */
 export type Deployed = {
   /** SHA-256 of the version that was deployed or downloaded. */
   readonly sha256: string

@@ -11,7 +11,7 @@ const Known = z.object({
 
 /**
  * The active version; null if no version is active.
- * @param isNewAllowed returns null also if the host does not have the solution
+ * @param isNewAllowed whether to return null if the host does not have the solution
  * @throws CommandError
  */
 export async function readActive(api: HostApi, url: URL, name: string, isNewAllowed = false): Promise<Version | null> {

@@ -99,7 +99,7 @@ The file .solhost/deployed.json in the folder stores which version you last depl
   },
 })
 
-/** @throws CommandError that says what is active now, and how to get or replace it */
+/** @throws CommandError with the version that is active now, and how to get or replace it */
 function refuseChanged(
   changed: z.output<typeof Changed>,
   last: Version,

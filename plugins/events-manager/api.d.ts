@@ -50,9 +50,9 @@ declare const eventsManager: {
    */
   addEventListener(eventType: string, callback: EventListener, context?: string | object | null): () => boolean
   /**
-   * Calls the listeners of a custom event type. Only the platform fires built-in types. If the second argument is an array, it is
-   * the arguments; if it is null, it is the context and means any context. A listener that throws counts as false (undefined in
-   * an array), and the other listeners still run.
+   * Calls the listeners of a custom event type. Only the platform fires built-in types. If the second argument is an
+   * array, it contains the arguments. If it is null, it is the context and means any context. A listener that throws
+   * counts as false (undefined in an array), and the other listeners still run.
    * @returns the logical AND of all return values, true if there are no listeners; or, with `RETURN_VALUE_ARRAY`, all of them
    * @throws TypeError for a built-in event type, or one that does not exist
    */
