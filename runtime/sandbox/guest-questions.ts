@@ -37,6 +37,7 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
       if (kind === 'uuid') return crypto.randomUUID()
       if (kind === 'address') return isAllowedAddress(text) ? '' : null
       if (kind === 'look') return typeof key === 'string' ? (tables.get(text)?.get(key) ?? null) : null
+      needStack()
       if (kind === 'done') {
         done(created, text)
         return null
@@ -55,6 +56,20 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
     }
   }
 }
+
+/** As arguments, these take 64 kB of the stack. */
+const LARGE: readonly number[] = Array(8192).fill(0)
+
+/**
+ * A write that fails halfway because the script has nearly exhausted the stack would leave the channel unusable, and
+ * every later call of the process would hang.
+ * @throws RangeError if not enough of the stack is left for a write
+ */
+function needStack(): void {
+  Reflect.apply(nothing, undefined, LARGE)
+}
+
+function nothing(): void {}
 
 /** 64 random numbers of 52 bits, in hexadecimal digits. */
 export function randomDigits(): string {

@@ -17,25 +17,30 @@ export function createLog(state: ContextState, limits: Limits, readThrown: (erro
     writeLog(level, message, typeof stack === 'string' ? stack : '')
   }
 
-  /** Output above the quota is dropped, which is reported once. It never fails the call. */
+  /**
+   * Output above the quota is dropped, which is reported once. It never fails the call. Only lines that were sent count:
+   * sending one throws if the stack is nearly exhausted.
+   */
   function writeLog(level: string, message: string, stack: string): void {
     const text = cut(message, 8192)
-    logLines++
-    logSize += text.length
-    const linesLeft = (limits.LOG_LINES as number) - logLines
-    if (linesLeft < -1) return
-    if (linesLeft === -1 || logSize > (limits.LOG_SIZE as number)) {
-      logLines = (limits.LOG_LINES as number) + 1
+    const allowed = limits.LOG_LINES as number
+    const lines = logLines + 1
+    const size = logSize + text.length
+    if (lines > allowed + 1) return
+    if (lines > allowed || size > (limits.LOG_SIZE as number)) {
       state.host(
         'log',
         '{"level":"warn","message":"further lines of this call are dropped: LOG_LINES or LOG_SIZE is exceeded","stack":""}',
       )
+      logLines = allowed + 1
       return
     }
     state.host(
       'log',
       `{"level":${stringify(level)},"message":${stringify(text)},"stack":${stringify(cut(stack, 2048))}}`,
     )
+    logLines = lines
+    logSize = size
   }
 
   function report(error: unknown, what: string): void {
