@@ -2,41 +2,48 @@ import type { Api, Arguments, Firing, JSEvent } from './types.guest.ts'
 
 /** Creates events, whose propagation their listeners can stop. */
 export function createEvents(safe: Api['safe'], dataOf: (args: Arguments) => unknown[]) {
-  /** Most events have few listeners, so the methods are on the prototype, not created per event. */
-  class FiredEvent implements JSEvent {
-    declare readonly type: string
-    declare readonly source: string | null
-    declare readonly formName: string | null
-    declare readonly elementName: string | null
-    declare readonly data: unknown[]
-    declare readonly stopPropagation: () => void
-    constructor(
-      type: string,
-      source: string | null,
-      formName: string | null,
-      elementName: string | null,
-      data: unknown[],
-      stopPropagation: () => void,
-    ) {
-      this.type = type
-      this.source = source
-      this.formName = formName
-      this.elementName = elementName
-      this.data = data
-      this.stopPropagation = stopPropagation
+  let kind: ReturnType<typeof createKind> | null = null
+
+  /**
+   * Most events have few listeners, so the methods are on the prototype, not created per event. The class is created
+   * for the first event, since few sign-ins have events.
+   */
+  function createKind() {
+    class FiredEvent implements JSEvent {
+      declare readonly type: string
+      declare readonly source: string | null
+      declare readonly formName: string | null
+      declare readonly elementName: string | null
+      declare readonly data: unknown[]
+      declare readonly stopPropagation: () => void
+      constructor(
+        type: string,
+        source: string | null,
+        formName: string | null,
+        elementName: string | null,
+        data: unknown[],
+        stopPropagation: () => void,
+      ) {
+        this.type = type
+        this.source = source
+        this.formName = formName
+        this.elementName = elementName
+        this.data = data
+        this.stopPropagation = stopPropagation
+      }
+      getType(): string {
+        return this.type
+      }
+      getFormName(): string | null {
+        return this.formName
+      }
+      getElementName(): string | null {
+        return this.elementName
+      }
     }
-    getType(): string {
-      return this.type
-    }
-    getFormName(): string | null {
-      return this.formName
-    }
-    getElementName(): string | null {
-      return this.elementName
-    }
+    safe.freeze(FiredEvent.prototype)
+    return safe.freeze(FiredEvent)
   }
-  safe.freeze(FiredEvent.prototype)
-  safe.freeze(FiredEvent)
 
   return function startEvent(
     type: string,
@@ -48,7 +55,8 @@ export function createEvents(safe: Api['safe'], dataOf: (args: Arguments) => unk
     const stopPropagation = (): void => {
       firing.stopped = true
     }
-    const event = new FiredEvent(type, source, formName, elementName, dataOf(args), stopPropagation)
+    kind ??= createKind()
+    const event = new kind(type, source, formName, elementName, dataOf(args), stopPropagation)
     const firing: Firing = { stopped: false, event }
     return firing
   }

@@ -31,10 +31,13 @@ export function createApi(parts: ApiParts) {
     return freeze({
       state: () => stateOf(name),
       onLoad: (start: (settings: unknown) => void) => {
-        loadStarts[loadStarts.length] = (settings) => start(settings[name] ?? null)
+        // Not assigned directly: see `state.host` in guest.ts.
+        const onLoad = (settings: Record<string, unknown>) => start(settings[name] ?? null)
+        loadStarts[loadStarts.length] = onLoad
       },
       onCall: (start: (state: unknown, lastCounted: boolean) => void) => {
-        callStarts[callStarts.length] = (lastCounted) => start(stateOf(name), lastCounted)
+        const onCall = (lastCounted: boolean) => start(stateOf(name), lastCounted)
+        callStarts[callStarts.length] = onCall
       },
       entry: (method: string, run: (...args: never[]) => unknown) => {
         entries[`${name}.${method}`] = run as () => unknown

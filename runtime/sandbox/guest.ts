@@ -76,7 +76,9 @@ export default function bootstrap(
   /** Binds this context to a solution. Called once, before any of its scripts run. */
   function start(ask: Host, context: number, settingsText: string, finder?: FindEntry): Enter {
     if (finder !== undefined) state.findEntry = finder
-    state.host = (kind, text, key) => {
+    // V8 allocates a function that is assigned to a property directly as long-lived, so it would keep the context's
+    // objects in memory until the next full garbage collection.
+    const host: ContextState['host'] = (kind, text, key) => {
       let answered: string | null | false
       try {
         answered = ask(context, kind, text, key)
@@ -88,6 +90,7 @@ export default function bootstrap(
       if (answered === false) throw new SafeRangeError('Maximum call stack size exceeded')
       return answered
     }
+    state.host = host
     removeGlobals()
     const settings = parse(settingsText) as Record<string, unknown>
     setPrototypeOf(settings, null)

@@ -137,21 +137,23 @@ function viewOf(names: readonly string[]): string {
  * are found in `globals` and `lexicals`, and the fixed ones in constants, which is faster. Scripts are always strict, so
  * that an assignment to a frozen object is an error. Positions are those in the file.
  * @param constants names that all calls have, and that scripts cannot change
+ * @param secret part of the names of our own variables around the script, which no script must find
  */
 export function compileInRealm(
   isolate: ivm.Isolate,
   { file, source, scope, realm = { globals: [], lexicals: [] } }: SandboxScript,
   constants: readonly string[],
+  secret: string,
 ): ivm.Script {
   // A file that closes the function around it must not compile.
   const strict = `'use strict';`
   isolate.compileScriptSync(`${strict}${source}`, { filename: file, columnOffset: -strict.length }).release()
   const names = [...new Set([...realm.globals, ...realm.lexicals, ...(scope?.names ?? [])])]
-  const parameters = ['solhostGlobals', 'solhostLexicals', 'solhostDeclare']
+  const [globals, lexicals, declare] = ['globals', 'lexicals', 'declare'].map((name) => `${name}_${secret}`)
   const before = [
-    `(function (${parameters.join()}) { with (solhostGlobals) { with (solhostLexicals) {`,
-    `const { ${constants.join()} } = solhostGlobals; return function () { ${strict}`,
-    `solhostDeclare(${viewOf(names)});`,
+    `(function (${globals}, ${lexicals}, ${declare}) { with (${globals}) { with (${lexicals}) {`,
+    `const { ${constants.join()} } = ${globals}; return function () { ${strict}`,
+    `${declare}(${viewOf(names)});`,
   ].join('')
   return isolate.compileScriptSync(`${before}${source}\n} } } })`, { filename: file, columnOffset: -before.length })
 }
@@ -176,6 +178,8 @@ export const START = 'solhostStart'
 export type PreparedIsolate = {
   readonly isolate: ivm.Isolate
   readonly limits: Trusted['limits']
+  /** The snapshot in base64, if this process created it. */
+  readonly newSnapshot: string | null
   readonly freshContext: () => FreshContext
   /** Creates the next fresh context now. */
   readonly makeAhead: () => void
@@ -202,16 +206,26 @@ function snapshotOf(trusted: Trusted, isClient: boolean) {
   return ivm.Isolate.createSnapshot([{ code, filename: TRUSTED }])
 }
 
+/** @param text a snapshot in base64 */
+function decodedSnapshot(text: string) {
+  // A Buffer may be a part of a larger ArrayBuffer.
+  const bytes = new Uint8Array(Buffer.from(text, 'base64'))
+  return new ivm.ExternalCopy<ArrayBuffer>(bytes.buffer)
+}
+
 /**
  * Runs the trusted part once and saves the result as a heap snapshot, from which every context starts. That is much
  * faster than building it each time, and no script can have changed it.
+ * @param known the snapshot that another process created in the same way, in base64: creating one takes longer than the
+ *   rest of this function
  * @throws any error that a guest part throws
  */
-export function prepareIsolate(trusted: Trusted): PreparedIsolate {
+export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolate {
   const { limits } = trusted
   const memoryLimit = inMegabytes(limits.ISOLATE_MEMORY as number)
   const forLogins = { ...trusted, guests: trusted.guests.filter(({ clientsOnly }) => clientsOnly !== true) }
-  const isolate = new ivm.Isolate({ memoryLimit, snapshot: snapshotOf(forLogins, false) })
+  const snapshot = known === undefined ? snapshotOf(forLogins, false) : decodedSnapshot(known)
+  const isolate = new ivm.Isolate({ memoryLimit, snapshot })
   /** Created on demand: a process that serves logins has no clients. */
   let forClients: ReturnType<typeof snapshotOf> | null = null
   let ahead: FreshContext | null = null
@@ -224,6 +238,7 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
   return {
     isolate,
     limits,
+    newSnapshot: known === undefined ? Buffer.from(snapshot.copy()).toString('base64') : null,
     freshContext() {
       const fresh = ahead ?? makeContext()
       ahead = null
@@ -233,7 +248,7 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
       ahead ??= makeContext()
     },
     hardened() {
-      const build = `function (globalThis) { return ${trustedSource(forLogins, false)} }`
+      const build = `function (globalThis, Reflect) { return ${trustedSource(forLogins, false)} }`
       const source = `(function (ask) { return ${asFunction(trusted.realm)}(${build}, ask) })`
       return { isolate: new ivm.Isolate({ memoryLimit }), limits, source }
     },

@@ -1,6 +1,6 @@
 import type { Program } from 'acorn'
-import type { ScopeManager } from 'eslint-scope'
-import { type AnyNode, isStrictAt, nodeOf, type Path, type Report, walk } from './syntax-tree.ts'
+import type { Scope, ScopeManager } from 'eslint-scope'
+import { type AnyNode, chainOf, isStrictAt, nodeOf, type Path, type Report, walk } from './syntax-tree.ts'
 
 // Differences between sloppy and strict functions: `this` in a plain call, and `arguments`.
 
@@ -66,7 +66,7 @@ function useOf(node: AnyNode, path: Path): Use {
   if (type === 'MemberExpression' && parent.object === node) return 'member'
   if (type === 'UnaryExpression') return 'test'
   if (type === 'BinaryExpression') return operator === 'instanceof' && parent.left === node ? 'instance' : 'test'
-  if (type === 'LogicalExpression') return 'test'
+  if (type === 'LogicalExpression' && parent.left === node) return 'test'
   if (
     (type === 'ConditionalExpression' || type === 'IfStatement' || type === 'WhileStatement') &&
     parent.test === node
@@ -127,16 +127,52 @@ function findAliases(scopes: ScopeManager, report: Report): void {
       const node = nodeOf(written.identifier)
       report(node, `"arguments" keeps the old value of "${name}" in the hardened realm: use another variable`)
     }
+    const isRead = params.some(({ name }) => (scope.set.get(`${name}`)?.references.length ?? 0) > 0)
     for (const { identifier } of given?.references ?? []) {
       const node = nodeOf(identifier)
-      if (isChanged(block, node)) {
+      if (aliasesOf(block, node, scope).some((one) => isChanged(block, one) || (isRead && isGivenAway(block, one)))) {
         report(
           node,
-          'a change of "arguments" does not change the parameters in the hardened realm: assign the parameter',
+          'a change of "arguments" does not change the parameters in the hardened realm: assign the parameter, or pass [...arguments]',
         )
       }
     }
   }
+}
+
+/** A use of `arguments`, or all uses of the variable that it initializes. */
+function aliasesOf(block: AnyNode, used: AnyNode, scope: Scope): AnyNode[] {
+  let name: unknown = null
+  walk(block, (node) => {
+    if (node.type === 'VariableDeclarator' && node.init === used) name = (node.id as AnyNode).name
+  })
+  if (typeof name !== 'string') return [used]
+  return (scope.set.get(name)?.references ?? []).map(({ identifier }) => nodeOf(identifier))
+}
+
+const CHANGING = new Set(['shift', 'pop', 'push', 'unshift', 'splice', 'reverse', 'sort', 'fill', 'copyWithin'])
+const READING = /^(?:Array\.from|Object\.(?:keys|values|entries|assign)|JSON\.stringify|console\.\w+)$/
+
+/** Whether the function passes this use of `arguments` to code that can change its elements. */
+function isGivenAway(block: AnyNode, used: AnyNode): boolean {
+  let isFound = false
+  walk(block, (node) => {
+    if (node.type !== 'CallExpression' && node.type !== 'NewExpression') return
+    const at = (node.arguments as AnyNode[]).indexOf(used)
+    if (at < 0) return
+    const callee = node.callee as AnyNode
+    const name = callee.type === 'MemberExpression' ? nodeOf(callee.property).name : null
+    const chain = chainOf(callee)
+    const path = chain === null ? '' : [chain.root.name, ...chain.names].join('.')
+    if ((name === 'call' || name === 'apply') && at === 0) isFound ||= CHANGING.has(`${methodOf(callee)}`)
+    else if (name !== 'apply') isFound ||= !READING.test(path)
+  })
+  return isFound
+}
+
+/** `shift` for `[].shift.call`. */
+function methodOf({ object }: AnyNode): unknown {
+  return ((object as AnyNode | undefined)?.property as AnyNode | undefined)?.name
 }
 
 /** Whether the function assigns an element of this use of `arguments`. */

@@ -21,10 +21,16 @@ const CHANGERS: ReadonlySet<string> = new Set([
   'Reflect.deleteProperty',
   'Reflect.setPrototypeOf',
 ])
+/** Those that can change the global object, which belongs to the call. */
+const GLOBAL_CHANGERS: ReadonlySet<string> = new Set([...CHANGERS].filter((name) => !name.endsWith('.setPrototypeOf')))
 const READERS: ReadonlySet<string> = new Set([
   'Object.getOwnPropertyDescriptor',
   'Object.getOwnPropertyDescriptors',
   'Reflect.getOwnPropertyDescriptor',
+  'Object.isFrozen',
+  'Object.isSealed',
+  'Object.isExtensible',
+  'Reflect.isExtensible',
 ])
 
 /**
@@ -162,10 +168,11 @@ function reportCall(node: AnyNode, free: ReadonlySet<unknown>, report: Report): 
   if (path === 'Function') {
     report(node, 'the hardened realm has no Function constructor: write a function instead')
   } else if (path !== null && first !== undefined && CHANGERS.has(path)) {
-    reportChange(first, free, report)
+    const isOfCall = GLOBAL_CHANGERS.has(path) && OF_GLOBAL.has(pathOf(first, free) ?? '')
+    if (!isOfCall) reportChange(first, free, report)
   } else if (path !== null && first !== undefined && READERS.has(path)) {
     const [root = ''] = (pathOf(first, free) ?? '').split('.', 1)
-    if (FROZEN_GLOBALS.has(root)) {
+    if (FROZEN_GLOBALS.has(root) || OF_GLOBAL.has(root)) {
       report(
         first,
         `properties of "${pathOf(first, free)}" are described differently in the hardened realm: read the property itself`,

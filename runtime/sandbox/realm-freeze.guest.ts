@@ -2,6 +2,7 @@ import {
   apply,
   create,
   defineProperty,
+  deleteProperty,
   freeze,
   getOwnPropertyDescriptor,
   getPrototypeOf,
@@ -23,6 +24,11 @@ import { list } from './values.guest.ts'
  * of these becomes an accessor. Assigning one of them to an object that inherits it throws a TypeError.
  */
 const KEPT: readonly string[] = ['then', 'next', 'exec']
+
+/** Getters and setters that `repairOverrides` defined. Scripts must see data properties. */
+const repaired = new SafeSet<unknown>()
+/** All frozen built-in objects. */
+const frozen = new SafeSet<unknown>()
 
 /** Freezes everything that scripts can reach from the global object or create with syntax. */
 export function freezeIntrinsics(): void {
@@ -66,7 +72,84 @@ export function freezeIntrinsics(): void {
   }
   // The accessors above are new functions.
   for (let index = 0; index < open.length; index++) visitParts(open[index] as object)
-  for (let index = 0; index < open.length; index++) freeze(open[index])
+  for (let index = 0; index < open.length; index++) {
+    freeze(open[index])
+    apply(setAdd, frozen, [open[index]])
+  }
+}
+
+/**
+ * Replaces the functions that would reveal the accessors of `repairOverrides`, and those that would return false
+ * instead of throwing an error when a script changes a frozen object.
+ */
+export function replaceReflection(): void {
+  const { getOwnPropertyDescriptor: describeOwn, getOwnPropertyDescriptors: describeAll } = Object
+  const prototype = Object.prototype as unknown as Record<string, () => unknown>
+  const { __lookupGetter__: lookUpGetter, __lookupSetter__: lookUpSetter } = prototype
+  const { set: setMember } = Reflect
+  replaceMethods(Object, {
+    getOwnPropertyDescriptor: (target: object, key: PropertyKey) => shown(describeOwn(target, key)),
+    getOwnPropertyDescriptors(target: object) {
+      const all = describeAll(target) as Record<PropertyKey, PropertyDescriptor>
+      const names = ownKeys(all)
+      for (let index = 0; index < names.length; index++) {
+        const key = names[index] as PropertyKey
+        all[key] = shown(all[key]) as PropertyDescriptor
+      }
+      return all
+    },
+  })
+  replaceMethods(prototype, {
+    __lookupGetter__(this: unknown, key: PropertyKey) {
+      return withoutRepaired(apply(lookUpGetter as () => unknown, this, [key]))
+    },
+    __lookupSetter__(this: unknown, key: PropertyKey) {
+      return withoutRepaired(apply(lookUpSetter as () => unknown, this, [key]))
+    },
+  })
+  replaceMethods(Reflect, {
+    getOwnPropertyDescriptor: (target: object, key: PropertyKey) => shown(getOwnPropertyDescriptor(target, key)),
+    defineProperty: (target: object, key: PropertyKey, descriptor: PropertyDescriptor) =>
+      needChanged(defineProperty(target, key, descriptor), target, key),
+    deleteProperty: (target: object, key: PropertyKey) => needChanged(deleteProperty(target, key), target, key),
+    set: (target: object, key: PropertyKey, value: unknown, ...receiver: unknown[]) =>
+      needChanged(apply(setMember, Reflect, [target, key, value, ...receiver]) as boolean, target, key),
+  })
+}
+
+function replaceMethods(target: object, methods: object): void {
+  const names = ownKeys(methods)
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string
+    define(target, name, (methods as Record<string, unknown>)[name])
+  }
+}
+
+/** Describes a repaired property as what it is for scripts: a read-only value. */
+function shown(descriptor: PropertyDescriptor | undefined): PropertyDescriptor | undefined {
+  if (descriptor?.get === undefined || !apply(setHas, repaired, [descriptor.get])) return descriptor
+  const { get, enumerable } = descriptor
+  return { value: apply(get, undefined, []), writable: false, enumerable: enumerable === true, configurable: false }
+}
+
+function withoutRepaired(accessor: unknown): unknown {
+  return apply(setHas, repaired, [accessor]) ? undefined : accessor
+}
+
+/** @throws TypeError if the property was not changed because a built-in object is frozen */
+function needChanged(isChanged: boolean, target: object, key: PropertyKey): boolean {
+  if (isChanged) return true
+  for (let holder: object | null = target; holder !== null; holder = getPrototypeOf(holder)) {
+    const isOwn = getOwnPropertyDescriptor(holder, key) !== undefined
+    if (apply(setHas, frozen, [holder]) && (isOwn || holder === target)) throw readOnly(key)
+    if (isOwn) return false
+  }
+  return false
+}
+
+function readOnly(key: PropertyKey): TypeError {
+  const name = typeof key === 'string' ? `"${key}"` : 'property of that name'
+  return new SafeTypeError(`the hardened realm has no writable ${name} here: built-in objects are frozen`)
 }
 
 /**
@@ -109,11 +192,13 @@ function accessorOf(holder: object, key: string, { value, enumerable }: Property
         own.configurable = true
         if (defineProperty(this, key, own)) return
       }
-      throw new SafeTypeError(`the hardened realm has no writable "${key}" here: built-in objects are frozen`)
+      throw readOnly(key)
     },
     enumerable: enumerable === true,
     configurable: false,
   }
+  apply(setAdd, repaired, [accessor.get])
+  apply(setAdd, repaired, [accessor.set])
   return accessor
 }
 

@@ -18,7 +18,7 @@ import {
   stringify,
 } from './builtins.guest.ts'
 import { removeGlobals } from './globals.guest.ts'
-import { freezeIntrinsics, removeCompilers } from './realm-freeze.guest.ts'
+import { freezeIntrinsics, removeCompilers, replaceReflection } from './realm-freeze.guest.ts'
 import { createThrown } from './thrown.guest.ts'
 import type { Enter, FindEntry, Host, Start } from './types.guest.ts'
 import { list, record } from './values.guest.ts'
@@ -43,23 +43,25 @@ const REMOVED = ['console']
 const RANDOM_DIGITS = 13
 
 /**
- * @param build runs the whole trusted part with another global object
+ * @param build runs the whole trusted part with another global object, and with the original functions of Reflect
  * @param ask the only function of the sandbox process that the realm can call
  */
-export default function realm(build: (globals: object) => Start, ask: Ask): Drive {
+export default function realm(build: (globals: object, reflect: object) => Start, ask: Ask): Drive {
   const { failedText } = createThrown(() => null)
   const scripts = list<RunScript>()
   const facts = list<ScriptFacts>()
   const calls: Record<number, OpenCall> = record()
+  const originals = functionsOf(Reflect)
   let builtIns = list<readonly [PropertyKey, PropertyDescriptor]>()
 
   function prepare(): void {
     removeGlobals()
     for (let index = 0; index < REMOVED.length; index++) deleteProperty(globalThis, REMOVED[index] as string)
     // The trusted part adds to built-in prototypes, and removes the static properties of RegExp.
-    build(create(null))
+    build(create(null), originals)
     removeCompilers()
     replaceRandom()
+    replaceReflection()
     builtIns = builtInGlobals()
     freezeIntrinsics()
   }
@@ -107,7 +109,7 @@ export default function realm(build: (globals: object) => Start, ask: Ask): Driv
     const globals = createGlobals()
     const lexicals = record<unknown>()
     const opened: OpenCall = { enter: () => '', globals, lexicals }
-    const start = build(globals)
+    const start = build(globals, originals)
     opened.enter = start(ask as Host, id, settings, () => entryOf(opened, 'onSolutionOpen'))
     return opened
   }
@@ -175,6 +177,17 @@ function takeMembers(target: object, view: object, names: readonly string[], isE
       throw new SafeTypeError(`"${name}" is declared at the top level, but the global object already has it`)
     }
   }
+}
+
+/** A copy, which scripts can't reach. */
+function functionsOf(holder: object): object {
+  const copy: Record<PropertyKey, unknown> = record()
+  const names = ownKeys(holder)
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as PropertyKey
+    copy[name] = (holder as Record<PropertyKey, unknown>)[name]
+  }
+  return freeze(copy)
 }
 
 function builtInGlobals() {

@@ -17,11 +17,9 @@ afterAll(() => {
 
 beforeAll(() => {
   for (const realm of ['fresh', 'hardened']) {
-    labs[realm] = createScriptLab({
-      limits: { AUTHENTICATOR_TIME: 1500 },
-      manifest: { ...MANIFEST, realm },
-      plugins: [directory(() => {})],
-    })
+    const shared = { manifest: { ...MANIFEST, realm }, plugins: [directory(() => {})] }
+    labs[realm] = createScriptLab(shared)
+    labs[`hurried ${realm}`] = createScriptLab({ ...shared, limits: { AUTHENTICATOR_TIME: 1500 } })
   }
 })
 
@@ -92,11 +90,13 @@ describe.each(['fresh', 'hardened'])('realm %s', (realm) => {
   })
 
   test('a call after one that was interrupted works', async () => {
+    const hurried = (script: string, queryParams = {}) =>
+      (labs[`hurried ${realm}`] as ScriptLab).run({ script, queryParams })
     const script = `function onSolutionOpen(arg, q) { Promise.resolve().then(function again() { Promise.resolve().then(again) }); if (q.loop) for (;;); return '{"fine":true}' }`
     const looped = `function onSolutionOpen(arg, q) { if (q.loop === 'yes') for (;;); return '{"fine":true}' }`
-    expect((await run(script)).failure?.code).toBe('script_timeout')
-    expect((await run(looped, { loop: 'yes' })).failure?.code).toBe('script_timeout')
-    expect((await run(looped)).values).toEqual({ fine: true })
+    expect((await hurried(script)).failure?.code).toBe('script_timeout')
+    expect((await hurried(looped, { loop: 'yes' })).failure?.code).toBe('script_timeout')
+    expect((await hurried(looped)).values).toEqual({ fine: true })
   })
 })
 
@@ -153,6 +153,48 @@ describe('the hardened realm', () => {
         const o = {}; o.toString = () => 'own'; o.hasOwnProperty = 1; const f = () => 1; f.toString = () => 'f'; f.call = 2
         return JSON.stringify({ all: [String(new Fault('x')), String(o), o.hasOwnProperty, String(f), f.call, Object.keys(o)] })`),
     ).toEqual({ all: ['Fault: x', 'own', 1, 'f', 2, ['toString', 'hasOwnProperty']] })
+  })
+
+  test('shows frozen members as read-only values, and reflection on them throws instead of returning false', async () => {
+    const script = `const P = [Array.prototype][0], M = [Math][0]
+    function onSolutionOpen() {
+      const one = Object.getOwnPropertyDescriptor(P, 'map'), all = Object.getOwnPropertyDescriptors(P)
+      const own = Object.create(null, Object.getOwnPropertyDescriptors([Error.prototype][0]))
+      const changes = [() => Reflect.set(M, 'abs', 1), () => Reflect.defineProperty(M, 'x', {}), () => Reflect.set(M, 'x', 1),
+        () => Reflect.deleteProperty(M, 'hypot'), () => Reflect.set({ __proto__: P }, 'at', 1), () => Reflect.set(Object.create(Promise.prototype), 'then', 1),
+        () => Reflect.set(Object.freeze({ a: 1 }), 'a', 2), () => Reflect.set([], 0, 1), () => Reflect.set({ get a() {} }, 'a', 1)]
+      return JSON.stringify({ all: [typeof one.value, one.writable, one.get, all.map.value === P.map, Reflect.getOwnPropertyDescriptor(P, 'map').value === P.map,
+        P.__lookupGetter__('map'), ({ get x() { return 1 } }).__lookupGetter__('x') === undefined, own.name],
+        changes: changes.map((change) => { try { return change() } catch (error) { return error.name } }) })
+    }`
+    const { values, failure } = await (labs.hardened as ScriptLab).run({ script })
+    expect(failure).toBeNull()
+    expect(values.all).toEqual(['function', false, null, true, true, null, false, 'Error'])
+    const refused = 'TypeError'
+    expect(values.changes).toEqual([refused, refused, refused, refused, true, refused, false, true, false])
+  })
+
+  test('a login that exhausts the stack while it writes log lines does not make the next one hang', async () => {
+    const script = `function onSolutionOpen() {
+      let lines = 0
+      function dive() { try { dive() } catch {} if (lines < 50) try { console.log('line'); directory.find('edge').catch(() => {}); lines++ } catch {} }
+      dive()
+      return JSON.stringify({ lines })
+    }`
+    for (const realm of ['fresh', 'hardened', 'hardened', 'hardened']) {
+      const { values, failure, log } = await (labs[realm] as ScriptLab).run({ script })
+      expect(failure).toBeNull()
+      expect(values.lines).toBe(50)
+      expect(log.length).toBeGreaterThanOrEqual(50)
+    }
+  })
+
+  test('shows scripts no names of ours', async () => {
+    const script = `function onSolutionOpen() {
+      return JSON.stringify({ all: [typeof globals_, typeof solhostGlobals, typeof solhostLexicals, typeof solhostDeclare, typeof run, typeof declare] })
+    }`
+    const { values } = await (labs.hardened as ScriptLab).run({ script })
+    expect(new Set(values.all as string[])).toEqual(new Set(['undefined']))
   })
 
   test('has random numbers that differ between calls and are between 0 and 1', async () => {

@@ -1,4 +1,5 @@
 // expect: contained
+// also: error
 // effects: {"tenant":["probe_event"],"logout":{"solution":null,"argument":null},"needsSecondFactor":true}
 // why: a Proxy as each argument of each binding: its traps may only see the script's own values
 function onSolutionOpen(arg, queryParams) {

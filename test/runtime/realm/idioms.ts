@@ -69,6 +69,16 @@ export const SAME: readonly string[] = [
   'function idiomID() { return Temporal.PlainDate.from("2020-02-28").add({ days: 2 }).toString() }',
   'function idiomID() { return i18n.getI18NMessage("missing") + security.getUserName() + typeof application.getServerURL() + EventType.probe_event }',
   'function idiomID() { const later = helperID(); function helperID() { return "hoisted" } return later }',
+  'function idiomID() { const P = [Array.prototype][0]; return [typeof Object.getOwnPropertyDescriptor(P, "map").value, P.__lookupGetter__("map") === undefined] }',
+  'Object.defineProperty(globalThis, "lazyID", { get() { return 5 }, configurable: true }); function idiomID() { return [lazyID, delete globalThis.lazyID, typeof lazyID] }',
+  'Object.assign(globalThis, { givenID: 4 }); function idiomID() { return [givenID, globals.givenID] }',
+  'var EnumID; (function (EnumID) { EnumID[EnumID["Red"] = 0] = "Red" })(EnumID || (EnumID = {})); function idiomID() { return EnumID[0] }',
+  'var CompiledID = (function (Base) { function CompiledID(m) { var _this = Base.call(this, m) || this; _this.message = m; Object.setPrototypeOf(_this, CompiledID.prototype); return _this } Object.setPrototypeOf(CompiledID, Base); function Middle() { this.constructor = CompiledID } CompiledID.prototype = (Middle.prototype = Base.prototype, new Middle()); return CompiledID })(Error); function idiomID() { const e = new CompiledID("m"); return [e instanceof CompiledID, e.message, e.constructor === CompiledID] }',
+  '(function (root, factory) { if (typeof define === "function" && define.amd) define([], factory); else if (typeof exports === "object") factory(exports); else root.libID = factory() })(typeof self !== "undefined" ? self : this, function () { return { v: 3 } }); function idiomID() { return libID.v }',
+  'function ThrownID(m) { Error.call(this, m); this.name = "ThrownID"; this.message = m; if (Error.captureStackTrace) Error.captureStackTrace(this, ThrownID) } ThrownID.prototype = new Error(); ThrownID.prototype.constructor = ThrownID; function idiomID() { return [String(new ThrownID("z")), typeof new ThrownID("z").stack] }',
+  'function idiomID() { const counts = {}; "constructor a toString a".split(" ").forEach((w) => { counts[w] = (counts[w] || 0) + 1 }); return counts.a }',
+  'var hookID = function () { return 1 }; var oldID = hookID; hookID = function () { return oldID() + 1 }; function idiomID() { return [hookID(), globalThis.hookID()] }',
+  'function readID() { return laterID } var gotID; try { gotID = readID() } catch (e) { gotID = e.name } let laterID = 1; function idiomID() { return [gotID, laterID] }',
   'function idiomID() { return crossID() } ',
 ]
 
@@ -89,5 +99,9 @@ export const REFUSED: readonly string[] = [
   'function idiomID() { if (true) { function innerID() { return 1 } } return innerID() }',
   'function changeID(a) { arguments[0] = 9; return a } function idiomID() { return changeID(1) }',
   'function selfID(n) { return n > 0 ? arguments.callee(n - 1) : "end" } function idiomID() { return selfID(2) }',
+  'function firstID(a, b) { var first = [].shift.call(arguments); return [first, a] } function idiomID() { return firstID(1, 2) }',
+  'function changeAllID(x) { x[0] = 9 } function givenAwayID(a) { changeAllID(arguments); return a } function idiomID() { return givenAwayID(1) }',
+  'function idiomID() { return Object.isFrozen(Math) }',
+  'var ownID = 1; function idiomID() { return Object.getOwnPropertyDescriptor(globalThis, "ownID").value }',
   'function whoID() { return typeof this } function idiomID() { return whoID.call("x") }',
 ]

@@ -28,6 +28,9 @@ const REFUSED: readonly [script: string, place: string, message: RegExp][] = [
   ['Object.assign(String.prototype, {})', '1:15', /"String.prototype" can't be changed/],
   ['Object.prototype.__defineGetter__("x", () => 1)', '1:1', /"Object.prototype" can't be changed/],
   ['Object.getOwnPropertyDescriptor(Error.prototype, "name")', '1:33', /read the property itself/],
+  ['Object.isFrozen(Math)', '1:17', /read the property itself/],
+  ['Object.getOwnPropertyDescriptor(globalThis, "x")', '1:33', /read the property itself/],
+  ['Object.setPrototypeOf(globalThis, null)', '1:23', /"globalThis" can't be changed/],
   ['eval("1")', '1:1', /no eval/],
   ['(0, eval)("var x = 1")', '1:5', /no eval/],
   ['globalThis.eval("1")', '1:1', /no eval/],
@@ -46,6 +49,10 @@ const REFUSED: readonly [script: string, place: string, message: RegExp][] = [
   ['function f() { return arguments.callee }', '1:23', /arguments.callee/],
   ['function f(a) { a = 1; return arguments[0] }', '1:17', /keeps the old value of "a"/],
   ['function f(a) { arguments[0] = 1; return a }', '1:17', /does not change the parameters/],
+  ['function f(a) { [].shift.call(arguments); return a }', '1:31', /pass \[...arguments\]/],
+  ['function f(a) { Array.prototype.splice.apply(arguments, [0]); return a }', '1:46', /pass \[...arguments\]/],
+  ['function f(a) { helper(arguments); return a }', '1:24', /pass \[...arguments\]/],
+  ['function f(a) { var all = arguments; all[0] = 1; return a }', '1:27', /does not change the parameters/],
   ['arguments.length', '1:1', /only in functions/],
   ['function f() { { function g() {} } return g() }', '1:27', /shows "g" only in this block/],
 ]
@@ -77,6 +84,11 @@ const ACCEPTED = [
   'Object.defineProperty({}, "x", {}); Object.assign({}, Math)',
   'const Own = {}; Own.prototype = 1; Own.x = 2',
   'typeof missing === "undefined"',
+  'Object.defineProperty(globalThis, "lazy", { get: () => 1 }); Object.assign(globals, {}); Reflect.set(globalThis, "a", 1)',
+  'var Own = (function (Base) { function Own() { var _this = Base.call(this) || this; return _this } return Own })(Error)',
+  'function f(a) { return Array.prototype.slice.call(arguments, 1).concat(Array.from(arguments), a) }',
+  'function f() { return helper(arguments) }',
+  'function f(a) { var all = arguments; return () => a.apply(this, all) }',
 ]
 
 test.each(ACCEPTED)('the check accepts %j', (script) => {

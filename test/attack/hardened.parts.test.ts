@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { check, checkOwn, useLabs } from './attack-labs.ts'
+import { readAttacks } from './attacks.ts'
+
+// All attack scripts again, in the hardened realm, except those that never end: hardened-loops.parts.test.ts. Their
+// logins share one context. The realm may refuse what a script does.
+
+useLabs('hardened')
+
+test.each(readAttacks('own').filter(({ name }) => !name.startsWith('cpu-')))(
+  'own attack $name ends in a declared way, has only the declared effects, and does not affect its neighbour',
+  checkOwn,
+)
+
+test.each(readAttacks('scripts').filter(({ name }) => !name.startsWith('cpu-')))(
+  'attack $name ends in a declared way, and does not affect its neighbour',
+  async (attack) => {
+    await check(attack, ({ log }) => expect(log.length).toBeLessThanOrEqual(203))
+  },
+)
