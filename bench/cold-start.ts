@@ -1,9 +1,26 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { builtInPlugins } from '../base/bundles/plugins.ts'
+import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
+import { readTrusted } from '../base/bundles/trusted.ts'
+import { createLimits } from '../runtime/limits.ts'
+import type { Trusted } from '../runtime/protocol.ts'
+import { SANDBOX_FLAGS, startSandboxProcess } from '../runtime/sandbox-process.ts'
 import { createScriptLab } from '../test/support/solutions.ts'
+import { cpuTimeOf } from './cpu-time.ts'
 import { HOOK, labLogin } from './login.ts'
 import type { Row } from './report.ts'
 import { each, figure, median, pause, ROUNDS } from './rounds.ts'
 
-/** Measures the first login of a solution that no process has loaded, with a spare process ready. */
+const BARE = `require(${JSON.stringify(createRequire(import.meta.url).resolve('isolated-vm'))})
+process.stdout.write('ready')
+setInterval(() => {}, 1000)`
+
+/**
+ * Measures the first login of a solution that no process has loaded, with a spare process ready, and the start of a
+ * sandbox process.
+ */
 export async function measureColdStart(): Promise<Row[]> {
   const lab = createScriptLab()
   const cold: number[] = []
@@ -25,5 +42,45 @@ export async function measureColdStart(): Promise<Row[]> {
       measured: median(cold.map((time, round) => time - (warm[round] ?? 0))),
       details: `${figure(median(cold))} ms : ${figure(median(warm))} ms`,
     },
+    await measureStart(),
   ]
+}
+
+/** The CPU time until a sandbox process is ready for a solution. */
+async function measureStart(): Promise<Row> {
+  const limits = createLimits()
+  const plugins = builtInPlugins('none', limits)
+  const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
+  const ours: number[] = []
+  const bare: number[] = []
+  // The first process creates the snapshot for the others.
+  await timeOfSandbox(trusted)
+  for (let round = 0; round < ROUNDS; round++) {
+    ours.push(await timeOfSandbox(trusted))
+    bare.push(await timeOfBare())
+  }
+  return {
+    work: 'start of a sandbox process until it is ready, CPU time',
+    against: 'a bare Node.js process with the same flags that loads isolated-vm',
+    reach: { atMost: 1.5 },
+    unit: 'ratio',
+    measured: median(ours) / median(bare),
+    details: `${figure(median(ours))} ms : ${figure(median(bare))} ms`,
+  }
+}
+
+async function timeOfSandbox(trusted: Trusted): Promise<number> {
+  const started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
+  await started.ready
+  const time = cpuTimeOf(started.pid)
+  started.kill()
+  return time
+}
+
+async function timeOfBare(): Promise<number> {
+  const child = spawn(process.execPath, [...SANDBOX_FLAGS, '-e', BARE], { env: { TZ: 'Etc/UTC', LIBC: 'glibc' } })
+  await once(child.stdout, 'data')
+  const time = cpuTimeOf(child.pid ?? 0)
+  child.kill('SIGKILL')
+  return time
 }

@@ -12,7 +12,10 @@ export interface ProcessPool {
   take(): Promise<SandboxProcess | null>
   /** Why the last start failed; null if it failed because of memory. */
   readonly lastFailure: () => string | null
-  /** Starts spares if there is enough memory: always one, and more while total memory is below `RUNTIME_XMS`. */
+  /**
+   * Starts spares if there is enough memory: always one, and more while total memory is below `RUNTIME_XMS` or while
+   * solutions without a process keep arriving.
+   */
   fill(): void
   /**
    * Like `fill`, but after a short delay: starting a process takes CPU time, which should first go to the call in the
@@ -81,6 +84,11 @@ const ROOM_WAIT = 1000
 const MOST_WAITING = 200
 /** Maximum number of spare processes; more would not speed anything up. */
 const MOST_SPARES = 4
+/**
+ * For this long, in ms, each solution that had to wait for its process causes one more spare: more such solutions
+ * probably follow.
+ */
+const BURST = 10_000
 
 export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   const { sandbox, memory, inUse, makeRoom, endLargest, keepsSpare = true } = options
@@ -93,6 +101,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
    * replacements have grown.
    */
   const leaving = new Set<number>()
+  const demand = createDemand()
   let stopped = false
   let refill: NodeJS.Timeout | null = null
   let failure: string | null = null
@@ -109,15 +118,6 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   /** In bytes; if negative, this much must be freed. */
   function room({ maximum, used } = measure()): number {
     return maximum * (1 - KEPT_FREE) - used
-  }
-
-  function startSpare(): void {
-    const started = startSandboxProcess(sandbox)
-    spares.push(started)
-    started.onEnd = () => {
-      const index = spares.indexOf(started)
-      if (index >= 0) spares.splice(index, 1)
-    }
   }
 
   function endLongestIdle(isUrgent = false): boolean {
@@ -163,24 +163,33 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     if (stopped) return
     if (spares.length === 0) {
       if (!makeRoomFor(NEW_PROCESS)) return
-      startSpare()
+      startSpare(sandbox, spares)
     }
-    while (spares.length < MOST_SPARES && mayStartFurther()) startSpare()
+    while (spares.length < MOST_SPARES && mayStartFurther()) startSpare(sandbox, spares)
+    while (spares.length > demand.wanted() && measure().used > memory.minimum && endFurtherSpare());
   }
 
-  /** Waits for calls to end, which frees memory. */
-  async function fillWithinWait(): Promise<void> {
+  /**
+   * Waits for calls to end, which frees memory. Nothing may be awaited between `fill` and `shift`: another caller would
+   * take the process.
+   */
+  async function takeSpare(): Promise<SandboxProcess | undefined> {
     const end = performance.now() + ROOM_WAIT
-    fill()
+    if (spares.length === 0) {
+      demand.waited()
+      fill()
+    }
     while (spares.length === 0 && !stopped && performance.now() < end) {
       await wait(LOOK_NEAR)
       fill()
     }
+    return spares.shift()
   }
 
   function mayStartFurther(): boolean {
     const { maximum, used } = measure()
-    return used + NEW_PROCESS <= Math.min(memory.minimum, maximum * (1 - KEPT_FREE))
+    const allowed = spares.length < demand.wanted() ? maximum : memory.minimum
+    return used + NEW_PROCESS <= Math.min(allowed, maximum * (1 - KEPT_FREE))
   }
 
   return {
@@ -202,8 +211,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     memory: measure,
     async take() {
       for (let tries = 0; tries < START_TRIES && !stopped; tries++) {
-        if (spares.length === 0) await fillWithinWait()
-        const taken = spares.shift()
+        const taken = await takeSpare()
         if (taken === undefined) {
           failure = null
           return null
@@ -228,6 +236,29 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
       clearTimeout(looking)
       if (refill !== null) clearTimeout(refill)
       for (const process of [...spares, ...onTheirWay]) process.kill()
+    },
+  }
+}
+
+function startSpare(sandbox: SandboxProcessOptions, spares: SandboxProcess[]): void {
+  const started = startSandboxProcess(sandbox)
+  spares.push(started)
+  started.onEnd = () => {
+    const index = spares.indexOf(started)
+    if (index >= 0) spares.splice(index, 1)
+  }
+}
+
+/** Counts the solutions that had to wait for a process lately. */
+function createDemand() {
+  let waits: number[] = []
+  return {
+    waited: () => void waits.push(performance.now()),
+    /** The number of spares to keep. */
+    wanted(): number {
+      const oldest = performance.now() - BURST
+      waits = waits.filter((time) => time > oldest)
+      return Math.min(MOST_SPARES, 1 + waits.length)
     },
   }
 }

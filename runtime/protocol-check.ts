@@ -76,7 +76,7 @@ const isChecked = object(
 
 /** By `kind`. */
 const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
-  ready: object({ kind: isText }),
+  ready: object({ kind: isText }, { snapshot: isText }),
   unready: object({ kind: isText, message: isMessage }),
   pong: object({ kind: isText }),
   settled: object({ kind: isText }),

@@ -115,8 +115,11 @@ export type UploadFiles = {
 
 /** From the host to a sandbox process. */
 export type ToSandbox =
-  /** The first message; the process responds with `ready` or `unready`. */
-  | { readonly kind: 'prepare'; readonly trusted: Trusted }
+  /**
+   * The first message; the process responds with `ready` or `unready`. `snapshot` is the one that another process created
+   * from the same `trusted`, in base64. Without it, the process creates one and sends it with `ready`.
+   */
+  | { readonly kind: 'prepare'; readonly trusted: Trusted; readonly snapshot?: string }
   /** `debug`, here and in `serve`: whether its isolates can be debugged, which the process's Node.js must support. */
   | { readonly kind: 'load'; readonly solution: SandboxSolution; readonly debug?: true }
   /** Sent instead of `load` if the process serves only clients. */
@@ -190,7 +193,7 @@ export type SandboxOutcome =
 
 /** From a sandbox process to the host, which checks each message because the process may run malicious code. */
 export type FromSandbox =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready'; readonly snapshot?: string }
   /** The trusted part can't be built because an operator's plugin is faulty. */
   | { readonly kind: 'unready'; readonly message: string }
   | { readonly kind: 'pong' }

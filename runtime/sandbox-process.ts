@@ -119,20 +119,31 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
     },
   )
   if ('failure' in started) return notStarted(started.failure)
-  const created = wrap(started.child, started.channel, options.debugNode !== undefined)
+  const isDebugged = options.debugNode !== undefined
+  const created = wrap(started.child, started.channel, isDebugged, (snapshot) => {
+    // Another version of Node.js can't read it.
+    if (!isDebugged) prepareFrames.set(options.trusted, encodePrepare(options.trusted, snapshot))
+  })
   startBehind(created.pid)
-  started.channel.write(prepareFrame(options.trusted))
+  started.channel.write(isDebugged ? encodePrepare(options.trusted) : prepareFrame(options.trusted))
   return created
 }
 
 const prepareFrames = new WeakMap<Trusted, Buffer>()
 
-/** Cached: it is about 200 kB, and every process gets the same. */
+/**
+ * Cached: it is about 200 kB, and every process gets the same. Once a process has created the snapshot, the frame
+ * contains it.
+ */
 function prepareFrame(trusted: Trusted): Buffer {
-  const created =
-    prepareFrames.get(trusted) ?? encodeFrame(JSON.stringify({ kind: 'prepare', trusted } satisfies ToSandbox))
+  const created = prepareFrames.get(trusted) ?? encodePrepare(trusted)
   prepareFrames.set(trusted, created)
   return created
+}
+
+function encodePrepare(trusted: Trusted, snapshot?: string): Buffer {
+  const message: ToSandbox = { kind: 'prepare', trusted, ...(snapshot === undefined ? {} : { snapshot }) }
+  return encodeFrame(JSON.stringify(message))
 }
 
 /** Returns an object that behaves like a process that exited before it was ready. */
@@ -160,7 +171,13 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
   return created
 }
 
-function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): SandboxProcess {
+/** @param keepSnapshot gets the snapshot of a process that created one */
+function wrap(
+  child: ChildProcess,
+  channel: Duplex,
+  isDebugged: boolean,
+  keepSnapshot: (snapshot: string) => void,
+): SandboxProcess {
   const ready = Promise.withResolvers<void>()
   // Callers that await `ready` get the error; this prevents an unhandled rejection if there is no such caller.
   ready.promise.catch(() => {})
@@ -168,6 +185,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
   let maxFrame = isDebugged ? MAX_DEBUG_FRAME : MAX_CALL_FRAME
   let over = false
   let isGone = false
+  let isReady = false
   const debug = isDebugged ? createDebugSessions(send) : null
 
   function end(byOthers: boolean): void {
@@ -187,8 +205,14 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
     created.onExit?.()
   }
 
-  function becomeReady(): void {
+  /**
+   * Only the first such message counts: until then, the process has no solution, so it has run nothing but our own code.
+   */
+  function becomeReady(snapshot?: string): void {
+    if (isReady) return
+    isReady = true
     clearTimeout(notReady)
+    if (snapshot !== undefined) keepSnapshot(snapshot)
     ready.resolve()
   }
 
@@ -208,7 +232,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): Sandbo
       if (over) return
       const message = checkFromSandbox(text)
       if (message === null) kill()
-      else if (message.kind === 'ready') becomeReady()
+      else if (message.kind === 'ready') becomeReady(message.snapshot)
       else if (message.kind === 'unready') fail(message.message)
       else if (message.kind === 'inspected' || message.kind === 'detached') debug?.take(message)
       else created.onMessage?.(message)

@@ -55,7 +55,7 @@ function receive(text: string): void {
   const message = JSON.parse(text) as ToSandbox
   switch (message.kind) {
     case 'prepare':
-      prepare(message.trusted)
+      prepare(message.trusted, message.snapshot)
       return
     case 'load':
       if (message.debug) debuggedLogins = loadDebugged(message.solution)
@@ -136,12 +136,13 @@ function start({ id, call }: Extract<ToSandbox, { kind: 'call' }>): void {
   else solution.call(id, call)
 }
 
-function prepare(trusted: Trusted): void {
+function prepare(trusted: Trusted, snapshot?: string): void {
   try {
-    prepared = prepareIsolate(trusted)
+    prepared = prepareIsolate(trusted, snapshot)
     rehearse(prepared, trusted.rehearsal)
     prepared.makeAhead()
-    send({ kind: 'ready' })
+    const { newSnapshot } = prepared
+    send({ kind: 'ready', ...(newSnapshot === null ? {} : { snapshot: newSnapshot }) })
   } catch (error) {
     const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     send({ kind: 'unready', message: message.slice(0, 2000) })

@@ -84,6 +84,18 @@ test('a process that grows while it works displaces idle processes, but not busy
   expect(serving()).not.toContain('a')
 })
 
+const spares = () => lab.supervisor.processes().filter(({ key }) => key === null).length
+
+test('while solutions have to wait for processes, more spares start, as long as the memory allows it', async () => {
+  const memory = labOf()
+  const scripts = SOLUTIONS.map((name) => `function onSolutionOpen() { security.login('${name}', 'u', ['x']) }`)
+  const signIns = Promise.all(scripts.map((script) => lab.run({ script })))
+  await until(() => spares() > 1)
+  expect((await signIns).map(({ effects }) => effects.login?.username)).toEqual(SOLUTIONS)
+  memory.used = 975
+  await until(() => spares() <= 1)
+})
+
 const WAITING = (name: string, held = 0) => `async function onSolutionOpen() {
   const held = new Array(${held}).fill(1.5)
   for (let n = 0; n < 10; n++) await waits.ask()

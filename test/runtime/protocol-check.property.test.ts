@@ -89,7 +89,7 @@ const isScope = isShape({
 })
 
 const MESSAGES: Readonly<Record<string, Record<string, Check>>> = {
-  ready: {},
+  ready: { 'snapshot?': isText() },
   pong: {},
   unready: { message: isMessageText },
   loaded: { faults: isList(isFault, 10_000) },
@@ -174,7 +174,8 @@ const Outcome = fc.oneof(
   ),
 )
 const Valid = fc.oneof(
-  fc.record({ kind: fc.constantFrom('ready', 'pong') }),
+  fc.record({ kind: fc.constant('pong') }),
+  fc.record({ kind: fc.constant('ready'), snapshot: Text }, { requiredKeys: ['kind'] }),
   fc.record({ kind: fc.constant('unready'), message: Text }),
   fc.record({ kind: fc.constant('loaded'), faults: Faults }),
   fc.record({ kind: fc.constantFrom('started', 'hung'), id: Id }),
@@ -376,6 +377,7 @@ const CHECKED = {
 }
 const SAMPLES: readonly Record<string, unknown>[] = [
   { kind: 'ready' },
+  { kind: 'ready', snapshot: 'c25hcA==' },
   { kind: 'pong' },
   { kind: 'unready', message: 'm' },
   { kind: 'loaded', faults: [FAULT] },
@@ -419,7 +421,7 @@ test.each(SAMPLES)('protocol: $kind is accepted, and rejected with an extra key 
 })
 
 test.each(SAMPLES)('protocol: $kind without a required key, or with a key of the wrong type, is rejected', (sample) => {
-  const optional = new Set(['position', 'limit', 'used', 'odd', 'line', 'column', 'realmNames'])
+  const optional = new Set(['position', 'limit', 'used', 'odd', 'line', 'column', 'realmNames', 'snapshot'])
   for (const path of paths(sample).filter((one) => one.length > 0 && !isFree(one.slice(0, -1)))) {
     const key = path.at(-1) as string
     const isItem = /^\d+$/.test(key)
