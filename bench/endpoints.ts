@@ -1,4 +1,6 @@
 import { Agent, request } from 'node:http'
+import { moduleFile } from '../test/support/zip.ts'
+import { HOOK } from './login.ts'
 import { formOf, type Login, logins } from './neighbour.ts'
 import { type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
@@ -14,8 +16,10 @@ const ENDPOINTS = {
   'GET /greeting/{name}': { function: 'answer', authentication: 'none' },
   'GET /crashes': { function: 'crashes', authentication: 'none' },
 }
+/** The same solution has sign-ins, so that a crashing endpoint could affect them. */
 const SCRIPT = `${HANDLER}
 function crashes() { return String('ab'.repeat(1.5e8).split('').length) }`
+const SOLUTIONS = { fresh: 'called', hardened: 'called-hardened' } as const
 const WORKER = `${HANDLER}
 addEventListener('fetch', (event) => {
   const name = decodeURIComponent(new URL(event.request.url).pathname.split('/').at(-1))
@@ -28,13 +32,13 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const AT_ONCE = 8
 
 /**
- * Measures the throughput of an endpoint compared with workerd, and sign-ins to another solution while requests to
- * endpoints arrive. The host has default settings, except that the first two measurements don't limit the network.
+ * Measures the throughput of an endpoint in both realms compared with workerd, and sign-ins to the same solution while
+ * requests to its endpoints arrive. The host has default settings, except that the flood alone meets the limit of the network.
  */
 export async function measureEndpoints(): Promise<Row[]> {
   const unlimited = { REQUESTS_NETWORK: '1000000000' }
   return [
-    await measureThroughput(unlimited),
+    ...(await measureThroughput(unlimited)),
     ...(await measureBeside(unlimited, '/greeting/anna', 100, '100 requests/s to an endpoint')),
     ...(await measureBeside({}, '/greeting/anna', 2000, 'a flood of 2,000 requests/s')),
     ...(await measureBeside(unlimited, '/crashes', 5, 'an endpoint that crashes its processes')),
@@ -43,34 +47,43 @@ export async function measureEndpoints(): Promise<Row[]> {
 
 async function startHost(environment: Record<string, string>): Promise<RealHost> {
   const host = await startRealHost(environment)
-  const manifest = { name: 'called', authenticator: 'NONE', endpoints: ENDPOINTS }
-  await host.uploadPlain(manifest, { 'globals.js': SCRIPT })
-  await host.upload('good')
+  for (const [realm, name] of Object.entries(SOLUTIONS)) {
+    const manifest = { name, authenticator: 'AUTHENTICATOR', modules: ['auth'], endpoints: ENDPOINTS, realm }
+    await host.uploadPlain(manifest, {
+      ...moduleFile('auth', { type: 'authenticator' }),
+      'modules/auth/globals.js': HOOK,
+      'globals.js': SCRIPT,
+    })
+  }
   return host
 }
 
-async function measureThroughput(environment: Record<string, string>): Promise<Row> {
+async function measureThroughput(environment: Record<string, string>): Promise<Row[]> {
   const host = await startHost(environment)
   const workerd = await startWorkerd(WORKER)
   try {
-    const ours = `${host.url}/solution/called/api/greeting/anna`
-    const theirs = `http://127.0.0.1:${workerd.port}/greeting/anna`
-    const rates = { ours: [] as number[], theirs: [] as number[] }
-    await rateOf(ours, 1000)
-    await rateOf(theirs, 1000)
+    const urlOf = (name: string) => `${host.url}/solution/${name}/api/greeting/anna`
+    const contestants = {
+      fresh: { url: urlOf(SOLUTIONS.fresh), rates: [] as number[] },
+      hardened: { url: urlOf(SOLUTIONS.hardened), rates: [] as number[] },
+      workerd: { url: `http://127.0.0.1:${workerd.port}/greeting/anna`, rates: [] as number[] },
+    }
+    for (const { url } of Object.values(contestants)) await rateOf(url, 1000)
     for (let round = 0; round < ROUNDS; round++) {
-      rates.ours.push(await rateOf(ours, HALF))
-      rates.theirs.push(await rateOf(theirs, HALF))
+      for (const { url, rates } of Object.values(contestants)) rates.push(await rateOf(url, HALF))
     }
-    const [mine, other] = [percentile(rates.ours, 50), percentile(rates.theirs, 50)]
-    return {
-      work: 'endpoints: requests per second, fresh globals for each',
-      against: `workerd ${workerd.version}, the same function in one shared scope`,
-      reach: null,
-      unit: 'ratio',
-      measured: mine / other,
-      details: `${figure(mine)} : ${figure(other)} requests/s`,
-    }
+    const other = percentile(contestants.workerd.rates, 50)
+    return (['fresh', 'hardened'] as const).map((realm) => {
+      const mine = percentile(contestants[realm].rates, 50)
+      return {
+        work: `endpoints: requests per second, ${realm} realm`,
+        against: `workerd ${workerd.version}, the same function in one shared scope`,
+        reach: null,
+        unit: 'ratio',
+        measured: mine / other,
+        details: `${figure(mine)} : ${figure(other)} requests/s`,
+      }
+    })
   } finally {
     await workerd.stop()
     await host.stop()
@@ -96,7 +109,7 @@ async function rateOf(url: string, milliseconds: number): Promise<number> {
 }
 
 /**
- * Measures sign-ins to another solution, alone and while requests arrive at this rate, whether or not earlier ones have
+ * Measures sign-ins to the same solution, alone and while requests arrive at this rate, whether or not earlier ones have
  * ended.
  */
 async function measureBeside(
@@ -108,15 +121,15 @@ async function measureBeside(
   const host = await startHost(environment)
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   try {
-    const good = await formOf(host, 'good')
-    const url = `${host.url}/solution/called/api${path}`
-    await logins(good, HALF / 2)
+    const form = await formOf(host, SOLUTIONS.fresh)
+    const url = `${host.url}/solution/${SOLUTIONS.fresh}/api${path}`
+    await logins(form, HALF / 2)
     const [alone, beside]: [Login[], Login[]] = [[], []]
     const statuses = new Map<number, number>()
     for (let round = 0; round < ROUNDS; round++) {
-      alone.push(...(await logins(good, HALF)))
+      alone.push(...(await logins(form, HALF)))
       const flood = startFlood(url, agent, perSecond, statuses)
-      beside.push(...(await logins(good, HALF)))
+      beside.push(...(await logins(form, HALF)))
       await flood.stop()
       await pause(500)
     }
@@ -171,7 +184,7 @@ function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[],
   const answers = [...statuses].map(([status, count]) => `${count} times ${status}`).join(', ')
   return [
     {
-      work: `sign-ins of another solution next to ${what}: latency, p99`,
+      work: `sign-ins of the same solution next to ${what}: latency, p99`,
       against,
       reach: { atMost: 2 },
       unit: 'ratio',
@@ -179,7 +192,7 @@ function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[],
       details: `${figure(p99(beside))} ms : ${figure(p99(alone))} ms; ${answers}`,
     },
     {
-      work: `sign-ins of another solution next to ${what}: lost`,
+      work: `sign-ins of the same solution next to ${what}: lost`,
       against,
       reach: { atMost: 0 },
       unit: 'logins',

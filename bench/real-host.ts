@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startHostProcess } from '../test/support/host-process.ts'
 import { ask, createVisitor } from '../test/support/http.ts'
-import { bundleOf, moduleFile } from '../test/support/zip.ts'
+import { bundleOf, type Files, moduleFile } from '../test/support/zip.ts'
 import type { FormTarget } from './form-load.ts'
 import { HOOK } from './login.ts'
 
@@ -17,13 +17,13 @@ export type RealHost = {
   /** The host's output so far. */
   readonly output: () => string
   /** Uploads a solution with this script as its authenticator. */
-  readonly upload: (name: string, script?: string) => Promise<void>
+  readonly upload: (name: string, script?: string, realm?: 'fresh' | 'hardened') => Promise<void>
   /**
    * Uploads a solution with this manifest and without scripts; `files` are further files, for example `media/logo.png`.
    */
   readonly uploadPlain: (
     manifest: { readonly name: string; readonly authenticator: string },
-    files?: Readonly<Record<string, string>>,
+    files?: Files,
   ) => Promise<void>
   /** Returns the response to a GET request to the admin API; the path is relative to `/admin/api/`. */
   readonly askAdmin: (path: string) => Promise<unknown>
@@ -54,7 +54,7 @@ export async function startRealHost(
     url,
     home,
     output,
-    upload: async (name, script = HOOK) => put(name, await solutionBundle(name, script)),
+    upload: async (name, script = HOOK, realm = 'fresh') => put(name, await solutionBundle(name, script, realm)),
     uploadPlain: async (manifest, files) => put(manifest.name, await bundleOf(manifest, files)),
     async askAdmin(path) {
       const answer = await ask(`${url}/admin/api/${path}`, { headers: { authorization } })
@@ -71,8 +71,8 @@ export async function startRealHost(
   }
 }
 
-function solutionBundle(name: string, script: string): Promise<Buffer> {
-  const manifest = { name, authenticator: 'AUTHENTICATOR', modules: ['auth'] }
+function solutionBundle(name: string, script: string, realm: string): Promise<Buffer> {
+  const manifest = { name, authenticator: 'AUTHENTICATOR', modules: ['auth'], ...(realm === 'fresh' ? {} : { realm }) }
   return bundleOf(manifest, {
     ...moduleFile('auth', { type: 'authenticator' }),
     'modules/auth/globals.js': script,

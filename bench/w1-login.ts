@@ -12,10 +12,12 @@ const LOGINS = 200
  */
 export async function measureLogins(): Promise<Row[]> {
   const lab = createScriptLab()
+  const hardened = createScriptLab({ manifest: { realm: 'hardened' } })
   const bare = freshContexts()
   const isolates = freshIsolates()
   const times = {
     ours: [] as number[],
+    hardened: [] as number[],
     paced: [] as number[],
     barePaced: [] as number[],
     bare: [] as number[],
@@ -24,11 +26,13 @@ export async function measureLogins(): Promise<Row[]> {
   }
   for (let warm = 0; warm < 50; warm++) {
     await labLogin(lab)
+    await labLogin(hardened)
     await bareLogin(bare)
   }
   for (let round = 0; round < ROUNDS; round++) {
     times.ours.push(await each(LOGINS, () => labLogin(lab)))
     times.bare.push(await each(LOGINS, () => bareLogin(bare)))
+    times.hardened.push(await each(LOGINS, () => labLogin(hardened)))
     times.paced.push(await paced(LOGINS / 2, () => labLogin(lab)))
     times.barePaced.push(await paced(LOGINS / 2, () => bareLogin(bare)))
     times.isolates.push(await each(5, () => bareLogin(isolates)))
@@ -36,6 +40,7 @@ export async function measureLogins(): Promise<Row[]> {
   }
   bare.end()
   lab.stop()
+  hardened.stop()
   const [ours, waited, aloneWaited, alone, isolate, many] = [
     median(times.ours),
     median(times.paced),
@@ -54,6 +59,14 @@ export async function measureLogins(): Promise<Row[]> {
       unit: 'ratio',
       measured: ours / alone,
       details: figures(ours, alone),
+    },
+    {
+      work: 'W1 latency through the sandbox process, hardened realm',
+      against,
+      reach: { atMost: 0.1 },
+      unit: 'ratio',
+      measured: median(times.hardened) / alone,
+      details: figures(median(times.hardened), alone),
     },
     {
       work: 'W1 latency, paced, contexts created in advance',

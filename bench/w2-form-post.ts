@@ -6,12 +6,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cpuTimeOfTree } from './cpu-time.ts'
 import { type FormTarget, postForms } from './form-load.ts'
+import { HOOK } from './login.ts'
 import { openLoginPage, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, median, ROUNDS } from './rounds.ts'
 import { loginWorker, startWorkerd } from './workerd.ts'
 
 const SOLUTION = 'w2'
+const HARDENED = 'w2-hardened'
 /** Duration of each contestant's turn per round, in ms; one uncounted turn comes before the first round. */
 const TURN = 1500
 
@@ -44,7 +46,9 @@ export async function measureFormPosts(): Promise<Row[]> {
   const stops: (() => unknown)[] = [host.stop]
   try {
     await host.upload(SOLUTION)
+    await host.upload(HARDENED, HOOK, 'hardened')
     const target = await openLoginPage(host.url, SOLUTION)
+    const hardened = await openLoginPage(host.url, HARDENED)
     const workerd = await startWorkerd()
     stops.push(workerd.stop)
     const lean = await startWorkerd(loginWorker('workerd-lean.js'))
@@ -57,6 +61,7 @@ export async function measureFormPosts(): Promise<Row[]> {
       workerd: servedBy(workerd.pid, { ...target, port: workerd.port }),
       lean: servedBy(lean.pid, { ...target, port: lean.port }, LEAN_CONNECTIONS),
       hostToLean: servedBy(host.pid, target, LEAN_CONNECTIONS),
+      hardened: servedBy(host.pid, hardened, LEAN_CONNECTIONS),
       plain: servedBy(plain.pid, { ...target, port: plain.port }),
     }
     for (const one of Object.values(served)) await postForms(one.target, TURN, one.connections)
@@ -79,10 +84,19 @@ async function serve({ pid, target, connections, rates, cpu }: Served): Promise<
 }
 
 function rowsOf(
-  { host, workerd, lean, hostToLean, plain }: Record<'host' | 'workerd' | 'lean' | 'hostToLean' | 'plain', Served>,
+  served: Record<'host' | 'workerd' | 'lean' | 'hostToLean' | 'hardened' | 'plain', Served>,
   version: string,
 ): Row[] {
+  const { host, workerd, lean, hostToLean, hardened, plain } = served
   return [
+    {
+      work: `W2 throughput, form POST over HTTP, hardened realm, ${LEAN_CONNECTIONS} browsers`,
+      against: `workerd ${version} with the smallest login: one shared global scope, a signed cookie`,
+      reach: { atLeast: 0.4 },
+      unit: 'ratio',
+      measured: median(hardened.rates) / median(lean.rates),
+      details: `${figure(median(hardened.rates))} : ${figure(median(lean.rates))} logins/s`,
+    },
     {
       work: `W2 throughput, form POST over HTTP, fresh globals, ${LEAN_CONNECTIONS} browsers`,
       against: `workerd ${version} with the smallest login: one shared global scope, a signed cookie`,
