@@ -126,6 +126,8 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
   })
   startBehind(created.pid)
   started.channel.write(isDebugged ? encodePrepare(options.trusted) : prepareFrame(options.trusted))
+  // If V8 can't read the snapshot, the next process creates a new one.
+  created.ready.catch(() => prepareFrames.delete(options.trusted))
   return created
 }
 
