@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { type Dialect, type Driver, SqliteAdapter, SqliteDialect, type SqliteStatement } from 'kysely'
+import { type Checkpoints, NO_CHECKPOINTS } from './checkpoints.ts'
 import { createFileSync, type FileSync } from './file-sync.ts'
 import type { DatabaseKind } from './kind.ts'
 
@@ -45,14 +46,25 @@ export function wrongFile(file: string, error: unknown): string | null {
 const STATEMENTS = 200
 
 /**
+ * The size of the log, in pages of 4 kB, above which the connection itself does a checkpoint although a thread does
+ * them.
+ */
+const OWN_CHECKPOINT = 8000
+
+/**
  * Kysely's dialect for the SQLite that is part of Node.js. A committed transaction survives a power failure: in WAL
  * mode a commit only has to reach the log, and one sync of the log serves all waiting commits. `synchronous=full` would
  * sync for each commit separately, and each sync would block the whole host.
  * @see https://www.sqlite.org/pragma.html#pragma_synchronous
  */
-export function embeddedDialect(file: string, sync: FileSync = createFileSync(`${file}-wal`)): Dialect {
+export function embeddedDialect(
+  file: string,
+  sync: FileSync = createFileSync(`${file}-wal`),
+  checkpoints: Checkpoints = NO_CHECKPOINTS,
+): Dialect {
   const database = new DatabaseSync(file, { timeout: 5000 })
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;')
+  if (checkpoints !== NO_CHECKPOINTS) database.exec(`PRAGMA wal_autocheckpoint = ${OWN_CHECKPOINT}`)
   let wrote = false
   const statements = createStatements(database, () => {
     wrote = true
@@ -67,9 +79,13 @@ export function embeddedDialect(file: string, sync: FileSync = createFileSync(`$
         async () => {
           if (!wrote) return
           wrote = false
+          checkpoints.wrote()
           await sync.sync()
         },
-        sync.close,
+        async () => {
+          await checkpoints.close()
+          await sync.close()
+        },
       ),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => dialect.createQueryCompiler(),

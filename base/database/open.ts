@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Dialect, Kysely, type LogEvent } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { PlatformError } from '../../runtime/errors.ts'
+import { createCheckpoints } from './checkpoints.ts'
 import { diskFull, isDiskFull } from './disk-full.ts'
 import { embedded, embeddedDialect, wrongFile } from './embedded.ts'
 import type { DatabaseKind, DatabaseServer, Failure, KindName, ServerKind, ServerKindName } from './kind.ts'
@@ -78,7 +79,7 @@ async function openEmbedded(
 /** @throws ERR_DATABASE_FILE, ERR_DISK_FULL */
 function openFile(file: string): Dialect {
   try {
-    return embeddedDialect(file)
+    return embeddedDialect(file, undefined, createCheckpoints(file))
   } catch (error) {
     throw errorOfFile(file, error)
   }

@@ -1,0 +1,64 @@
+import { Worker } from 'node:worker_threads'
+
+/** Copies an SQLite database's write-ahead log into its file, in a thread. */
+export interface Checkpoints {
+  /** A transaction has written. */
+  wrote(): void
+  close(): Promise<void>
+}
+
+/** For databases with few writes: the connection does its own checkpoints. */
+export const NO_CHECKPOINTS: Checkpoints = { wrote() {}, close: async () => {} }
+
+/** After this many transactions, the log of a host with many sign-ins has about 15 MB. */
+const EVERY = 400
+/** How long the thread stays after its last checkpoint, in ms. */
+const KEPT = 30_000
+
+/**
+ * A checkpoint writes many pages and syncs two files, which would block the event loop. If the thread fails or can't
+ * keep up, the connection does its own checkpoints.
+ * @param every the number of transactions between two checkpoints
+ */
+export function createCheckpoints(file: string, every = EVERY): Checkpoints {
+  let thread: Worker | null = null
+  let transactions = 0
+  let isRunning = false
+  let isClosed = false
+  let idle: NodeJS.Timeout | undefined
+
+  function start(): Worker {
+    const started = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
+      workerData: file,
+      name: 'checkpoints',
+    })
+    started.unref()
+    started.on('message', () => {
+      isRunning = false
+      idle = setTimeout(() => void started.terminate(), KEPT).unref()
+    })
+    // For example if the disk is full. An error without a listener would terminate the process.
+    started.on('error', () => {})
+    started.once('exit', () => {
+      if (thread === started) thread = null
+      isRunning = false
+    })
+    return started
+  }
+
+  return {
+    wrote() {
+      if (++transactions < every || isRunning || isClosed) return
+      transactions = 0
+      isRunning = true
+      clearTimeout(idle)
+      thread ??= start()
+      thread.postMessage(null)
+    },
+    async close() {
+      isClosed = true
+      clearTimeout(idle)
+      await thread?.terminate()
+    },
+  }
+}
