@@ -7,7 +7,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
 import { exampleFolder } from '../../host/solutions/examples.ts'
 import { openAdminPage } from '../support/admin.ts'
+import { codeOf } from '../support/authenticator-app.ts'
 import { closeContexts, sharedBrowser } from '../support/browser.ts'
+import { CENTER_PASSWORD, OWNER, startTestCenter, type TestCenter } from '../support/center.ts'
 import { certificateFolder } from '../support/certificates.ts'
 import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -138,6 +140,26 @@ const PICTURES: Readonly<Record<string, Picture>> = {
       await page.waitForSelector('.tested .advice')
     },
   },
+  'control-center-account': {
+    page: 'docs/control-center.md',
+    size: { width: 960, height: 660 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      await openCenterAccount(page, 'lena@example.org')
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+    },
+  },
+  'control-center-members': {
+    page: 'docs/control-center.md',
+    size: { width: 1100, height: 640 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      await openCenterAccount(page, OWNER)
+      await page.goto(`${center.url}/o/acme/members`)
+      await page.selectOption('[name=secondFactor]', 'required')
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+    },
+  },
   'self-service-forgotten': {
     page: 'docs/self-service.md',
     size: { width: 720, height: 480 },
@@ -157,6 +179,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
 }
 
 let host: TestHost
+let center: TestCenter
 /** Set a mail server, which doesn't have to be reachable for the pictures. */
 let mailing: TestHost
 let directory: LdapServer
@@ -188,12 +211,16 @@ beforeAll(async () => {
     SOLUTION_ORIGIN: 'http://{name}.localhost',
   })
   await addDefaultSolution(mailing, 'desk', { title: 'Help desk' })
+  // Passkeys don't work on an IP address.
+  center = await startTestCenter({ HOST: 'localhost' })
+  for (const name of ['lena', 'mats']) await center.member(`${name}@example.org`, 'developer')
   browser = await sharedBrowser()
 })
 
 afterAll(async () => {
   await closeContexts(browser)
   await host?.stop()
+  await center?.stop()
   await mailing?.stop()
   await directory?.stop()
 })
@@ -216,6 +243,19 @@ async function startSignIn(page: Page, username: string): Promise<void> {
   await page.fill('#password', PASSWORD)
   await page.press('#password', 'Enter')
   await page.waitForSelector('input[name="code"]')
+}
+
+/** Signs in to the control center and adds an app on the page "Your account". */
+async function openCenterAccount(page: Page, username: string): Promise<void> {
+  await page.goto(`${center.url}/sign-in?to=/account`)
+  await page.fill('[name=username]', username)
+  await page.fill('[name=password]', CENTER_PASSWORD)
+  await page.press('[name=password]', 'Enter')
+  await page.click('button[value=new-app]')
+  await page.fill('[name=code]', codeOf(((await page.textContent('.setup-key')) ?? '').replaceAll(' ', ''), 0))
+  await page.click('button[value=add-app]')
+  await page.click('button[value=saved]')
+  await page.waitForSelector('button[value=new-codes]')
 }
 
 async function setUpApp(page: Page, username: string): Promise<void> {
