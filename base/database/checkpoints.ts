@@ -52,8 +52,13 @@ export function createCheckpoints(file: string, every = EVERY): Checkpoints {
       transactions = 0
       isRunning = true
       clearTimeout(idle)
-      thread ??= start()
-      thread.postMessage(null)
+      try {
+        thread ??= start()
+        thread.postMessage(null)
+      } catch {
+        // The machine can't create another thread.
+        isRunning = false
+      }
     },
     async close() {
       isClosed = true

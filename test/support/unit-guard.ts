@@ -1,4 +1,5 @@
 import { ChildProcess } from 'node:child_process'
+import { EventEmitter } from 'node:events'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { Server } from 'node:net'
 import { afterEach } from 'vitest'
@@ -45,9 +46,16 @@ function watchGlobals(): void {
   Object.assign(ChildProcess.prototype, { spawn: () => refuse('starts a process') })
   for (const name of ['spawnSync', 'execSync', 'execFileSync']) children[name] = () => refuse('starts a process')
   Server.prototype.listen = () => refuse('starts a server')
-  threads.Worker = class {
-    constructor() {
-      refuse('starts a thread')
+  threads.Worker = class extends EventEmitter {
+    constructor(_file: unknown, options?: { readonly name?: string }) {
+      super()
+      if (options?.name !== 'checkpoints') refuse('starts a thread')
+    }
+    // The embedded database then does its own checkpoints.
+    postMessage(): void {}
+    unref(): void {}
+    async terminate(): Promise<number> {
+      return 0
     }
   }
 
