@@ -25,6 +25,8 @@ import { list } from './values.guest.ts'
  */
 const KEPT: readonly string[] = ['then', 'next', 'exec']
 
+type Lookups = { readonly __lookupGetter__: () => unknown; readonly __lookupSetter__: () => unknown }
+
 /** Getters and setters that `repairOverrides` defined. Scripts must see data properties. */
 const repaired = new SafeSet<unknown>()
 /** All frozen built-in objects. */
@@ -84,8 +86,8 @@ export function freezeIntrinsics(): void {
  */
 export function replaceReflection(): void {
   const { getOwnPropertyDescriptor: describeOwn, getOwnPropertyDescriptors: describeAll } = Object
-  const prototype = Object.prototype as unknown as Record<string, () => unknown>
-  const { __lookupGetter__: lookUpGetter, __lookupSetter__: lookUpSetter } = prototype
+  const prototype: object = Object.prototype
+  const { __lookupGetter__: lookUpGetter, __lookupSetter__: lookUpSetter } = prototype as Lookups
   const { set: setMember } = Reflect
   replaceMethods(Object, {
     getOwnPropertyDescriptor: (target: object, key: PropertyKey) => shown(describeOwn(target, key)),
@@ -101,10 +103,10 @@ export function replaceReflection(): void {
   })
   replaceMethods(prototype, {
     __lookupGetter__(this: unknown, key: PropertyKey) {
-      return withoutRepaired(apply(lookUpGetter as () => unknown, this, [key]))
+      return withoutRepaired(apply(lookUpGetter, this, [key]))
     },
     __lookupSetter__(this: unknown, key: PropertyKey) {
-      return withoutRepaired(apply(lookUpSetter as () => unknown, this, [key]))
+      return withoutRepaired(apply(lookUpSetter, this, [key]))
     },
   })
   replaceMethods(Reflect, {
