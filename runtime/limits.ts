@@ -64,6 +64,11 @@ export const LIMITS = {
   TEMPLATE_SIZE: { kind: 'size', default: '256k', what: 'maximum size of login.html' },
   DRAFTS: { kind: 'count', default: '10', what: 'maximum number of drafts of one solution in the workbench' },
   DRAFT_KEPT: { kind: 'time', default: '30d', what: 'how long a draft is kept after its last change' },
+  TRIES_AT_ONCE: {
+    kind: 'count',
+    default: '2',
+    what: 'maximum number of drafts that one host tries at the same time',
+  },
   FORM_BODY: { kind: 'size', default: '64k', what: 'maximum size of the body of a posted form' },
   FORM_FIELDS: { kind: 'count', default: '200', what: 'maximum number of fields in a posted form' },
   JSON_BODY: { kind: 'size', default: '1m', what: 'maximum size of a JSON body sent to the API' },

@@ -48,13 +48,13 @@ docs/testing-solutions.md describes what they can use. Tests run in a sandbox, w
     if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
     using _ = endOnSignals()
     // Load this on demand: it is half of all code that the command line can load, and only this command needs it.
-    const [{ createStage }, { runTests }] = await Promise.all([
-      import('../../host/solution-tests/stage.ts'),
+    const [{ createTestStage }, { runTests }] = await Promise.all([
+      import('../../host/solution-tests/test-stage.ts'),
       import('../../host/solution-tests/run-tests.ts'),
     ])
     let stage: Stage
     try {
-      stage = await createStage(packed.packed, packed.manifest.name, createLimits())
+      stage = await createTestStage(packed.packed, packed.manifest.name, createLimits())
     } catch (error) {
       const findings = findingsOf(error)
       if (findings === null) throw error

@@ -30,6 +30,7 @@ export const AUDIT_ACTIONS = [
   'solution-version-delete',
   'draft-create',
   'draft-discard',
+  'draft-try',
   'draft-publish',
   'solution-grants',
   'solution-secret',

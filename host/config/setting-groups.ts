@@ -124,6 +124,7 @@ export const SETTING_GROUPS = {
     'SOURCES_SIZE',
     'TEMPLATE_SIZE',
     'DRAFTS',
+    'TRIES_AT_ONCE',
   ],
   signin: [
     'PASSWORD_HELP',

@@ -19,11 +19,14 @@ import type { DraftStore } from './draft-store.ts'
 import type { Drafts, ReadFile } from './drafts.ts'
 import { expectedContent, expectedFile, IF_MATCH, IF_NONE_MATCH, isKnown } from './if-match.ts'
 import { publishDraft, rebaseDraft } from './publish-draft.ts'
+import type { TryDraft } from './try-draft.ts'
+import { Tried, TryForm } from './try-schemas.ts'
 import type { WorkbenchModes } from './workbench-mode.ts'
 
 export type DraftApiParts = {
   readonly drafts: Drafts
   readonly draftStore: DraftStore
+  readonly tryDraft: TryDraft
   readonly workbenchModes: WorkbenchModes
   readonly store: SolutionStore
   readonly uploads: Uploads
@@ -52,6 +55,7 @@ export function draftRoutes(parts: DraftApiParts): AdminRoute[] {
     ...fileRoutes(parts),
     ...renameRoutes(parts),
     ...checkRoutes(parts),
+    ...tryRoutes(parts),
     ...publishRoutes(parts),
     ...versionFileRoutes(parts),
   ]
@@ -263,6 +267,25 @@ function checkRoutes(parts: DraftApiParts): AdminRoute[] {
         asked.ctx.set('ETag', `"${sha256}"`)
         return Buffer.from(packed)
       },
+    ),
+  ]
+}
+
+function tryRoutes({ tryDraft, workbenchModes }: DraftApiParts): AdminRoute[] {
+  return [
+    route(
+      'POST /solutions/:name/drafts/:id/try',
+      {
+        summary:
+          'Run a draft’s scripts without any effect: no users, sessions, grants, secrets or network. Responses to HTTP requests are declared',
+        right: WRITE,
+        act: 'draft-try',
+        names: namedDraft,
+        before: ({ params }: OfDraft) => workbenchModes.needEdit(params.name),
+        body: TryForm,
+        answers: { 200: Tried },
+      },
+      (asked) => tryDraft(draftOf(asked), asked.body),
     ),
   ]
 }

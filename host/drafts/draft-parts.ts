@@ -7,12 +7,13 @@ import type { SolutionStore } from '../solutions/solution-store.ts'
 import type { Uploads } from '../solutions/upload.ts'
 import { createDraftStore } from './draft-store.ts'
 import { createDrafts } from './drafts.ts'
+import { createTryDraft } from './try-draft.ts'
 import { createWorkbenchModes } from './workbench-mode.ts'
 
 export type DraftNeeds = {
   readonly db: HostDatabase
   readonly limits: Limits
-  readonly settings: Pick<Settings, 'workbench'>
+  readonly settings: Pick<Settings, 'workbench' | 'home'>
   readonly managedSettings: Pick<ManagedSettings, 'manages'>
   readonly store: SolutionStore
   readonly uploads: Uploads
@@ -34,5 +35,6 @@ export function createDraftParts({
 }: DraftNeeds) {
   const draftStore = createDraftStore(db, limits, now)
   const drafts = createDrafts({ draftStore, store, uploads, supervisor, limits })
-  return { draftStore, drafts, workbenchModes: createWorkbenchModes(settings, managedSettings) }
+  const tryDraft = createTryDraft({ drafts, supervisor, limits, home: settings.home })
+  return { draftStore, drafts, tryDraft, workbenchModes: createWorkbenchModes(settings, managedSettings) }
 }

@@ -24,11 +24,16 @@ export interface HttpAnswers {
 /** Maximum number of declared responses and recorded requests. Each may be large, and the test may be untrusted. */
 const MOST = 500
 
+/** Says how to declare a response to requests for this URL. */
+export type HttpAdvice = (url: string) => string
+
+const inTests: HttpAdvice = (url) => `solution.answerHttp(${JSON.stringify(url)}, { … }) declares one`
+
 /**
  * Chosen here: every host that a manifest requests counts as granted. Tests show what scripts do with a response; the
  * binding checks the manifest as on a host.
  */
-export function createHttpAnswers(): HttpAnswers {
+export function createHttpAnswers(advise: HttpAdvice = inTests): HttpAnswers {
   let answers: DeclaredAnswer[] = []
   let seen: SeenRequest[] = []
 
@@ -37,8 +42,7 @@ export function createHttpAnswers(): HttpAnswers {
     seen.push({ url, method, headers, body })
     const found = answers.findLast((one) => one.url === url && (one.method === null || one.method === method))
     if (found === undefined) {
-      const advice = `solution.answerHttp(${JSON.stringify(url)}, { … }) declares one`
-      throw new ScriptError(`no answer is declared for ${method} ${url}: ${advice}`)
+      throw new ScriptError(`no answer is declared for ${method} ${url}: ${advise(url)}`)
     }
     const bytes = new TextEncoder().encode(found.body)
     if (bytes.length > maxBytes) throw new ScriptError(`the answer is larger than ${maxBytes} bytes (FETCH_SIZE)`)

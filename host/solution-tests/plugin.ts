@@ -1,5 +1,6 @@
 import { type Json, type Plugin, request, ScriptError } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
+import type { DeclaredAnswer } from './http-answers.ts'
 import type { OpenClient } from './open-client.ts'
 import { plain } from './sign-in.ts'
 import type { Stage } from './stage.ts'
@@ -9,7 +10,7 @@ const Plain: z.ZodType<Json> = z.json() as z.ZodType<Json>
 const ClientId = z.int().min(1)
 const Params = z.record(z.string().max(1000), Plain)
 
-const Opening = z.strictObject({
+export const Opening = z.strictObject({
   user: z
     .strictObject({
       username: Name,
@@ -31,7 +32,7 @@ const Opening = z.strictObject({
 })
 
 const TestUser = Opening.shape.user
-const TestRequest = z.strictObject({
+export const TestRequest = z.strictObject({
   body: Plain.optional(),
   headers: z.record(z.string().max(100), z.string().max(8192)).optional(),
   locale: Opening.shape.locale,
@@ -55,7 +56,7 @@ const NewUser = z.strictObject({
   email: z.string().max(254).optional(),
 })
 
-const HttpAnswer = z.strictObject({
+export const HttpAnswer = z.strictObject({
   status: z.int().min(100).max(599).default(200),
   headers: z.record(z.string(), z.string()).default({}),
   body: Plain.optional(),
@@ -142,16 +143,8 @@ export function createTestPlugin(
       ),
       close: acted(z.tuple([ClientId]), (client) => client.close()),
       addUser: asked(z.tuple([NewUser]), ([user]) => stage.addUser(user)),
-      answerHttp: asked(z.tuple([z.url(), HttpAnswer]), ([url, { status, headers, body, method }]) => {
-        const isText = typeof body === 'string' || body === undefined
-        const type = isText ? 'text/plain; charset=utf-8' : 'application/json'
-        stage.answerHttp({
-          url: url.toString(),
-          method: method ?? null,
-          status,
-          headers: { 'content-type': type, ...headers },
-          body: isText ? (body ?? '') : JSON.stringify(body),
-        })
+      answerHttp: asked(z.tuple([z.url(), HttpAnswer]), ([url, answer]) => {
+        stage.answerHttp(declaredAnswer(url.toString(), answer))
         return null
       }),
       httpRequests: asked(z.tuple([]), () => plain(stage.httpRequests())),
@@ -160,5 +153,21 @@ export function createTestPlugin(
       clients.clear()
       opened = 0
     },
+  }
+}
+
+/** A response as its author declares it: a body that is not a string is JSON. */
+export function declaredAnswer(
+  url: string,
+  { status, headers, body, method }: z.output<typeof HttpAnswer>,
+): DeclaredAnswer {
+  const isText = typeof body === 'string' || body === undefined
+  const type = isText ? 'text/plain; charset=utf-8' : 'application/json'
+  return {
+    url,
+    method: method ?? null,
+    status,
+    headers: { 'content-type': type, ...headers },
+    body: isText ? (body ?? '') : JSON.stringify(body),
   }
 }

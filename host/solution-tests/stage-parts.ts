@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createFactors } from '../../base/accounts/factors.ts'
 import { createPasswords } from '../../base/accounts/passwords.ts'
 import { createRemembered } from '../../base/accounts/remembered.ts'
@@ -12,13 +9,15 @@ import { builtInPlugins, usableTrusted } from '../../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
 import { createSites } from '../../base/http/sites.ts'
+import type { DatabasePorts } from '../../plugins/database/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { createSupervisor } from '../../runtime/supervisor.ts'
+import type { ScriptError } from '../../runtime/plugin.ts'
+import type { Supervisor, SupervisorOptions } from '../../runtime/supervisor.ts'
 import { createAudit } from '../access/audit.ts'
 import { createLateSignOuts } from '../clients/late-sign-outs.ts'
 import { readSettings } from '../config/settings.ts'
 import { openHostDatabase } from '../database/open.ts'
-import { platformPlaceOf } from '../grants/grant-warnings.ts'
+import { platformPlaceOf, requestsOf } from '../grants/grant-warnings.ts'
 import { createGrants } from '../grants/grants.ts'
 import { createPasskeyPlaces } from '../login/passkey-places.ts'
 import { createClientSignIns } from '../login/sign-in-token.ts'
@@ -34,23 +33,37 @@ import { createSolutionStore } from '../solutions/solution-store.ts'
 import { createUploads } from '../solutions/upload.ts'
 import { createUsersForScripts } from '../users/users-for-scripts.ts'
 import { withCallScript } from './call-script.ts'
-import { createHttpAnswers } from './http-answers.ts'
+import { createHttpAnswers, type HttpAdvice } from './http-answers.ts'
 import type { OpenClientParts } from './open-client.ts'
 import { endsWithProcess } from './with-process.ts'
 
+/** What a stage needs from outside. */
+export type StagePlace = {
+  /** An empty folder, which the stage uses as PLATFORM_HOME. The caller removes it when the stage has stopped. */
+  readonly folder: string
+  readonly limits: Limits
+  /** Creates the supervisor of the stage, which stops it. */
+  readonly createSupervisor: (options: Pick<SupervisorOptions, 'limits' | 'trusted' | 'timeZone'>) => Supervisor
+  /** The error for a query to a database on a server. Default: the one of a database that was not granted. */
+  readonly noServer?: (database: string) => ScriptError
+  /** Says how to declare a response to `plugins.http.fetch`. Default: with a function of tests. */
+  readonly adviseHttp?: HttpAdvice
+}
+
 /**
- * Creates the host parts that a stage needs, in a temporary PLATFORM_HOME, and loads the solution into them.
+ * Creates the host parts that a stage needs, and loads the solution into them.
  * @param started collects the functions that stop the parts
  * @throws ERR_BUNDLE_REFUSED with every error in `details.faults`
  */
 export async function createStageParts(
   packed: Uint8Array,
   name: string,
-  limits: Limits,
+  place: StagePlace,
   started: AsyncDisposableStack,
 ) {
-  const accounts = await openAccounts(limits, started)
-  const { home, settings, db, key, log, audit, sessions, grants, passwords, users, throttle } = accounts
+  const { limits } = place
+  const accounts = await openAccounts(place, started)
+  const { settings, db, key, log, audit, sessions, grants, passwords, users, throttle } = accounts
   const noteRefusal = createRefusalNote(audit, log)
   /**
    * Collects internal errors, to add them to the test's error, which would otherwise only say that something failed.
@@ -60,23 +73,23 @@ export async function createStageParts(
     grants,
     servers: settings.databaseServers,
     platform: platformPlaceOf(settings),
-    home,
+    home: place.folder,
     timeZone: settings.timeZone,
     limits,
     onError: (message) => problems.push(message),
     onRefused: noteRefusal,
   })
   started.defer(endsWithProcess(() => databases.stop()))
-  const http = createHttpAnswers()
+  const http = createHttpAnswers(place.adviseHttp)
   const plugins = builtInPlugins(settings.environment, limits, {
-    database: databases,
+    database: place.noServer === undefined ? databases : withoutServers(databases, place.noServer),
     users: createUsersForScripts({ users, grants, throttle, audit, noteRefusal }),
     passwordHashes: createHashesForScripts({ passwords, throttle, noteRefusal }),
     http: http.ports,
   })
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
-  const supervisor = createSupervisor({ limits, trusted, timeZone: settings.timeZone, keepsSpare: false })
+  const supervisor = place.createSupervisor({ limits, trusted, timeZone: settings.timeZone })
   started.defer(endsWithProcess(() => supervisor.stop()))
   const store = createSolutionStore(db, limits)
   const retire = (version: string) => {
@@ -121,10 +134,22 @@ export async function createStageParts(
   return { solution, ofClients, problems, sessions, users, grants, databases, http }
 }
 
+/** Only the embedded database answers. */
+function withoutServers(databases: DatabasePorts, noServer: NonNullable<StagePlace['noServer']>): DatabasePorts {
+  return {
+    ...databases,
+    async query(call, name, sql, parameters) {
+      const { manifest, modules } = call.solution
+      const wanted = requestsOf([...modules.map((module) => module.manifest), manifest]).databases
+      const isOnServer = Object.hasOwn(wanted, name) && wanted[name]?.server !== 'embedded'
+      if (isOnServer) throw noServer(name)
+      return databases.query(call, name, sql, parameters)
+    },
+  }
+}
+
 /** Creates the database, and the parts of a host that store users, sessions, grants and logs in it. */
-async function openAccounts(limits: Limits, started: AsyncDisposableStack) {
-  const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
-  started.defer(endsWithProcess(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 })))
+async function openAccounts({ folder: home, limits }: StagePlace, started: AsyncDisposableStack) {
   const settings = readSettings({ PLATFORM_HOME: home })
   const db = await openHostDatabase(settings)
   started.defer(() => db.destroy())
@@ -145,5 +170,5 @@ async function openAccounts(limits: Limits, started: AsyncDisposableStack) {
   started.defer(() => users.flush())
   // Tests are not throttled.
   const throttle = createThrottle(db, limits, false, () => false)
-  return { home, settings, db, key, log, audit, sessions, grants, passwords, users, throttle }
+  return { settings, db, key, log, audit, sessions, grants, passwords, users, throttle }
 }

@@ -1,11 +1,11 @@
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import type { Limits } from '../../runtime/limits.ts'
 import { type Json, ScriptError } from '../../runtime/plugin.ts'
 import type { DeclaredAnswer, SeenRequest } from './http-answers.ts'
 import { type OpenClient, openClient } from './open-client.ts'
+import { createRecorder, type Recorder } from './recorder.ts'
 import { requestEndpoint, type TestRequest } from './request.ts'
 import { type GivenParams, getOAuthConfig, signIn } from './sign-in.ts'
-import { createStageParts } from './stage-parts.ts'
+import { createStageParts, type StagePlace } from './stage-parts.ts'
 import { type Opening, visitorOf } from './stage-visitor.ts'
 
 export type NewUser = {
@@ -15,9 +15,11 @@ export type NewUser = {
   readonly email?: string | undefined
 }
 
-/** A solution on a test host, which has all parts of a host that scripts use, but no ports. */
+/** A solution on a host for tests and tries, which has all parts of a host that scripts use, but no ports. */
 export interface Stage {
   readonly solution: ActiveSolution
+  /** Records everything that the scripts do, also in calls that fail. */
+  readonly recorder: Recorder
   signIn(params: GivenParams): Promise<Json>
   getOAuthConfig(params: GivenParams): Promise<Json>
   request(address: string, request: TestRequest): Promise<Json>
@@ -34,15 +36,17 @@ export interface Stage {
 const ALL = { limit: 1000 }
 
 /**
- * Chosen here: uses the real parts of a host in a temporary PLATFORM_HOME, without the web server. So the solution
- * behaves in tests as it does on a host, and tests leave nothing behind.
+ * Chosen here: uses the real parts of a host in a separate PLATFORM_HOME, without the web server. So the solution behaves
+ * as it does on a host, and leaves nothing behind.
  * @param packed as in an upload
  * @throws ERR_BUNDLE_REFUSED with every error in `details.faults`
  */
-export async function createStage(packed: Uint8Array, name: string, limits: Limits): Promise<Stage> {
+export async function createStage(packed: Uint8Array, name: string, place: StagePlace): Promise<Stage> {
   await using started = new AsyncDisposableStack()
-  const parts = await createStageParts(packed, name, limits, started)
-  const { solution, ofClients, problems, sessions, users, grants, databases, http } = parts
+  const parts = await createStageParts(packed, name, place, started)
+  const { solution, problems, sessions, users, grants, databases, http } = parts
+  const recorder = createRecorder()
+  const ofClients = { ...parts.ofClients, ...recorder.around(parts.ofClients) }
   let open: OpenClient[] = []
   let added: string[] = []
   const isAdded = (uid: string) => added.includes(uid)
@@ -70,6 +74,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   const everything = started.move()
   return {
     solution,
+    recorder,
     signIn: (params) => withScriptErrors(signIn(solution, params, ofClients)),
     getOAuthConfig: (params) => withScriptErrors(getOAuthConfig(solution, params, ofClients)),
     request: (address, request) =>

@@ -96,6 +96,7 @@ const NEEDED: Readonly<Record<string, string | null>> = {
   'POST /solutions/:name/drafts/:id/check': 'solutions:crm:write',
   'GET /solutions/:name/drafts/:id/diff': 'solutions:crm:write',
   'GET /solutions/:name/drafts/:id/bundle': 'solutions:crm:write',
+  'POST /solutions/:name/drafts/:id/try': 'solutions:crm:write',
   'POST /solutions/:name/drafts/:id/publish': 'solutions:crm:write',
   'POST /solutions/:name/drafts/:id/rebase': 'solutions:crm:write',
   'GET /solutions/:name/versions/:sha256/files': 'solutions:crm:read',

@@ -1,0 +1,99 @@
+import { FAILURES } from '../../runtime/outcome.ts'
+import type { Json } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
+import { HttpAnswer, Opening, TestRequest } from '../solution-tests/plugin.ts'
+
+/** Far more than anyone enters; a try is not a test. */
+const MOST_EVENTS = 20
+const MOST_ANSWERS = 50
+
+/** Bodies are JSON already. A schema of all JSON values would refer to itself in the description of the API. */
+const AnyJson = z.unknown() as z.ZodType<Json>
+const Name = z.string().min(1).max(200)
+const Params = z.record(z.string().max(1000), z.string()).default({})
+
+const COMMON = {
+  user: Opening.shape.user.describe('who is signed in; absent: nobody'),
+  locale: Opening.shape.locale,
+  answers: z
+    .array(HttpAnswer.extend({ url: z.url().max(2048), body: AnyJson.optional() }))
+    .max(MOST_ANSWERS)
+    .default([])
+    .describe('the responses to plugins.http.fetch; nothing is sent over the network'),
+}
+
+/** What to try, and the input that its author declares. */
+export const TryForm = z
+  .discriminatedUnion('run', [
+    z.strictObject({
+      ...COMMON,
+      run: z.literal('sign-in'),
+      params: Params.describe('parameters of the URL and fields of the login form'),
+      lastLogin: z.record(z.string().max(200), AnyJson).optional(),
+    }),
+    z.strictObject({ ...COMMON, run: z.literal('oauth-config'), params: Params }),
+    z.strictObject({
+      ...COMMON,
+      run: z.literal('open'),
+      params: Params,
+      loginForm: z.boolean().default(false),
+      form: Name.optional().describe('the form to show after the solution was opened'),
+      events: z
+        .array(z.strictObject({ type: Name, element: Name, value: AnyJson.default(null) }))
+        .max(MOST_EVENTS)
+        .default([])
+        .describe('what the user does, in order'),
+    }),
+    z.strictObject({
+      ...COMMON,
+      run: z.literal('endpoint'),
+      address: z.string().max(8192).describe('such as `POST /orders?full=1`'),
+      body: AnyJson.optional(),
+      headers: TestRequest.shape.headers,
+      token: TestRequest.shape.token,
+      signed: TestRequest.shape.signed,
+    }),
+  ])
+  .meta({ id: 'TryForm' })
+export type TryForm = z.infer<typeof TryForm>
+
+export const OUTCOMES = ['returned', 'refused', ...(Object.keys(FAILURES) as (keyof typeof FAILURES)[])] as const
+
+export const Tried = z
+  .object({
+    revision: z.int(),
+    outcome: z.enum(OUTCOMES).describe('`refused`: not an error of a script; `message` says what is wrong'),
+    message: z.string().nullable(),
+    position: z.object({ file: z.string(), line: z.int(), column: z.int() }).nullable(),
+    would: z.array(
+      z.object({
+        command: z.string(),
+        args: z.array(AnyJson),
+        text: z.string().describe('such as `would sign in anna with Users`'),
+      }),
+    ),
+    result: AnyJson,
+    requests: z
+      .array(
+        z.object({
+          url: z.string(),
+          method: z.string(),
+          headers: z.record(z.string(), z.string()),
+          body: z.string().nullable(),
+        }),
+      )
+      .describe('what the scripts would have sent with plugins.http.fetch'),
+    log: z.array(
+      z.object({
+        level: z.enum(['debug', 'info', 'warn', 'error']),
+        message: z.string(),
+        code: z.string().optional(),
+        file: z.string().optional(),
+        line: z.int().optional(),
+        column: z.int().optional(),
+      }),
+    ),
+    milliseconds: z.int(),
+    memoryBytes: z.int().nullable().describe('the private memory of the sandbox process at its largest'),
+  })
+  .meta({ id: 'Tried' })

@@ -1,0 +1,42 @@
+import type { Json } from '../../runtime/plugin.ts'
+import type { Recorded } from '../solution-tests/recorder.ts'
+
+/** An effect that a script requested, and what it would do on a host. */
+export type Would = { readonly command: string; readonly args: readonly Json[]; readonly text: string }
+
+/** Describes one command by its arguments; null for commands that nobody needs to see. */
+const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
+  'security.login': ([username, , permissions]) => `sign in ${shown(username)} with ${listed(permissions)}`,
+  'security.logout': () => 'sign the user out',
+  'security.requireSecondFactor': () => 'require a second step',
+  'security.confirm': () => 'ask the user to confirm that it’s them',
+  'security.setTenantValue': ([values]) => `set the tenant to ${listed(values)}`,
+  'i18n.setLocale': ([language, country]) =>
+    `set the language to ${shown(language)}${country === null ? '' : `-${shown(country)}`}`,
+  'i18n.setMessage': ([key]) => `change the text ${shown(key)}`,
+  'application.showURL': ([url]) => `open ${shown(url)}`,
+  'application.showForm': ([form]) => `show the form ${shown(form)}`,
+  'application.closeSolution': () => 'close the solution',
+  'application.executeLater': () => 'run a function later',
+  'application.cancelLater': () => 'cancel a function that was to run later',
+  'jobs.enqueue': ([name]) => `queue ${shown(name)}`,
+}
+
+/** Longer texts are truncated. The arguments are complete. */
+const LONGEST = 200
+
+export function wouldLines(commands: Recorded['commands']): Would[] {
+  return commands.map(({ name, args }) => {
+    const describe = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined
+    return { command: name, args, text: `would ${describe?.(args) ?? `call ${name}`}` }
+  })
+}
+
+function shown(value: Json | undefined): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}
+
+function listed(values: Json | undefined): string {
+  return shown(Array.isArray(values) ? values.map((value) => shown(value)).join(', ') : values)
+}

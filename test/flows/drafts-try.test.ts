@@ -1,0 +1,241 @@
+import { readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readAttacks } from '../attack/attacks.ts'
+import { apiOf, codeOf } from '../support/api.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { bundleOf, moduleFile } from '../support/zip.ts'
+
+type Tried = {
+  outcome: string
+  message: string | null
+  position: object | null
+  would: { command: string; text: string }[]
+  result: Record<string, unknown>
+  requests: object[]
+  log: { message: string }[]
+  milliseconds: number
+  memoryBytes: number
+}
+
+let host: TestHost
+const { send } = apiOf(() => host)
+
+/** A server on the network that must never be reached. */
+let reached = 0
+const outside = createServer((_request, response) => {
+  reached += 1
+  response.end('secret')
+})
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve))
+  const allowed = `127.0.0.1:${(outside.address() as AddressInfo).port}`
+  host = await startTestHost({ AUTHENTICATOR_TIME: '1s', HTTP_ALLOWED_HOSTS: allowed })
+})
+afterAll(async () => {
+  outside.close()
+  await host?.stop()
+})
+
+const AUTH = moduleFile('auth', { type: 'authenticator' })
+
+/** A draft of an uploaded solution. @returns the path of its routes */
+async function draftOf(name: string, manifest: object, files: Record<string, string>): Promise<string> {
+  const packed = await bundleOf({ name, ...manifest }, files)
+  const uploaded = (await (await host.upload(name, packed)).json()) as { sha256: string; faults?: object }
+  expect(uploaded.faults).toBeUndefined()
+  const made = await send('POST', `/solutions/${name}/drafts`, { base: uploaded.sha256 })
+  return `/solutions/${name}/drafts/${(made.json() as { id: string }).id}`
+}
+
+async function tryIn(draft: string, form: object): Promise<Tried> {
+  const answer = await send('POST', `${draft}/try`, form)
+  expect([answer.status, answer.status === 200 ? '' : answer.text]).toEqual([200, ''])
+  return answer.json() as Tried
+}
+
+/** The number of rows of each table that a script must not change. */
+function rowsOf(): Record<string, number> {
+  const db = new DatabaseSync(join(host.home, 'platform.sqlite'), { readOnly: true })
+  const tables = db.prepare("select name from sqlite_master where type = 'table'").all() as { name: string }[]
+  const own = ['drafts', 'draft_files', 'audit']
+  const counts = tables
+    .filter(({ name }) => !own.includes(name))
+    .map(({ name }) => [name, Number(db.prepare(`select count(*) as count from "${name}"`).get()?.count)] as const)
+  db.close()
+  return Object.fromEntries(counts)
+}
+
+const foldersOfTries = () => readdirSync(join(host.home, 'tries'))
+
+const SIGN_IN = `function onSolutionOpen(arg, q) {
+  console.log('hello ' + q.username)
+  if (q.password !== 'right') return null
+  security.login(q.username, 'a-1', ['Users'])
+  security.setTenantValue(['acme'])
+  return JSON.stringify({ welcome: q.username })
+}`
+
+test('try: a sign-in shows what it would do, its result and its log', async () => {
+  const draft = await draftOf(
+    'tried-auth',
+    { authenticator: 'AUTHENTICATOR', modules: ['auth'] },
+    {
+      ...(AUTH as Record<string, string>),
+      'modules/auth/globals.js': SIGN_IN,
+    },
+  )
+  const tried = await tryIn(draft, { run: 'sign-in', params: { username: 'anna', password: 'right' } })
+  expect(tried).toMatchObject({ outcome: 'returned', message: null, position: null, requests: [] })
+  expect(tried.would.map(({ text }) => text)).toEqual(['would sign in anna with Users', 'would set the tenant to acme'])
+  expect(tried.result.result).toEqual({ welcome: 'anna' })
+  expect(tried.log).toMatchObject([{ message: 'hello anna', file: 'modules/auth/globals.js', line: 2 }])
+  expect(tried.memoryBytes).toBeGreaterThan(1024 ** 2)
+  const refused = await tryIn(draft, { run: 'sign-in', params: { username: 'anna', password: 'wrong' } })
+  expect([refused.outcome, refused.would]).toEqual(['returned', []])
+  const missing = await tryIn(draft, { run: 'oauth-config' })
+  expect([missing.outcome, missing.message]).toEqual(['refused', expect.stringContaining('getOAuthConfig')])
+})
+
+test('try: a script’s error shows its file and line; an endless loop ends', async () => {
+  const draft = await draftOf(
+    'tried-errors',
+    { authenticator: 'NONE' },
+    {
+      'globals.js': 'function onSolutionOpen(arg, q) {\n  if (q.loop) for (;;) {}\n  missing.call()\n}',
+    },
+  )
+  const thrown = await tryIn(draft, { run: 'open' })
+  expect(thrown).toMatchObject({
+    outcome: 'script_error',
+    message: expect.stringContaining('missing is not defined'),
+    position: { file: 'globals.js', line: 3, column: 3 },
+  })
+  const endless = await tryIn(draft, { run: 'open', params: { loop: '1' } })
+  expect(endless).toMatchObject({ outcome: 'script_timeout', position: { file: 'globals.js', line: 2 } })
+  await send('PUT', `${draft}/files/scopes/a.js`, { text: 'var (' }, { headers: { 'if-none-match': '*' } })
+  const broken = await send('POST', `${draft}/try`, { run: 'open' })
+  expect([broken.status, broken.json()]).toMatchObject([
+    422,
+    { code: 'ERR_BUNDLE_REFUSED', faults: [{ file: 'scopes/a.js', source: 'var (' }] },
+  ])
+})
+
+test('try: a form is opened for the declared user, and its button is pressed', async () => {
+  const elements = [
+    { type: 'text', name: 'name' },
+    { type: 'button', name: 'greet', label: 'Greet', onAction: 'greet' },
+  ]
+  const form = { title: 'Hello', layout: [{ columns: [{ width: 6, elements }] }] }
+  const draft = await draftOf(
+    'tried-form',
+    { authenticator: 'NONE', firstForm: 'hello' },
+    {
+      'forms/hello.json': JSON.stringify(form),
+      'forms/hello.js':
+        'function greet() { application.output(security.getUserName() + " " + security.getTenantValue()) }',
+    },
+  )
+  const user = { username: 'ben', permissions: ['Users'], tenant: ['acme'] }
+  const tried = await tryIn(draft, {
+    run: 'open',
+    user,
+    locale: 'nl',
+    events: [{ type: 'onAction', element: 'greet' }],
+  })
+  expect(tried).toMatchObject({ outcome: 'returned', result: { form: 'hello', locale: 'nl' } })
+  expect(tried.log.map(({ message }) => message)).toEqual(['ben acme'])
+  const missing = await tryIn(draft, { run: 'open', events: [{ type: 'onAction', element: 'none' }] })
+  expect(missing).toMatchObject({
+    outcome: 'refused',
+    message: expect.stringContaining('none'),
+    result: { form: 'hello' },
+  })
+})
+
+test('try: an endpoint answers; HTTP responses are declared, the embedded database is empty, and servers fail with a text', async () => {
+  const url = `http://127.0.0.1:${(outside.address() as AddressInfo).port}/rates`
+  const endpoint = (name: string) => ({ function: name, authentication: 'none' })
+  const draft = await draftOf(
+    'tried-endpoint',
+    {
+      authenticator: 'NONE',
+      http: [new URL(url).host],
+      databases: { own: { server: 'embedded' }, erp: { server: 'alpha' } },
+      endpoints: { 'GET /rates/{id}': endpoint('rates'), 'GET /own': endpoint('own'), 'GET /erp': endpoint('erp') },
+    },
+    {
+      'globals.js': `async function rates({ params }) { const answer = await plugins.http.fetch('${url}'); return { id: params.id, rate: answer.json().rate } }
+async function own() { await plugins.database.query('own', 'create table a (b text)'); return plugins.database.query('own', 'select * from a') }
+async function erp() { return plugins.database.query('erp', 'select 1') }`,
+    },
+  )
+  const answers = [{ url, body: { rate: 2 } }]
+  const declared = await tryIn(draft, { run: 'endpoint', address: 'GET /rates/7', answers })
+  expect(declared).toMatchObject({ outcome: 'returned', result: { status: 200, body: { id: '7', rate: 2 } } })
+  expect(declared.requests).toMatchObject([{ url, method: 'GET' }])
+  const undeclared = await tryIn(draft, { run: 'endpoint', address: 'GET /rates/7' })
+  expect(undeclared.message).toContain(`no answer is declared for GET ${url}: declare one for the try`)
+  for (let again = 0; again < 2; again++) {
+    const own = await tryIn(draft, { run: 'endpoint', address: 'GET /own' })
+    expect(own).toMatchObject({ outcome: 'returned', result: { status: 200, body: [] } })
+  }
+  const erp = await tryIn(draft, { run: 'endpoint', address: 'GET /erp' })
+  expect(erp.message).toContain('a try has no database servers, so the query to "erp" was not sent')
+  expect((await tryIn(draft, { run: 'endpoint', address: 'GET /none' })).result).toMatchObject({ status: 404 })
+  expect(reached).toBe(0)
+})
+
+test('try: at most TRIES_AT_ONCE run together, others wait; each is in the audit log', async () => {
+  const draft = await draftOf(
+    'tried-together',
+    { authenticator: 'NONE' },
+    { 'globals.js': 'function onSolutionOpen() {}' },
+  )
+  const answers = await Promise.all(Array.from({ length: 4 }, () => send('POST', `${draft}/try`, { run: 'open' })))
+  // On a busy machine, those that wait too long are refused.
+  for (const answer of answers) {
+    if (answer.status !== 200) expect(codeOf(answer)).toEqual([503, 'ERR_SANDBOX_BUSY'])
+  }
+  expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(2)
+  expect(codeOf(await send('POST', `${draft}/try`, { run: 'nothing' }))).toEqual([422, 'ERR_REQUEST_INVALID'])
+  const { items } = (await send('GET', '/audit?action=draft-try&solution=tried-together')).json() as {
+    items: { target: string; outcome: string }[]
+  }
+  expect(items).toHaveLength(5)
+  expect(items[0]).toMatchObject({ target: `draft:${draft.split('/').at(-1)}`, outcome: 'ERR_REQUEST_INVALID' })
+})
+
+test('try: the attack scripts create no row, session, request or file outside', { timeout: 600_000 }, async () => {
+  const draft = await draftOf(
+    'tried-attacks',
+    { authenticator: 'AUTHENTICATOR', modules: ['auth'], eventTypes: { probe_event: {}, probe_event_2: {} } },
+    { ...(AUTH as Record<string, string>), 'modules/auth/globals.js': 'function onSolutionOpen() {}' },
+  )
+  const before = rowsOf()
+  const attacks = readAttacks('scripts')
+  expect(attacks.length).toBeGreaterThan(50)
+  let etag = (await send('GET', `${draft}/files/modules/auth/globals.js`)).headers.etag ?? ''
+  for (const { name, source } of attacks) {
+    const saved = await send(
+      'PUT',
+      `${draft}/files/modules/auth/globals.js`,
+      { text: source },
+      { headers: { 'if-match': etag } },
+    )
+    expect([name, saved.status]).toEqual([name, 200])
+    etag = saved.headers.etag ?? ''
+    const params = { username: 'mallory', password: 'x', custom_n: '1' }
+    const tried = await send('POST', `${draft}/try`, { run: 'sign-in', params })
+    // A script whose top-level code attacks is refused like an upload.
+    expect([name, tried.status]).toEqual([name, expect.toBeOneOf([200, 422])])
+  }
+  expect(rowsOf()).toEqual(before)
+  expect(foldersOfTries()).toEqual([])
+  expect(reached).toBe(0)
+  expect((await send('GET', '/health')).status).toBe(200)
+})

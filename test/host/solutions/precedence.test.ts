@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { createPrecedence } from '../../../host/solutions/precedence.ts'
+
+test('work that waits starts only when no work of the first kind is running', async () => {
+  const precedence = createPrecedence()
+  const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const done: string[] = []
+  const first = [one, other].map(({ promise }) => precedence.first(() => promise))
+  const second = precedence.over().then(() => done.push('second'))
+  one.resolve()
+  await first[0]
+  expect(done).toEqual([])
+  other.reject(new Error('failed'))
+  await expect(first[1]).rejects.toThrow('failed')
+  await second
+  expect(done).toEqual(['second'])
+  await precedence.over()
+})
