@@ -86,8 +86,8 @@ function shrinkwrap(): Record<string, unknown> {
 }
 
 /**
- * isolated-vm's install script compiles it if there is no prebuilt binary for the Node.js that runs npm. Solhost runs it
- * with its own Node.js, for which there is one, so npm must not run the script.
+ * isolated-vm's install script compiles it if there is no prebuilt binary for the Node.js that runs npm. Solhost runs
+ * it with its own Node.js, for which there is one, so npm must not run the script.
  */
 function withoutScript<Entry extends object>([path, entry]: [string, Entry]): [string, object] {
   if (path !== 'node_modules/isolated-vm') return [path, entry]

@@ -1,8 +1,8 @@
 /**
  * `npm run example:oauth`: runs the solution `many-providers` and its identity providers on this machine.
  *
- * This file is not in `solutions/many-providers` because a solution's folder is uploaded as it is. The file is named after
- * the command, so that it is easy to find.
+ * This file is not in `solutions/many-providers` because a solution's folder is uploaded as it is. It has the command's
+ * name, so that it is easy to find.
  */
 import { randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -14,7 +14,7 @@ export type CallRules = {
   readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME'
   /** The processes that run its calls outside clients. Each group has its own processes and its own quarantine. */
   readonly processes: 'logins' | 'requests'
-  /** What the entry function returns: a text or, as JSON, any value or a response. */
+  /** The form of the entry function's result: a text or, as JSON, any value or a response. */
   readonly result: 'text' | 'json'
   readonly hasEffects: boolean
   /** Whether `security.login` works. */
@@ -37,7 +37,7 @@ const NEED_PAGE = [
   'application.cancelLater',
 ] as const
 
-/** What each kind of call may do. */
+/** The rules for each kind of call. */
 export const CALL_KINDS: Readonly<Record<CallKind, CallRules>> = {
   login: { ...OF_PAGES, unit: 'authenticator', timeLimit: 'AUTHENTICATOR_TIME', hasEffects: true, signsIn: true },
   open: { ...OF_PAGES, unit: 'main', timeLimit: 'CALL_TIME', hasEffects: true, signsIn: false },

@@ -18,7 +18,7 @@ export type SandboxScript = {
 export type RealmNames = { readonly globals: readonly string[]; readonly lexicals: readonly string[] }
 
 export type ScriptScope = {
-  /** `orders` of `scopes/orders.js`; `globals` of `globals.js`. */
+  /** `orders` for `scopes/orders.js`; `globals` for `globals.js`. */
   readonly name: string
   readonly names: readonly string[]
   /** The names that are also properties of the global object. */

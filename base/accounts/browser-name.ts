@@ -1,4 +1,4 @@
-/** In this order: browsers that are built on another one also send its name. */
+/** The order matters: browsers that are built on another one also send its name. */
 const BROWSERS: readonly (readonly [sent: RegExp, name: string])[] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -16,7 +16,7 @@ const SYSTEMS: readonly (readonly [sent: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** @returns such as 'Firefox · Windows'; the beginning of the header for an unknown browser; null for none */
+/** @returns a name such as 'Firefox · Windows'; the beginning of the header for an unknown browser; null for none */
 export function browserName(agent: string | null): string | null {
   if (agent === null) return null
   const nameIn = (known: typeof BROWSERS) => known.find(([sent]) => sent.test(agent))?.[1]

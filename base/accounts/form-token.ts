@@ -18,7 +18,7 @@ export interface FormTokens {
   /** Gives the browser a new cookie, which invalidates the tokens of earlier pages. */
   renew(ctx: Context, scope: CookieScope): void
   /**
-   * An id for the browser: the hash of its cookie, also of the one that this response sets, or null if it has none. This
+   * An id for the browser: the hash of its cookie, including one that this response sets; null if it has none. This
    * does not set the cookie.
    */
   browserOf(ctx: Context, scope: CookieScope): string | null

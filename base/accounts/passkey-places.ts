@@ -11,7 +11,10 @@ export interface PasskeyPlaces {
   at(origin: string): PasskeyPlace | null
   /** Whether passkeys are switched on, but browsers don't allow them at this address. */
   isBlockedByAddress(origin: string): boolean
-  /** Whether the login page offers passkeys. If its author wrote it, it could use another solution's passkeys. */
+  /**
+   * @param hasOwnTemplate whether the solution's author wrote the page: such a page could use another solution's
+   * passkeys, so it offers none where solutions share an origin
+   */
   onLoginPage(origin: string, hasOwnTemplate: boolean): PasskeyPlace | null
 }
 

@@ -25,7 +25,9 @@ export type Session = Login & {
   readonly selector: string | null
   /** The sign-in at the OAuth provider that it is based on, or null. */
   readonly providerLogin: string | null
-  /** The source of the account whose factors count. It is `source`, unless a script signed in a user of the users table. */
+  /**
+   * The source of the account whose factors count. It is `source`, unless a script signed in a user of the users table.
+   */
   readonly factorsOf: AccountSourceName
   /** How the user signed in; empty if an older version stored the session. */
   readonly methods: readonly SignInMethod[]
@@ -103,7 +105,7 @@ export interface Sessions {
   /** Ends the sessions that were created from or together with a remembered login. */
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
-  /** @returns the `Session` that it was created with; null if there is no such session or it had already ended */
+  /** @returns data of the session that it ended; null if there is no such session or it had already ended */
   endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'realm' | 'username'> | null>
   /** Active sessions, ordered by public id. */
   list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>

@@ -149,7 +149,7 @@ const accountHashOf = cachedByText(100, (account) => {
   return hash('sha256', `${account.slice(0, end)}\n${accountKey(account.slice(end + 1))}`, 'base64url')
 })
 
-/** `points`: more are refused. */
+/** `points`: the limit; further attempts are refused. */
 type LimitedCounter = Counter & { readonly points: number }
 
 /**

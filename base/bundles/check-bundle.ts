@@ -109,7 +109,7 @@ function missingFunctions(bundle: Bundle, found: readonly string[]): Fault[] {
     })
 }
 
-/** Without the functions of endpoints, whose names a manifest chooses. */
+/** Omits the functions of endpoints, whose names a manifest chooses. */
 function entriesOf(found: ReadonlyMap<Unit, readonly string[]>): PreparedSolution['entries'] {
   const known: readonly string[] = MAIN_ENTRIES
   return Object.fromEntries(

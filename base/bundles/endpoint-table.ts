@@ -6,7 +6,7 @@ export type Endpoint = {
   /** The key in the manifest, such as `GET /orders/{id}`. */
   readonly address: string
   readonly method: EndpointMethod
-  /** Without the first slash; parameters in braces. */
+  /** The path below `api/`, without its first slash; parameters are in braces. */
   readonly segments: readonly string[]
   /** The module that declares it; null for the solution itself. */
   readonly module: string | null

@@ -23,9 +23,9 @@ const beta = serverProperties('dev-beta-service', 'beta (Microsoft SQL Server)',
 const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 'root', '3306')
 
 /**
- * Every environment variable of a host, with the defaults and forms of `design.md` section 9. The limits
- * (`runtime/limits.ts`) are properties too. They are defined here, not in the host, because the control center shares
- * many of these properties. It also checks for typos in all of them, since both services can share an environment.
+ * Every environment variable of a host, with its default and the form of its values. The limits (`runtime/limits.ts`)
+ * are properties too. They are defined here, not in the host, because the control center shares many of these
+ * properties. It also checks for typos in all of them, since both services can share an environment.
  */
 export const PROPERTIES = {
   PORT: {

@@ -1,6 +1,6 @@
 /**
- * The tables of the platform's database that both services use. Each service adds its own: `HostTables`, `CenterTables`.
- * Times are epoch milliseconds; JSON is stored as text.
+ * The tables of the platform's database that both services use. Each service adds its own: `HostTables`,
+ * `CenterTables`. Times are epoch milliseconds; JSON is stored as text.
  */
 export interface Tables {
   platform: { key: string; value: string }
@@ -18,7 +18,7 @@ export interface Tables {
     created_at: number
     last_seen_at: number
     ended_at: number | null
-    /** The source of the account: 'users' (the users table) or '' (the solution's authenticator). */
+    /** The source of the account: an `AccountSourceName` of base/accounts/account-source-name.ts. */
     source: string
     /** The remembered login that created this session or was created with it, or null. */
     selector: string | null
@@ -38,7 +38,7 @@ export interface Tables {
   users: {
     uid: string
     username: string
-    /** The unique key: `usernameKey` of base/accounts/users.ts. */
+    /** The unique key: `usernameKey` of base/accounts/username.ts. */
     username_key: string
     display_name: string | null
     email: string | null

@@ -10,7 +10,9 @@ import type { MailDatabase, MailService } from './tables.ts'
  */
 export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
 
-/** Limits how much is sent for each organisation, or by a host, because all share the mail server and its reputation. */
+/**
+ * Limits how much is sent for each organisation, or by a host, because all share the mail server and its reputation.
+ */
 export interface MailShares {
   /** @throws ERR_THROTTLED if too many mails of the organisation are queued, or it has sent too many in this hour */
   need(origin: MailOrigin): Promise<void>

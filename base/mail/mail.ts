@@ -18,7 +18,7 @@ export interface Mail {
    * Resolves when the mail is stored in the database. It is sent from there, and retried for three days.
    * @param origin who the mail is sent for; if omitted, the service itself
    * @throws ERR_MAIL_UNAVAILABLE if no mail server is configured, or too many mails are queued
-   * @throws ERR_THROTTLED as `needShare`
+   * @throws ERR_THROTTLED under the same conditions as `needShare`
    */
   send(mail: MailText, origin?: MailOrigin): Promise<void>
   /**

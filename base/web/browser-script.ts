@@ -14,8 +14,8 @@ const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
 
 /**
  * Bundles a module and its imports, dependencies first, into one strict-mode function. Types are replaced by white
- * space, so no build step and no source map is needed; comments are removed. All modules share the function's scope; a test checks that no
- * name is declared twice.
+ * space, so no build step and no source map is needed; comments are removed. All modules share the function's scope; a
+ * test checks that no name is declared twice.
  * @param library a script that is inserted before the modules
  */
 export function makeScript(main: URL, library = ''): BrowserScript {

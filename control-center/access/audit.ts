@@ -29,7 +29,10 @@ export interface Audit {
    * because anyone can send thousands of them, each with a different name.
    */
   record(entry: AuditEntry): Promise<void>
-  /** Newest first; pass `next` as `before` to get older entries. With a filter, a page can be short or empty and have a `next`. */
+  /**
+   * Newest first; pass `next` as `before` to get older entries. With a filter, a page can be short or empty and still
+   * have a `next`.
+   */
   read(asked: {
     readonly organisation: string
     readonly limit: number

@@ -82,7 +82,7 @@ export const BY_CENTER_PASSKEY: WayOfSigningIn<Context, PasskeyAttempt, User, Si
     const fields = await readForm(ctx, limits)
     return { ctx, answer: fields.get('passkey') ?? '', to: pageToGoTo(fields.get('to') ?? '') }
   },
-  // Nobody guesses passkeys, so that only the network's limit applies.
+  // Passkeys can't be guessed, so only the network's limit applies.
   async throttle({ ctx, to }, parts) {
     const wait = await parts.throttle.count(passkeyAttempt(ctx), true)
     if (wait === null) return null

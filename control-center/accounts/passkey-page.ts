@@ -3,7 +3,7 @@ import type { PasskeyPage } from '../../base/accounts/passkey-requests.ts'
 import { cookieScopeOf, originOf, REALM } from '../access/page-sessions.ts'
 import { localeOf } from '../pages/page.ts'
 
-/** What people sign in to, as their authenticator apps and passkeys name it. */
+/** The control center's name in authenticator apps and passkeys. */
 export const TITLE = 'Solhost control center'
 
 /** The page, as passkeys see it. */

@@ -31,12 +31,12 @@ const EnvironmentToken = z
 type OfEnvironment = { readonly who: Member; readonly params: { readonly environment: string } }
 type OfToken = OfEnvironment & { readonly params: { readonly id: string } }
 
+type Found = { readonly environment: Environment; readonly token: StoredToken }
+
 /**
  * Routes for remote environment tokens. They require a separate permission, because anyone who has a token can act as
  * the environment's Satellite.
  */
-type Found = { readonly environment: Environment; readonly token: StoredToken }
-
 export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberRoute[] {
   const { environments, environmentTokens } = parts
 

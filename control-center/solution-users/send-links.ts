@@ -29,8 +29,7 @@ export interface SendLinks {
   /**
    * Creates a link for an operator. It replaces earlier links of the same kind.
    * @throws ERR_REQUEST_INVALID if this kind of link doesn't apply to the user, ERR_MAIL_UNAVAILABLE if too many mails
-   * are
-   * queued
+   * are queued
    * @throws ERR_THROTTLED if the organisation has sent too many mails
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>

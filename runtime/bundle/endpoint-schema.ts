@@ -44,7 +44,7 @@ export const INPUT_KEYS = ['type', 'description', 'properties', 'required', 'ite
 
 const number = z.number({ error: 'must be a number' })
 const count = z.int({ error: 'must be a whole number' }).min(0, { error: 'must be a whole number' })
-/** JSON with other names for prototypes is rejected before it is checked. */
+/** The parser rejects JSON with a key that could change a prototype, so a schema can't describe such a property. */
 const PropertyName = text(100).refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), {
   error: 'must not be __proto__, constructor or prototype',
 })

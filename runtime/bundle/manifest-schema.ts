@@ -38,7 +38,7 @@ export const AUTHENTICATOR_MODES = [
   'OAUTH_AUTHENTICATOR',
 ] as const
 
-/** What isolates calls outside clients from each other. */
+/** How calls outside clients are isolated from each other. */
 export const REALMS = ['fresh', 'hardened'] as const
 
 /** Chosen here: far more than a solution needs, and small enough that no list in a manifest is expensive to process. */
@@ -302,8 +302,8 @@ export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUT
 const SECOND_FACTORS = ['optional', 'required', 'passkey'] as const
 
 /**
- * For which users `required` and `passkey` apply. An empty list would require a second step of nobody, at a level that
- * reads like the opposite.
+ * The users to whom `required` and `passkey` apply. An empty list would require a second step from nobody, although
+ * the level suggests the opposite.
  */
 export const RequiredFor = list(PermissionName, MAX_ITEMS)
   .min(1, { error: 'must list at least one permission' })

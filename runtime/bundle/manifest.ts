@@ -72,7 +72,7 @@ export type Manifest = {
   /** `host` or `host:port`, in lower case. */
   readonly http: readonly string[]
   readonly listed: boolean
-  /** What isolates calls outside clients from each other. Only the solution's own manifest can set it. */
+  /** How calls outside clients are isolated from each other. Only the solution's own manifest can set it. */
   readonly realm: (typeof REALMS)[number]
 }
 

@@ -30,8 +30,8 @@ export interface GuestApi<Settings = unknown, State = unknown> {
    */
   onReturn(read: (value: unknown) => string | null): void
   /**
-   * `run` is called for each form script while a client opens. `script` runs the form script and returns its functions by name. Call
-   * it with a function that makes the form the `this` of functions called without a receiver.
+   * `run` is called for each form script while a client opens. `script` runs the form script and returns its functions
+   * by name. Call it with a function that makes the form the `this` of functions called without a receiver.
    */
   onScript(run: (name: string, script: () => unknown) => void): void
   /** Offers a function to the guest parts of other plugins, which can't import one another. Scripts do not get it. */
@@ -51,9 +51,14 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
   /** Writes an error that a script threw to the solution's log, with its position. */
   report(error: unknown, what: string): void
-  /** Defines another global in addition to the plugin's own. It is frozen. Works while the plugin is built and in `onLoad`. */
+  /**
+   * Defines another global in addition to the plugin's own. It is frozen. Works while the plugin is built and in
+   * `onLoad`.
+   */
   defineGlobal(name: string, value: unknown): void
-  /** Creates an error that ends the call with `script_quota` unless the script catches it. `where` starts its message. */
+  /**
+   * Creates an error that ends the call with `script_quota` unless the script catches it. `where` starts its message.
+   */
   quotaError(limit: string, allowed: number, used: unknown, where?: string): Error
   /** Whether `error` was created by `quotaError`. A binding that catches scripts' errors must rethrow these. */
   isQuotaError(error: unknown): boolean

@@ -6,10 +6,10 @@ export type AnyNode = Node & { readonly [part: string]: unknown; readonly type: 
 /** The nodes around a node, from the program to its parent. */
 export type Path = readonly AnyNode[]
 
-/** Adds a difference at a node. */
+/** Reports that the code at a node behaves differently in the hardened realm. */
 export type Report = (node: AnyNode, message: string) => void
 
-/** A node whose type of the library does not list its parts. */
+/** Gives access to all parts of a node, because the library's types don't list them. */
 export function nodeOf(node: unknown): AnyNode {
   return node as AnyNode
 }

@@ -36,13 +36,13 @@ const REFUSALS = [
 ]
 /** The realm of the labs. */
 let labsRealm: Realm = 'fresh'
-/** Limits for attacks that only a deadline can end. */
+/** A lab with a short deadline, for attacks that only a deadline can end. */
 let lab: ScriptLab
-/** Limits with the platform's own deadline, for memory attacks that the deadline may also end. */
+/** A lab with the platform's own deadline, for memory attacks that the deadline may also end. */
 let patient: ScriptLab
 /**
- * Limits for attacks that must end in another way, even if that takes long: on a busy machine, they have the lowest
- * priority.
+ * A lab with a long deadline, for attacks that must end in another way. On a busy machine, this can take long, because
+ * they have the lowest priority.
  */
 let unhurried: ScriptLab
 let healthy: { readonly asked: number; readonly answered: number }

@@ -57,7 +57,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     await page.fill('.group-row .permission-row input', 'Users')
   }
 
-  test('without directories, the page says who needs one; one is added with fields, and then tested', async () => {
+  test('without directories, the page says who needs one; a directory is added with the form, and then tested', async () => {
     await open('/admin/directories')
     expect(await page.textContent('main .card')).toContain('Add one if your users already have a name and password')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
@@ -137,7 +137,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     expect(complaints).toEqual([expect.stringContaining('422')])
   })
 
-  test('the pages of a user say which directory the user comes from', async () => {
+  test('the pages of a user show which directory the user comes from', async () => {
     expect((await (await visit(host, 'crm')).signIn('anna', 'password of Anna Berg')).status).toBe(303)
     await open('/admin/users')
     expect(await page.textContent('tbody')).toContain('from the directory new')
@@ -199,7 +199,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     expect(await page.isVisible('#grace-days')).toBe(true)
   })
 
-  test('a directory is deleted after a question, and the page says what that does to its users', async () => {
+  test('a directory is deleted after a confirmation, and the page says what that does to its users', async () => {
     await open('/admin/directories/new')
     expect(await page.textContent('.danger-zone')).toContain('are signed out and can no longer sign in')
     await page.click('.danger-zone button')

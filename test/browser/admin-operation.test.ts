@@ -171,7 +171,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     })
   })
 
-  test('tokens: permissions can be selected, also for individual solutions, with an expiry in UTC', async () => {
+  test('tokens: permissions can be selected, even for individual solutions, with an expiry in UTC', async () => {
     await using opened = await open('/admin/tokens/new')
     const { page } = opened
     await page.fill('#name', 'monitoring')
@@ -330,7 +330,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     })
   })
 
-  test('settings: a search finds settings by their meaning while the user types, and the address keeps it', async () => {
+  test('settings: a search finds settings by their meaning while the user types, and the URL contains the search', async () => {
     await using opened = await open('/admin/settings')
     const { page, complaints } = opened
     const rows = page.locator('tbody tr:visible')

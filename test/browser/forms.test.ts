@@ -347,7 +347,7 @@ else {
       ])
     })
 
-    test('typed text is sent before a button press, also when the user presses Enter', async () => {
+    test('typed text is sent before a button press, even if the user presses Enter', async () => {
       await using opened = await open()
       const { page, events, eventCount } = opened
       await page.fill(input('customer'), 'Zoe')

@@ -41,7 +41,9 @@ if (browserPath === undefined) {
 
     const pageOf = (flow: keyof typeof FLOWS, query = '') => `${host.addressOf(NAME)}index.html?flow=${flow}${query}`
 
-    /** Creates a separate browser profile; `complaints` are console messages of our pages, CSP violations too. */
+    /**
+     * Creates a separate browser profile; `complaints` are the console messages of our pages, including CSP violations.
+     */
     async function newUser(options: BrowserContextOptions = {}) {
       const context = await browser.newContext(options)
       const complaints: string[] = []

@@ -180,7 +180,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
 
 let host: TestHost
 let center: TestCenter
-/** Set a mail server, which doesn't have to be reachable for the pictures. */
+/** A host with a mail server. The server doesn't have to be reachable for the pictures. */
 let mailing: TestHost
 let directory: LdapServer
 let browser: Browser

@@ -154,7 +154,7 @@ describe('a person with an authenticator app', () => {
     expect((await browser.post('/second-step', { code: codeOf(secret, 1) })).status).toBe(410)
   })
 
-  test('cannot be bypassed by a forced password change, and a changed password ends a sign-in that waits', async () => {
+  test('cannot skip it with a forced password change, and a changed password ends a pending sign-in', async () => {
     const { users } = center.parts
     const uid = (await users.find(anna))?.uid ?? ''
     const browser = browserOf(anna)
@@ -172,7 +172,7 @@ describe('a person with an authenticator app', () => {
     expect(await browser.isSignedIn()).toBe(false)
   })
 
-  test('the password alone does not accept an invitation for the account', async () => {
+  test('cannot accept an invitation with the password alone', async () => {
     const { id = '' } = (await center.parts.organisations.find('acme')) ?? {}
     const { token } = await center.parts.invitations.create(id, { email: anna, role: 'owner', invitedBy: 'test' })
     const answer = await browserOf(anna).post('/invitation', { token, as: 'existing', password: CENTER_PASSWORD })
@@ -180,7 +180,7 @@ describe('a person with an authenticator app', () => {
     expect(await center.parts.invitations.find(token)).not.toBeNull()
   })
 
-  test('changes factors, the password, tokens and members only after a confirmation that is recent, with a code', async () => {
+  test('can change factors, the password, tokens and members only after a recent confirmation with a code', async () => {
     const boris = await member('boris', 'acme')
     const owner = browserOf(OWNER)
     await owner.signIn()
@@ -227,7 +227,7 @@ describe('a person with an authenticator app', () => {
     })
   })
 
-  test('without a factor, the password confirms', async () => {
+  test('without a factor, a user confirms with the password', async () => {
     const { username } = await member('dora', 'acme')
     const browser = browserOf(username)
     await browser.signIn()
@@ -242,7 +242,7 @@ describe('a person with an authenticator app', () => {
   })
 })
 
-test('a passkey is a second step and confirms, or signs in alone; each challenge works once, and a copy is refused', async () => {
+test('a passkey is accepted as a second step, for a confirmation or alone; each challenge works once, and a copy is refused', async () => {
   const { username, uid } = await member('emma', 'acme')
   const browser = browserOf(username)
   await browser.signIn()
@@ -289,7 +289,7 @@ test('a passkey is a second step and confirms, or signs in alone; each challenge
   expect([copied.status, copied.text.includes('there seems to be a copy of it')]).toEqual([401, true])
   expect((await actionsOf('', 'passkey-clone'))[0]).toMatchObject({ actor: `user:${username}`, outcome: 'refused' })
 
-  // A passkey that can't be used here still keeps the password alone from being enough.
+  // Even if the passkey can't be used here, the password alone is not enough.
   const last = browserOf(username)
   expect((await last.signIn()).headers.location).toBe('/second-step')
   expect(passkeyOptionsIn((await last.get('/second-step')).text)).toBeNull()
@@ -305,7 +305,7 @@ describe('an organisation that requires a second factor', () => {
   })
   const policy = 'organisations/strict/sign-in-policy'
 
-  test('is set by an owner who has one, not by an API token', async () => {
+  test('can be set to do so by an owner who has one, but not by an API token', async () => {
     const token = await center.tokenOf('owner', 'strict')
     expect((await center.api('GET', policy, undefined, token)).body).toEqual({ secondFactor: 'optional' })
     expect((await center.api('PUT', policy, { secondFactor: 'required' }, token)).status).toBe(403)
@@ -331,7 +331,7 @@ describe('an organisation that requires a second factor', () => {
     expect((await owner.post('/account', { act: 'remove', id })).status).toBe(409)
   })
 
-  test('sends members who have none to the set-up, after a code that is mailed to them', async () => {
+  test('sends members without one to the set-up, after they enter a mailed code', async () => {
     const { username, uid } = await member('frank', 'strict')
     const browser = browserOf(username)
     expect((await browser.signIn('/o/strict')).headers.location).toBe('/second-step/set-up')
@@ -359,7 +359,7 @@ describe('an organisation that requires a second factor', () => {
     expect(items).toContainEqual(expect.objectContaining({ uid, hasSecondFactor: true }))
   })
 
-  test('ends the sign-in after three wrong codes from the mail', async () => {
+  test('ends the sign-in after three wrong entries of the mailed code', async () => {
     const { username } = await member('grace', 'strict')
     const browser = browserOf(username)
     await browser.signIn()
@@ -369,7 +369,7 @@ describe('an organisation that requires a second factor', () => {
     expect((await browser.get('/second-step/set-up')).status).toBe(410)
   })
 
-  test('people who accept an invitation set up a factor before they see the organisation', async () => {
+  test('lets people who accept an invitation set up a factor before they see the organisation', async () => {
     const { id = '' } = (await center.parts.organisations.find('strict')) ?? {}
     const invite = (email: string) => center.parts.invitations.create(id, { email, role: 'viewer', invitedBy: 'test' })
     const created = await invite('new@example.org')
@@ -427,7 +427,7 @@ describe('a lost second factor', () => {
     await expect.poll(() => notices().length).toBe(2)
   })
 
-  test('can be reset by the operator on the machine, which each of the organisations sees, and is mailed', async () => {
+  test('can be reset by the operator: the activity of each organisation shows it, and the user gets mail', async () => {
     const username = 'jan@example.org'
     const notices = () => mail.mails.filter(({ to, subject }) => to[0] === username && /changed/.test(subject)).length
     await expect.poll(notices).toBe(1)

@@ -214,7 +214,7 @@ describe('requests from Satellites', () => {
     expect(await refresh()).toEqual(refused)
   })
 
-  test('guesses are throttled by account and network, also for unknown names', async () => {
+  test('guesses are throttled by account and network, even for unknown names', async () => {
     const strict = await startTestCenter({
       THROTTLE_ACCOUNT_NETWORK: '3',
       THROTTLE_ACCOUNT: '5',

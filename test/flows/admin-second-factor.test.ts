@@ -65,7 +65,7 @@ describe('an admin account with an authenticator app', () => {
   let recoveryCodes: readonly string[] = []
   let token = ''
 
-  test('is set up on the account page, after which only tokens can be used by tools', async () => {
+  test('is set up on the account page; from then on, tools need a token', async () => {
     const other = browserAt(host)
     await other.signIn()
     const browser = browserAt(host)
@@ -112,7 +112,7 @@ describe('an admin account with an authenticator app', () => {
     expect((await again.post('/admin/second-step', { code: '1' })).headers.location).toBe('/admin/sign-in')
   })
 
-  test('a token with the scope admin can do everything except tokens and factors, and the audit log names it', async () => {
+  test('a token with the scope admin can do everything except manage tokens and factors, and the audit log names it', async () => {
     expect((await withToken(token, 'GET', 'users')).status).toBe(200)
     expect((await withToken(token, 'PUT', 'solutions/shop/sign-in-policy', { level: 'required' })).status).toBe(200)
     for (const [method, path] of [
@@ -130,7 +130,7 @@ describe('an admin account with an authenticator app', () => {
     expect(items[0]).toMatchObject({ actor: expect.stringMatching(/^token:/), outcome: 'ok' })
   })
 
-  test('changing grants, tokens and policies needs a confirmation that is recent, with a code', async () => {
+  test('changing grants, tokens and policies requires a recent confirmation with a code', async () => {
     const browser = browserAt(host)
     await browser.signIn()
     await browser.post('/admin/second-step', { recovery: 'yes', code: recoveryCodes[1] ?? '' })
@@ -168,7 +168,7 @@ describe('an admin account with an authenticator app', () => {
     expect((await browser.get('/admin/confirm?to=https://evil.example/')).text).toContain('value="/admin/"')
   })
 
-  test('solhost admin reset-second-factor removes a lost one, ends the sessions and is audited', async () => {
+  test('solhost admin reset-second-factor removes a lost factor, ends the sessions and is audited', async () => {
     const browser = browserAt(host)
     await browser.signIn()
     await browser.post('/admin/second-step', { recovery: 'yes', code: recoveryCodes[2] ?? '' })
@@ -188,7 +188,7 @@ async function tokenOf(browser: ReturnType<typeof browserAt>) {
   return { token: /name="csrf_token" value="([^"]+)"/.exec(page.text)?.[1] ?? '' }
 }
 
-test('a passkey is a second step and confirms; it works only where it was created, and a copy is refused', async () => {
+test('a passkey is accepted as a second step and for a confirmation, only where it was created; a copy is refused', async () => {
   await using other = await started({})
   const local = { adminUrl: other.adminUrl.replace('127.0.0.1', 'localhost') }
   const browser = browserAt(local)

@@ -5,7 +5,7 @@ import { devSolution, startDev } from '../support/dev-process.ts'
 import { openDevTools } from '../support/devtools.ts'
 import { createVisitor } from '../support/http.ts'
 
-test('dev --inspect: a debugger can attach to the scripts at the printed address, also after a save', async () => {
+test('dev --inspect: a debugger can attach to the scripts at the printed address, even after a save', async () => {
   using dev = await startDev(devSolution('Before'), { words: ['--inspect-port', '0'] })
   const [, socket] = await dev.printed(
     /^ {2}main +devtools:\/\/devtools\/bundled\/js_app\.html\?\S+&ws=(127\.0\.0\.1:\d+\/\S+)$/m,

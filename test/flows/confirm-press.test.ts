@@ -124,7 +124,7 @@ describe('a press that a script wants confirmed', () => {
     expect((items as { outcome: string }[]).map(({ outcome }) => outcome)).toEqual(['ok', 'refused'])
   })
 
-  test('with `every`, needs its own confirmation, and the session counts as before', async () => {
+  test('with `every`, needs a separate confirmation each time, which does not count for the session', async () => {
     const browser = await remembered('dirk')
     const page = await clientOf(browser)
     for (const count of ['1', '2']) {

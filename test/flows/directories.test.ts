@@ -203,7 +203,7 @@ test('directories: an authenticator script with the users grant signs such users
   expect((await browser.session()).json()).toMatchObject({ username: 'hans', permissions: ['Users'] })
 })
 
-test('directories: a remembered browser is signed in again only while the directory agrees', async () => {
+test('directories: a remembered browser is signed in again only while the directory still accepts its user', async () => {
   await addPerson('ines', 'sales', 'editors')
   const browser = await signedIn('ines', { remember: 'on' })
   browser.close()
@@ -216,7 +216,7 @@ test('directories: a remembered browser is signed in again only while the direct
   expect((await browser.session()).status).toBe(401)
 })
 
-test('directories: with a passkey, a person signs in only while the directory agrees', async () => {
+test('directories: with a passkey, a person signs in only while the directory still accepts them', async () => {
   const localhost = `localhost:${new URL(host.url).port}`
   async function withPasskey(uid: string) {
     await addPerson(uid, 'sales')

@@ -116,7 +116,7 @@ test('a token gives the function the name, permissions and tenant of the token; 
   expect(codeOf(await call('/orders/7', { headers: { authorization: 'Bearer unknown', cookie } }))[0]).toBe(401)
 })
 
-test('callers without credentials get 401, also with another solution’s token or one without the scope; without the permission 403', async () => {
+test('without valid credentials, callers get 401, even with another solution’s token or one without the scope; without the permission 403', async () => {
   const refused = [
     {},
     bearer('other'),
@@ -149,7 +149,7 @@ test('a deleted token stops working within a second', async () => {
   expect(performance.now() - begun).toBeLessThan(1500)
 })
 
-test('with a session, requests from other origins get 403, same-site ones included; opening the URL is allowed', async () => {
+test('with a session, requests from other origins get 403, including same-site ones; opening the URL is allowed', async () => {
   const post = { ...json({ sku: 'a' }).headers, cookie }
   const refused: Sent[] = [
     { headers: { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' } },
@@ -231,7 +231,7 @@ test('a signed webhook is accepted; one changed byte, another time or a second d
   }
 })
 
-test('of one signature that is sent ten times at the same time, one counts', async () => {
+test('if a signature is sent ten times at the same time, one request is accepted', async () => {
   const body = '{"once":true}'
   const headers = { 'content-type': 'application/json', ...SIGNED.stripe(body) }
   const answers = await Promise.all(
@@ -293,7 +293,7 @@ test('bodies that cannot be read are refused before a script runs', async () => 
   }
 })
 
-test('what a schema refuses gets 422 with the places, names that it does not know included', async () => {
+test('input that a schema rejects gets 422 with the location of each error, including unknown names', async () => {
   const sent = {
     ...json({ sku: 'too long', lines: [1, 1.5], other: 1 }),
     headers: { ...json(0).headers, ...bearer('poor') },

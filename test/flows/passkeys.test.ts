@@ -101,7 +101,7 @@ describe('a user with a passkey', () => {
     expect(browser.cookie('session')).toBeUndefined()
   })
 
-  test('must still choose a new password if an operator demands it', async () => {
+  test('must still choose a new password if an operator requires it', async () => {
     const { own, browser: first } = await userWithPasskey('pk-elke')
     const { uid } = (await first.session()).json() as { uid: string }
     await askAdmin(host, 'PATCH', `users/${uid}`, { mustChangePassword: true })
@@ -260,7 +260,7 @@ describe('pages', () => {
     )
   })
 
-  test('of authors offer none where solutions share an origin', async () => {
+  test('written by authors offer none where solutions share an origin', async () => {
     const template = `<!DOCTYPE html><html><body><form method="post" name="login_form"><p id="errorlabel">x</p>
 <input name="username"><input type="password" name="password"><button type="submit">Go</button></form></body></html>`
     await addDefaultSolution(host, 'pk-own', {}, { 'media/login.html': template })

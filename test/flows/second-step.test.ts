@@ -186,7 +186,7 @@ describe('where the policy requires a second step', () => {
   })
 })
 
-test('changing a factor or the password needs a confirmation that is recent, and a remembered login is not one', async () => {
+test('changing a factor or the password requires a recent confirmation, which a remembered login is not', async () => {
   const { secret } = await userWithApp('bob')
   const browser = await visit(host, 'shop')
   await browser.signIn('bob', PASSWORD, { remember: 'on' })
@@ -216,7 +216,7 @@ test('the account page ignores a form that it does not have', async () => {
   }
 })
 
-test('the pages of the steps need an open sign-in and their own form', async () => {
+test('the pages of the second step require an open sign-in and their own form', async () => {
   const browser = await visit(host, 'shop')
   for (const page of ['second-step', 'set-up']) {
     expect((await browser.get(`/solution/shop/${page}`)).status).toBe(410)

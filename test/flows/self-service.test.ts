@@ -161,7 +161,7 @@ describe('a forgotten password', () => {
     expect((await next.signIn('cas', NEW)).headers.location).toBe('/solution/shop/second-step')
   })
 
-  test('a link is used by one of 50 parallel requests', async () => {
+  test('of 50 parallel requests that use one link, exactly one succeeds', async () => {
     await addUser(host, 'eva', { email: 'eva@example.org' })
     await forgotten('eva')
     const token = tokenIn(linkIn(await mailTo('eva@example.org')))
@@ -261,7 +261,7 @@ describe('links from operators', () => {
     expect(mailsTo('gus@example.org')).toEqual([])
   })
 
-  test('a link for a disabled user, an unknown solution or an unclear one is rejected', async () => {
+  test('a link is refused for a disabled user, an unknown solution or an unknown kind, and if the solution is ambiguous', async () => {
     const uid = await addUser(host, 'hal', { enabled: false })
     const create = (body: object) => askAdmin(host, 'POST', `users/${uid}/links`, body, 422)
     expect(await create({ kind: 'password' })).toMatchObject({ detail: expect.stringContaining('is disabled') })
@@ -337,7 +337,7 @@ describe('a new address', () => {
     expect((await entriesOf('address-change'))[0]).toMatchObject({ actor: 'user:kim', outcome: 'ok' })
   })
 
-  test('needs a confirmation, also of a session without a second step', async () => {
+  test('requires a confirmation, even in a session without a second step', async () => {
     await addDefaultSolution(host, 'lax')
     await askAdmin(host, 'PUT', 'solutions/lax/sign-in-policy', { level: 'off' })
     await addUser(host, 'lea', { email: 'lea@example.org' })
@@ -418,7 +418,7 @@ describe('the set-up of a second step during a sign-in', () => {
     expect(host.logged()).not.toContain(code)
   })
 
-  test('ends after three wrong codes, also if they are sent in parallel; the right one then no longer counts', async () => {
+  test('ends after three wrong codes, even if they are sent in parallel; after that, the right one is refused too', async () => {
     await userWithAddress('olga')
     const { browser, send } = await start('olga', 'bank')
     const code = codeIn(await mailTo('olga@example.org', 3))

@@ -50,7 +50,7 @@ test('sign-in policy: the operator replaces the manifest’s policy, until the p
   expect(await send('GET', undefined, 'no-such-solution')).toMatchObject([404, { code: 'ERR_SOLUTION_NOT_FOUND' }])
 })
 
-test('sign-in policy: a permission that nobody can have is a warning', async () => {
+test('sign-in policy: a permission that nobody can have causes a warning', async () => {
   const [status, body] = await send('PUT', { level: 'required', requiredFor: ['Administrators', 'Root'] })
   expect(status).toBe(200)
   expect(body?.warnings).toEqual([

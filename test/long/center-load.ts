@@ -3,16 +3,16 @@ import { type LoadedCenter, type LoadedDatabase, NEEDLE, startLoadedCenter } fro
 import { percentile, type Rows } from './report.ts'
 
 const SATELLITES = Number(process.env.CENTER_SATELLITES ?? 50)
-/** How long to measure page response times, alternating between phases with and without load. */
+/** How long to measure page response times, in minutes, alternating between phases with and without load. */
 const MINUTES = Number(process.env.CENTER_MINUTES ?? 5)
 /** The number of log lines that all Satellites together send before the measurement. */
 const LINES = Number(process.env.CENTER_LINES ?? 1_000_000)
 const KILLS = Number(process.env.CENTER_KILLS ?? 2)
-/** The interval between two exports of a Satellite's metrics. */
+/** The interval between two exports of a Satellite's metrics, in ms. */
 const INTERVAL = 10_000
 /** The number of lines that a Satellite writes in each interval. */
 const LINES_OF_INTERVAL = 20
-/** The results of one phase, with or without load. */
+/** The duration of one phase, with or without load, in ms. */
 const TURN = Number(process.env.CENTER_TURN_MS ?? 20_000)
 const PAGES = ['environments', 'analysis?range=1h', 'logs']
 const SEARCHES = [

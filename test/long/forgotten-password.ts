@@ -37,7 +37,8 @@ export async function forgottenPassword(rows: Rows): Promise<void> {
     const headers = { authorization: admin, 'content-type': 'application/zip' }
     const body = await bundleOf({ name: 'crm', authenticator: 'DEFAULT' })
     await ask(`${url}/admin/api/solutions/crm`, { method: 'PUT', headers, body })
-    // Neither the length of a name nor the user's place in the table tells the kinds apart.
+    // Alternate the kinds, so that neither the length of the names nor the users' place in the table distinguishes
+    // them.
     for (let at = 0; at < PAIRS; at++) {
       await addUser({ url, admin }, nameOf('u', at), { email: `${nameOf('u', at)}@example.org` })
     }

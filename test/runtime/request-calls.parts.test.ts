@@ -79,7 +79,7 @@ test('plugins.http.answer: status, headers and body count only if the function r
   expect(await answerOf('() => plugins.http.answer(404)')).toEqual({ status: 404, headers: {}, body: null })
 })
 
-test('plugins.http.answer: what the platform sets and what browsers render or run is refused in the script', async () => {
+test('plugins.http.answer: headers that the platform sets and types that browsers render or run cause a TypeError', async () => {
   const refused = [
     ...['100', '199', '300', '301', '304', '399', '600', '200.5', '"200"', '303', '307'].map((status) => [status]),
     ['204', '1'],
@@ -123,7 +123,7 @@ test('plugins.http.answer: what the platform sets and what browsers render or ru
   expect(failure?.position).toMatchObject({ file: 'globals.js', line: 3 })
 })
 
-test('plugins.http.answer: the host applies the same rules to what a compromised process sends', () => {
+test('plugins.http.answer: the host applies the same rules to answers from a compromised process', () => {
   const fine = { status: 200, headers: {}, value: 1 }
   expect(readEndpointAnswer(JSON.stringify(fine), 10).body).toBe('1')
   for (const forged of [
@@ -179,7 +179,7 @@ test('the request and everything in it have no prototype, and no property of the
   expect(JSON.parse(body ?? '')).toEqual([nulls, '[object Object]', true, 'q', [1], '{"id":"1"}'])
 })
 
-test('each call has fresh globals, also if the next one calls another function', async () => {
+test('each call has fresh globals, even if the next one calls another function', async () => {
   const results: unknown[] = []
   for (const entry of ['count', 'count', 'evaluate', 'count']) {
     results.push((await call(entry, { body: '() => ++calls' })).result)

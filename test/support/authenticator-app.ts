@@ -12,9 +12,8 @@ export function readNewApp(html: string) {
 const firstUses = new Map<string, number>()
 
 /**
- * Returns a code. A test gets the codes of the previous, the current and the next time step, in this order. Steps are
- * counted from the secret's first use. So even if a test takes longer than a step, the same codes are accepted or
- * rejected.
+ * Returns the code of the previous, the current or the next time step. Use them in this order, because a used code
+ * invalidates older ones. Steps are counted from the secret's first use, so a slow test gets the same codes.
  */
 export function codeOf(secret: string, step: -1 | 0 | 1): string {
   const from = firstUses.get(secret) ?? Date.now()

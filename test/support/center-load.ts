@@ -55,7 +55,7 @@ const BOUND = 512 * 1024 * 1024
 /** The number of lines per batch, as on a real host. */
 const BATCH = 512
 export const NEEDLE = 'needle'
-/** A word that every 10,000th line contains. */
+/** One line in this many contains `NEEDLE`. */
 export const NEEDLE_EVERY = 10_000
 
 /**
@@ -208,7 +208,7 @@ async function startSatellite(
     while (!stopping.aborted) {
       const answer = await ask('desired?after=0&wait=30')
       if (answer?.status === 204 || answer?.status === 200) done.polls++
-      // Pause: otherwise, it would request a statement that it already has in an endless loop.
+      // Pause, because the same request would get the same statement again immediately.
       if (answer?.status !== 204) await pause(1000, undefined, { signal: stopping }).catch(() => {})
     }
   }

@@ -17,7 +17,7 @@ export const CENTER_PASSWORD = 'a long test password'
  * A response with its parsed JSON, or undefined if it has no body. The JSON is untyped, since each test knows what to
  * expect.
  */
-// biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
+// biome-ignore lint/suspicious/noExplicitAny: parsed JSON
 export type ApiAnswer = Answer & { readonly body: any }
 
 async function askApi(url: string, given: Ask): Promise<ApiAnswer> {

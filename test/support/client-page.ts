@@ -130,7 +130,7 @@ export async function openClientPage(
     press: (form: string, element: string) => made.event(form, element, 'onAction'),
     enter: (form: string, element: string, value: unknown) => made.event(form, element, 'onElementDataChange', value),
     seq: () => seq,
-    /** The number for a frame that the test sends with `send`. */
+    /** Returns the next sequence number, for a frame that the test sends with `send`. */
     nextSeq: () => {
       seq += 1
       return seq

@@ -35,7 +35,7 @@ export type ClientLab = {
   readonly shared: (source: string, forms: Readonly<Record<string, LabForm>>) => ActiveSolution
   /** Makes calls as the host does, with the data that plugins get, and applies the resulting commands. */
   readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
-  /** Applies the commands from an outcome to a different call. */
+  /** Applies the commands from an outcome, as if another call had sent them. */
   readonly applied: (outcome: ClientOutcome, facts?: Partial<HostCall>) => HostedCall
   /** @throws Error if the client cannot be opened */
   readonly open: (version: Loadable) => Promise<LabClient>

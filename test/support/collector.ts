@@ -6,7 +6,7 @@ export type Received = {
   readonly path: string
   readonly headers: IncomingMessage['headers']
   /** The parsed OTLP/JSON, or null for protobuf. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at what they expect
+  // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
   readonly body: any
   readonly size: number
 }
@@ -106,13 +106,13 @@ export function exportTimes(collector: Pick<Collector, 'received'>, metric: stri
   return [...new Set(pointsOf(collector, metric).map(({ time }) => time))]
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as it comes
+// biome-ignore lint/suspicious/noExplicitAny: parsed JSON
 function metricsIn(body: any): any[] {
-  // biome-ignore lint/suspicious/noExplicitAny: as it comes
+  // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
   return body.resourceMetrics.flatMap((one: any) => one.scopeMetrics).flatMap((one: any) => one.metrics)
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as it comes
+// biome-ignore lint/suspicious/noExplicitAny: parsed JSON
 function pointOf({ timeUnixNano, attributes = [], asInt, asDouble, count }: any): Point {
   return {
     time: Number(BigInt(timeUnixNano) / 1_000_000n),
@@ -121,7 +121,7 @@ function pointOf({ timeUnixNano, attributes = [], asInt, asDouble, count }: any)
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as it comes
+// biome-ignore lint/suspicious/noExplicitAny: parsed JSON
 export function attributesOf(attributes: readonly any[]): Record<string, string> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, String(Object.values(value)[0])]))
 }
@@ -131,9 +131,9 @@ export function spansOf(collector: Pick<Collector, 'received'>) {
   return (
     collector.received
       .filter(({ body }) => body?.resourceSpans !== undefined)
-      // biome-ignore lint/suspicious/noExplicitAny: as it comes
+      // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
       .flatMap(({ body }) => body.resourceSpans.flatMap((one: any) => one.scopeSpans).flatMap((one: any) => one.spans))
-      // biome-ignore lint/suspicious/noExplicitAny: as it comes
+      // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
       .map((span: any) => ({
         name: span.name as string,
         traceId: span.traceId as string,
@@ -149,9 +149,9 @@ export function recordsOf(collector: Pick<Collector, 'received'>) {
   return (
     collector.received
       .filter(({ body }) => body?.resourceLogs !== undefined)
-      // biome-ignore lint/suspicious/noExplicitAny: as it comes
+      // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
       .flatMap(({ body }) => body.resourceLogs.flatMap((one: any) => one.scopeLogs))
-      // biome-ignore lint/suspicious/noExplicitAny: as it comes
+      // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
       .flatMap((scope: any) => scope.logRecords.map((one: any) => ({ scope: scope.scope.name as string, one })))
       .map(({ scope, one }) => ({
         scope,

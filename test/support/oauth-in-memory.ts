@@ -51,7 +51,7 @@ export type OAuthInMemory = {
   /** Everything that the platform has logged. */
   readonly logged: () => string
   readonly audited: () => Promise<string>
-  /** Hosts that passed every address check although no server exists there. */
+  /** Addresses that passed every check but have no server. */
   readonly reached: readonly string[]
   readonly stop: () => Promise<void>
 }
@@ -59,7 +59,7 @@ export type OAuthInMemory = {
 /** The result of a solution's script for the URL's query parameters. */
 export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
 
-/** Returns the server for a host and port, such as `127.0.0.1:3`. */
+/** A server that the host can reach: returns the response to a request. */
 export type Answering = (request: ProviderRequest) => Reply | Promise<Reply>
 
 const HOST_PORT = '127.0.0.1:1'

@@ -24,7 +24,7 @@ const LARGE: Size = { beforeKill: 40, away: 2000 }
 const PAGE = '/solution/crm/index.html'
 
 export type Losses = {
-  /** The number of operations that were confirmed in all rounds, and of those that were missing afterwards. */
+  /** The number of confirmed sign-ins and new users in all rounds. `lost` lists those that were missing afterwards. */
   readonly sessions: number
   readonly users: number
   readonly lost: readonly string[]

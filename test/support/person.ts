@@ -206,7 +206,7 @@ async function walk(
     if (new URL(form.action).origin !== origin) {
       return { method: 'POST', url: form.action, fields: form.fields, from: page.url }
     }
-    // Whether a form submits itself: it has no visible fields and buttons.
+    // A form that submits itself has no visible fields or buttons, so the user has nothing to fill in.
     const fields = form.needsPerson ? [...form.fields, ...answer(form)] : form.fields
     page = await person.open(form.action, { method: 'POST', fields, from: page.url })
   }

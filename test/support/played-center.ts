@@ -30,9 +30,11 @@ export function stateOf(number: number, more: object = {}) {
 export type PlayedCenter = {
   readonly url: string
   readonly key: SigningKey
-  /** The response to every request for the desired state, whatever sequence number it has, or null for none. */
+  /**
+   * Sets the response to every request for the desired state, regardless of the sequence number. Null: no statement.
+   */
   says(statement: string | null): void
-  /** The content to send for every bundle. */
+  /** Sets the content of every bundle. */
   readonly gives: (bundle: Uint8Array) => void
   readonly reports: Report[]
   readonly stop: () => Promise<void>

@@ -35,7 +35,7 @@ export type Played = {
   readonly visitor: Visitor
   /** The host's last response: a redirect to the requested page, or the error. */
   readonly answer: Page
-  /** The log lines of this sign-in only. */
+  /** The requests that the provider received during this sign-in. */
   readonly requests: readonly StageRequest[]
   /** Secrets that must not appear anywhere: codes and tokens as received, the client secret, the PKCE verifier. */
   readonly secrets: readonly string[]

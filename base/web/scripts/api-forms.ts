@@ -10,7 +10,8 @@ import { say, sayAfterLoad } from './said.ts'
  * which is then left out of the body.
  * - `data-sure`: a question to confirm first
  * - `data-done`: a message shown on success
- * - `data-then`: `reload` (the default), `stay`, or a URL, in which `{name}` is replaced by that property of the response
+ * - `data-then`: `reload` (the default), `stay`, or a URL, in which `{name}` is replaced by that property of the
+ *   response
  * With `stay`, the form gets the event `api-done` with the response as `detail`. If the request is refused, it gets
  * `api-failed`.
  */

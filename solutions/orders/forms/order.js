@@ -8,7 +8,8 @@ async function edit(id) {
   await fill(id === null ? newOrder() : await readOrder(id))
   showMessage(forms.order, '')
   forms.order.elements.pages.value = 'general'
-  // Users without the permission Edit see the same form, read-only. The button Save has the permission in its definition.
+  // Users without the permission Edit see the same form, read-only. The button Save has the permission in its
+  // definition.
   forms.order.elements.fields.enabled = security.hasPermission('Edit')
   application.showForm('order')
 }

@@ -131,7 +131,7 @@ test('authenticator app: a step can be used once, and earlier steps can’t be u
   expect(await apps.use(anna, codeAt(secret, at()))).toBe(true)
 })
 
-test('authenticator app: the code that was entered at the set-up can’t be used to sign in', async () => {
+test('authenticator app: the code that was entered during set-up can’t be used to sign in', async () => {
   const { apps, at } = clocked()
   const secret = apps.newSecret()
   const code = codeAt(secret, at())
@@ -175,7 +175,7 @@ test('authenticator app: a code of another secret or another account is wrong', 
   expect(await apps.use(ofUser('own'), codeAt(secret, at()))).toBe(true)
 })
 
-test('authenticator app: an account has one app, also if it is added twice at the same time', async () => {
+test('authenticator app: an account has at most one app, even if two are added at the same time', async () => {
   const { apps, otherHost, factors, at } = clocked()
   const [one, other] = [apps.newSecret(), apps.newSecret()]
   const answers = await Promise.all([

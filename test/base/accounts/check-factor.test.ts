@@ -61,7 +61,7 @@ async function userOf(uid: string, overrides: Parameters<typeof createLimits>[0]
   }
 }
 
-test('check factor: THROTTLE_FACTOR wrong codes at all hosts together stop further tries, also right ones', async () => {
+test('check factor: after THROTTLE_FACTOR wrong codes on all hosts together, every code is refused, even a right one', async () => {
   const user = await userOf('throttled', { THROTTLE_FACTOR: 3 })
   const kinds = [await user.wrong(0), await user.wrong(1), await user.recover('00000-00000')].map(({ kind }) => kind)
   expect(kinds).toEqual(['wrong', 'wrong', 'wrong'])

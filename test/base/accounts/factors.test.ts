@@ -54,7 +54,7 @@ test('factors: an account without factors has no row, and looking it up creates 
   expect(rows).toEqual([])
 })
 
-test('factors: an account has one random id for passkeys, also if 20 requests create it at the same time', async () => {
+test('factors: an account has one random id for passkeys, even if 20 requests create it at the same time', async () => {
   const { factors } = clocked()
   const opened = await Promise.all(Array.from({ length: 20 }, () => clocked().factors.open(ofUser('new'))))
   expect(new Set(opened.map(({ userHandle }) => userHandle)).size).toBe(1)
@@ -62,7 +62,7 @@ test('factors: an account has one random id for passkeys, also if 20 requests cr
   expect((await factors.open(ofUser('another'))).userHandle).not.toBe(opened[0]?.userHandle)
 })
 
-test('factors: an account of the users table is the same in all solutions; any other source has separate ones', async () => {
+test('factors: an account of the users table is the same in all solutions; other sources have separate accounts in each solution', async () => {
   const { factors } = clocked()
   await addRows(factorAccount('users', 'crm', 'u-1'), ['of the users table'])
   const namesOf = async (...account: Parameters<typeof factorAccount>) =>
@@ -125,7 +125,7 @@ test('factors: nobody can remove another account’s factor by its id', async ()
   expect((await factors.of(ofUser('dora'))).factors).toHaveLength(1)
 })
 
-test('factors: the user is first asked once, however often the page is opened', async () => {
+test('factors: the time when the user was first asked is stored once, however often the page is opened', async () => {
   const { factors, after, at } = clocked()
   const first = at()
   expect(await factors.noteAsked(ofUser('eva'))).toBe(first)

@@ -54,7 +54,7 @@ async function enrol(uid: string, forged: Forged = {}) {
   return { ...parts, account, device, use }
 }
 
-test('a passkey signs in its account, with the user as they were when it was created', async () => {
+test('a passkey signs in its account, with the user’s data from when it was created', async () => {
   const { use, account, factors } = await enrol('anna')
   const used = await use({}, null)
   expect(used).toMatchObject({ kind: 'right', account, isVerified: true, user: USER })
@@ -187,7 +187,7 @@ test('a credential belongs to one account, and an account has at most PASSKEYS_A
   expect([await add('gust'), await add('gust')]).toEqual(['added', 'full'])
 })
 
-test('a counter that does not rise shows a copy: that passkey is never accepted again', async () => {
+test('a counter that does not increase indicates a copy: the passkey is never accepted again', async () => {
   const { use, account, factors } = await enrol('ines', { counter: 7 })
   expect((await use({ counter: 8 })).kind).toBe('right')
   expect(await use({ counter: 8 })).toEqual({ kind: 'copied', account, user: USER })
@@ -195,7 +195,7 @@ test('a counter that does not rise shows a copy: that passkey is never accepted 
   expect((await factors.of(account)).factors[0]?.refusedAt).toBeTypeOf('number')
 })
 
-test('synced passkeys count nothing, and using one shows that it is synced', async () => {
+test('a synced passkey has no counter, and its first use shows that it is synced', async () => {
   const { use, account, factors } = await enrol('jef', { flags: { be: true } })
   expect((await factors.of(account)).factors[0]?.isSynced).toBe(false)
   for (const _ of [1, 2]) expect((await use({ flags: { be: true, bs: true } })).kind).toBe('right')

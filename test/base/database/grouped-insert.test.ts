@@ -65,7 +65,7 @@ test('no row is confirmed if the sync of its transaction fails', async () => {
   await db.destroy()
 })
 
-test('a prepared query uses the values of each run, also twice in one query', async () => {
+test('a prepared query uses the values of each run, even if a value occurs twice in the query', async () => {
   using folder = temporaryFolder()
   const { db, insert } = await openCounted(folder.path)
   for (const key of ['a', 'b', 'c']) await insert({ key, value: key === 'c' ? 'a' : key })

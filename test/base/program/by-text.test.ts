@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { cachedByText } from '../../../base/program/by-text.ts'
 
-test('a result is computed once for each text, also if it is undefined, until the cache is full', () => {
+test('a result is computed once for each text, even if it is undefined, until the cache is full', () => {
   const asked: string[] = []
   const lengthOf = cachedByText(2, (text) => {
     asked.push(text)

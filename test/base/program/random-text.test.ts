@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { randomText } from '../../../base/program/random-text.ts'
 
-test('random texts have the requested number of bytes, and none is repeated, also across pools', () => {
+test('random texts have the requested number of bytes, and none is repeated, even across pools', () => {
   const texts = Array.from({ length: 2000 }, (_, n) => randomText(18 + (n % 3) * 7))
   expect(texts.map((text) => Buffer.from(text, 'base64url').length)).toEqual(texts.map((_, n) => 18 + (n % 3) * 7))
   // No two texts share six bytes at the same place, so no byte of the pool was used twice.

@@ -10,7 +10,7 @@ test('markup: a value in a template is rendered as escaped text', () => {
   expect(attributes({ title: HOSTILE }).text).toBe(` title="${SHOWN}"`)
 })
 
-test('markup: nested markup is rendered unescaped, also in an array', () => {
+test('markup: nested markup is rendered unescaped, even in an array', () => {
   expect(html`<ul>${['<', 'b'].map((name) => html`<li>${name}</li>`)}</ul>`.text).toBe(
     '<ul><li>&lt;</li><li>b</li></ul>',
   )

@@ -114,10 +114,10 @@ test('cloud requests: a response that arrives too slowly is abandoned, as is one
   for (const timer of timers) clearInterval(timer)
 })
 
-test('cloud requests: no server is listening', async () => {
+test('cloud requests: a server that is not listening is reported as unreachable', async () => {
   expect(await requestsOf('http://127.0.0.1:1').loginPage('harbour', null)).toMatchObject({ kind: 'away' })
 })
 
-test('cloud requests: a token that does not belong to the environment', async () => {
+test('cloud requests: a token that does not belong to the environment is reported', async () => {
   expect(await requestsOf(cloud.url, 5000, 'another').loginPage('harbour', null)).toMatchObject({ kind: 'token' })
 })

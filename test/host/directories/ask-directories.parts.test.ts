@@ -101,7 +101,7 @@ test('directories: an entry without an id or a username is refused', async () =>
   expect(noted).toEqual(['user: directory:corp (no username)'])
 })
 
-test('directories: an empty password is refused before the server is asked, which would accept it', async () => {
+test('directories: an empty password is refused without asking the server, which would accept it', async () => {
   const ask = asking([adDirectory(server)])
   expect(await askedDuring(() => ask.authenticate('anna', '', null))).toEqual([])
   expect(await ask.authenticate('anna', '', null)).toBeNull()

@@ -55,7 +55,7 @@ test('directories: settings have defaults, and are returned without the password
   expect(JSON.stringify(rows)).not.toContain('a secret')
 })
 
-test('directories: they are searched in their order, then by name', async () => {
+test('directories: they are searched in the configured order, then by name', async () => {
   for (const [name, order] of [
     ['b', 2],
     ['c', 1],

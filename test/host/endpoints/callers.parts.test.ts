@@ -79,7 +79,7 @@ test('a token that one host deletes stops working on the other one after a secon
   expect([await ask(0, orders, headers), await ask(1, orders, headers)]).toEqual(Array(2).fill('ERR_UNAUTHENTICATED'))
 })
 
-test('a signature counts once on all hosts, however it is written; its time stamp limits how long that must be known', async () => {
+test('a signature is accepted once on all hosts, however it is encoded; its time stamp limits how long it must be remembered', async () => {
   const seconds = Math.floor(NOW / 1000)
   const signed = (at: number) => createHmac('sha256', 'a secret').update(`${at}.{}`).digest('hex')
   const header = (at: number, mac = signed(at)) => ({ 'stripe-signature': `t=${at},v1=${mac}` })
@@ -97,7 +97,7 @@ test('a signature counts once on all hosts, however it is written; its time stam
   }
 })
 
-test('endpoints with an embedded database give a warning for hosts that may be several', () => {
+test('endpoints with an embedded database cause a warning if there may be several hosts', () => {
   const databases = { orders: { server: 'embedded' }, crm: { server: 'alpha' } }
   const warned = warnOfEmbedded({ manifest: manifestOf({ endpoints: ENDPOINTS, databases }), modules: [] })
   expect(warned).toMatchObject([{ code: 'embedded_per_host', message: expect.stringContaining('"orders"') }])

@@ -34,7 +34,7 @@ test('input schemas: each key that manifests may use has an effect', () => {
   }
 })
 
-test('input schemas: properties that no schema names are refused at every level, also without "properties"', () => {
+test('input schemas: properties that no schema names are refused at every level, even without "properties"', () => {
   const nested: InputSchema = { type: 'array', items: { type: 'object', properties: { a: { type: 'object' } } } }
   expect(zodOf(nested).safeParse([{ a: {} }]).success).toBe(true)
   for (const value of [[{ b: 1 }], [{ a: { b: 1 } }]]) expect(zodOf(nested).safeParse(value).success).toBe(false)
@@ -86,7 +86,7 @@ test('the network limit counts an IPv4 address or an IPv6 /64, per minute', asyn
   await limit.reading('10.0.0.1', async () => {})
 })
 
-test('the call limit lets a solution’s further calls wait, but not for long, and does not delay other solutions', async () => {
+test('the call limit queues a solution’s further calls for a limited time, and does not delay other solutions', async () => {
   const inTurn = createCallLimit({ REQUESTS_AT_ONCE: 1 }, 0)
   const { promise, resolve } = Promise.withResolvers<string>()
   const first = inTurn('shop', () => promise)

@@ -61,7 +61,7 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     expect(await place.db.selectFrom('links').selectAll().execute()).toEqual([])
   })
 
-  test(`${kind}, links: at most three of a kind are open, also if they are created at the same time`, async () => {
+  test(`${kind}, links: at most three of a kind are open, even if they are created at the same time`, async () => {
     const anna = await addUser('anna')
     const made = await Promise.all(Array.from({ length: 8 }, () => links.create(anna, PASSWORD_LINK)))
     expect(made.filter((one) => one !== null)).toHaveLength(3)

@@ -455,7 +455,7 @@ test('after all tests, no log contains the client’s secret, a code or a token'
   expect(lines).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)
 })
 
-describe('where the script requires a second factor, a provider replaces it', () => {
+describe('where the script requires a second factor, one that the provider checked is enough', () => {
   const requireFactor: AuthenticatorQuestion = async (...question) => {
     const answer = await byVerifiedEmail(...question)
     return answer.kind === 'accepted' ? { ...answer, effects: { ...answer.effects, needsSecondFactor: true } } : answer

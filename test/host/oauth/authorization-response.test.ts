@@ -60,7 +60,7 @@ test.each([
   expect(check(query)).toBe('oauth_token')
 })
 
-test('authorization response: iss is required if the provider declares it, also in errors', () => {
+test('authorization response: iss is required if the provider declares it, even in errors', () => {
   const sends = { sendsIssuer: true }
   expect(check('state=s&code=c', sends)).toBe('oauth_token')
   expect(check('state=s&error=access_denied', sends)).toBe('oauth_token')

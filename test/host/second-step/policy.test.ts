@@ -13,7 +13,7 @@ import {
 const NOW = Date.UTC(2027, 0, 31)
 const DAY = 86_400_000
 
-/** A remembered login may be used again as if its user had postponed the set-up. */
+/** Whether a remembered login may be used. For these logins, the set-up counts as postponed. */
 function stillMeets(policy: SignInPolicy, state: SignInState, now: number): boolean {
   return nextStep(policy, { ...state, isPostponed: true }, now).step === 'done'
 }
@@ -204,7 +204,7 @@ test('policy: during the grace period users can postpone the set-up, and nothing
   expect(nextStep(policyOf('required'), stateOf({ isPostponed: true }), NOW)).toEqual(end)
 })
 
-test('policy: at passkey, users without one can postpone it, but a recovery code in its place gives only a set-up', () => {
+test('policy: at passkey, users without one can postpone its set-up, but not if they used a recovery code in place of one', () => {
   const policy = policyOf('passkey', { graceDays: 14 })
   const { app, passkey } = FACTORS as Record<string, SignInState['factors']>
   const after = (method: SignInMethod, factors: SignInState['factors'] | undefined) => {

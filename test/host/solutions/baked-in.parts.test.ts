@@ -8,7 +8,7 @@ import { bundleOf } from '../../support/zip.ts'
 
 async function shown(host: TestHost, name: string) {
   const answer = await fetch(`${host.url}/admin/api/solutions/${name}`, { headers: { authorization: host.admin } })
-  // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
+  // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
   return { status: answer.status, body: (await answer.json()) as any }
 }
 

@@ -74,7 +74,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.find('annа')).toBeNull()
   })
 
-  test(`${kind}, users: names are unique ignoring case and Unicode form, also when created simultaneously`, async () => {
+  test(`${kind}, users: names are unique ignoring case and Unicode form, even if they are created simultaneously`, async () => {
     const codes = await Promise.all(
       ['josé', 'JOSÉ', 'jose\u0301', ' José'].map((username) => codeOf(users.create({ username }))),
     )
@@ -277,7 +277,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(ended).toEqual(ends ? [uid] : [])
   })
 
-  test(`${kind}, a password that somebody else set has to be changed, unless they say otherwise`, async () => {
+  test(`${kind}, a password that somebody else set must be changed, unless they choose otherwise`, async () => {
     const { uid, mustChangePassword } = await users.create({ username: 'anna', password: GOOD })
     expect(mustChangePassword).toBe(true)
     expect(await users.setPassword(uid, OTHER)).toBeNull()
@@ -392,7 +392,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     ])
   })
 
-  test(`${kind}, users: a person of a directory is a row that belongs to the entry, and follows it`, async () => {
+  test(`${kind}, users: a person of a directory has a row that is linked to the entry and follows its changes`, async () => {
     const entry: DirectoryPerson = {
       directory: 'corp',
       id: 'a0000000-0000-4000-8000-000000000001',

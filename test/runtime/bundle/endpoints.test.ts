@@ -12,7 +12,7 @@ async function faultsOf(endpoints: unknown, more: Record<string, unknown> = {}, 
 
 const ofOne = (endpoint: unknown) => faultsOf({ 'POST /a': endpoint })
 
-test('endpoints: addresses of all methods and segments are accepted', async () => {
+test('endpoints: addresses with each method and each kind of segment are accepted', async () => {
   const accepted = [
     'GET /a',
     'POST /orders/{id}/lines/{line}',
@@ -23,7 +23,7 @@ test('endpoints: addresses of all methods and segments are accepted', async () =
   expect(await faultsOf(Object.fromEntries(accepted.map((address) => [address, NONE])))).toEqual([])
 })
 
-test('endpoints: other addresses are refused', async () => {
+test('endpoints: invalid addresses are refused', async () => {
   const refused = [
     'get /a',
     'HEAD /a',
@@ -57,7 +57,7 @@ test('endpoints: two addresses of the same shape are endpoint_twice; main overri
   expect(await faultsOf({ 'GET /a/{id}': NONE }, { modules: ['sub'] }, module as never)).toEqual([])
 })
 
-test('endpoints: authentication has no default, and none is alone', async () => {
+test('endpoints: authentication has no default, and none can’t be combined', async () => {
   expect(await ofOne({ function: 'run' })).toHaveLength(1)
   for (const authentication of [['none', 'token'], [], ['session', 'session'], 'basic', null]) {
     const [fault] = await ofOne({ function: 'run', authentication })
@@ -108,7 +108,7 @@ test('endpoints: sessions need an authenticator, in modules too', async () => {
   ])
 })
 
-test('endpoints: an authenticator must not have any', async () => {
+test('endpoints: an authenticator must not declare any', async () => {
   const auth = moduleFile('auth', { type: 'authenticator', endpoints: { 'GET /a': NONE } })
   const faults = await faultsOf({}, { authenticator: 'AUTHENTICATOR', modules: ['auth'] }, auth as never)
   expect(faults).toEqual([
@@ -116,7 +116,7 @@ test('endpoints: an authenticator must not have any', async () => {
   ])
 })
 
-test('endpoints: a solution and its modules have at most 200', async () => {
+test('endpoints: a solution and its modules can have at most 200', async () => {
   const many = (count: number, prefix: string) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`GET /${prefix}${index}`, NONE]))
   expect(await faultsOf(many(200, 'a'))).toEqual([])

@@ -138,7 +138,7 @@ test('manifest: an error message says what was expected and quotes the actual va
   expect(messagesOf({ title: 'x'.repeat(201) })[0]).toContain('at most 200 characters')
 })
 
-test('manifest: a list of users who need a second factor is refused where it would be read as more than it does', () => {
+test('manifest: requiredFor is refused at a level that does not require a second factor', () => {
   expect(messagesOf({ signIn: { secondFactor: 'optional', requiredFor: ['Administrators'] } })).toEqual([
     'manifest_invalid: "signIn.requiredFor" requires "secondFactor": "required"',
   ])

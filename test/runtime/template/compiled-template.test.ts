@@ -7,7 +7,7 @@ function accepts(template: unknown): boolean {
   return CompiledTemplateSchema.safeParse(template).success
 }
 
-test('CompiledTemplateSchema: the compiler’s output is valid, also as JSON', () => {
+test('CompiledTemplateSchema: the compiler’s output is valid, even after it was stored as JSON', () => {
   const { template } = compileTemplate(
     `<style></style><form name=login_form><input name=username value="%%a%%"><input name=password><a href="%%a%%"></a>
 <select name=custom_a><option value="%%a%%"></select><textarea name=custom_b></textarea><input type=radio name=custom_c>
