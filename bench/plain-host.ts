@@ -167,7 +167,7 @@ const parts: HostParts = {
   adminSecondStep: adminFactors,
   requireAdmin: requireAdmin({ credentials, tokens, adminSecondStep: adminFactors }),
   credentials,
-  pageSessions: createPageSessions(db, key, account, limits),
+  pageSessions: createPageSessions(db, key, { account, tokens }, limits),
   previewTickets: createPreviewTickets(key),
   tokens,
   mail,

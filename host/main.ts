@@ -374,7 +374,7 @@ function createParts(
     adminSecondStep: adminFactors,
     requireAdmin: requireAdmin({ credentials, tokens, adminSecondStep: adminFactors }),
     credentials,
-    pageSessions: createPageSessions(db, key, account, limits, testing.now),
+    pageSessions: createPageSessions(db, key, { account, tokens }, limits, testing.now),
     previewTickets: createPreviewTickets(key, testing.now),
     ...createDraftParts({ ...foundation, ...signIn, settings, limits, now: testing.now }),
     answerEndpoint: createEndpoints({ ...foundation, ...signIn, limits, network, now: testing.now }),

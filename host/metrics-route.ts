@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { Context, Middleware } from 'koa'
 import { hostnameOf, isLoopback } from '../base/config/host-names.ts'
 import { SECURITY_HEADERS } from '../base/http/content-security.ts'
-import { needScope } from './access/actor.ts'
+import { actorOf, needScope } from './access/actor.ts'
 import { PROMETHEUS_TYPE, type Telemetry } from './telemetry/telemetry.ts'
 
 /**
@@ -12,7 +12,7 @@ import { PROMETHEUS_TYPE, type Telemetry } from './telemetry/telemetry.ts'
  */
 export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin: Middleware): Middleware {
   async function answer(ctx: Context): Promise<void> {
-    needScope(ctx, 'health', 'read', false)
+    needScope(actorOf(ctx), 'health', 'read', false)
     ctx.body = await telemetry.scrape()
     ctx.set('Content-Type', PROMETHEUS_TYPE)
   }

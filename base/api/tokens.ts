@@ -36,6 +36,8 @@ export interface Tokens<Token> {
   remove(where: Columns & { readonly id: string }): Promise<boolean>
   /** @returns null for an unknown or expired token */
   find(token: string): Promise<Token | null>
+  /** @returns null if there is no such token, or if it is expired */
+  withId(id: string): Promise<Token | null>
   /** Deletes tokens that expired before `time`, in epoch ms. */
   removeExpired(time: number): Promise<void>
 }
@@ -53,6 +55,13 @@ export function createTokens<Token>(
     const { id, name, created_at, expires_at = null } = row
     const expiresAt = expires_at === null ? null : Number(expires_at)
     return { id: String(id), name: String(name), createdAt: Number(created_at), expiresAt }
+  }
+
+  async function findBy(column: 'id' | 'token_hash', value: string): Promise<Token | null> {
+    const row = await db.selectFrom(table).selectAll().where(column, '=', value).executeTakeFirst()
+    if (row === undefined) return null
+    const stored = read(row)
+    return stored.expiresAt !== null && stored.expiresAt <= now() ? null : tokenOf(stored, row)
   }
 
   return {
@@ -81,12 +90,9 @@ export function createTokens<Token>(
     },
     async find(token) {
       const hash = form.hashOf(token)
-      if (hash === null) return null
-      const row = await db.selectFrom(table).selectAll().where('token_hash', '=', hash).executeTakeFirst()
-      if (row === undefined) return null
-      const stored = read(row)
-      return stored.expiresAt !== null && stored.expiresAt <= now() ? null : tokenOf(stored, row)
+      return hash === null ? null : findBy('token_hash', hash)
     },
+    withId: (id) => findBy('id', id),
     async removeExpired(time) {
       await db.deleteFrom(table).where('expires_at', '<', time).execute()
     },

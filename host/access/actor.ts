@@ -21,6 +21,9 @@ export type Actor = {
   readonly isStillIn: () => Promise<boolean>
 }
 
+export type Scoped = Pick<Actor, 'scopes'>
+export type ScopeKind = 'read' | 'write'
+
 export function setActor(ctx: Context, actor: Actor): void {
   ctx.state.actor = actor
 }
@@ -41,17 +44,25 @@ export function actorOf(ctx: Context): Actor {
  * @param isOfAccount whether the scope `admin` is not enough
  * @throws ERR_FORBIDDEN with the name of the missing scope
  */
-export function needScope(ctx: Context, subject: string | null, kind: 'read' | 'write', isOfAccount: boolean): void {
-  const { scopes } = actorOf(ctx)
+export function needScope({ scopes }: Scoped, subject: string | null, kind: ScopeKind, isOfAccount: boolean): void {
   if (scopes === null || (scopes.includes('admin') && !isOfAccount)) return
   if (subject === null) {
     const who = isOfAccount ? 'API tokens cannot' : 'API tokens need the scope admin'
     throw new PlatformError('ERR_FORBIDDEN', `Only the admin account can do this; ${who}.`)
   }
+  if (includesScope(scopes, subject, kind)) return
+  throw new PlatformError('ERR_FORBIDDEN', `The token does not have the scope ${subject}:${kind}.`)
+}
+
+/** Whether the scopes include this one; the arguments are those of `needScope`. */
+export function hasScope({ scopes }: Scoped, subject: string, kind: ScopeKind): boolean {
+  return scopes === null || scopes.includes('admin') || includesScope(scopes, subject, kind)
+}
+
+function includesScope(scopes: readonly string[], subject: string, kind: ScopeKind): boolean {
   const kinds = kind === 'read' ? ['read', 'write'] : ['write']
   const subjects = [subject, subject.replace(/^solutions:.*/, 'solutions:*')]
-  if (subjects.some((one) => kinds.some((each) => scopes.includes(`${one}:${each}`)))) return
-  throw new PlatformError('ERR_FORBIDDEN', `The token does not have the scope ${subject}:${kind}.`)
+  return subjects.some((one) => kinds.some((each) => scopes.includes(`${one}:${each}`)))
 }
 
 /** @throws ERR_CONFIRMATION_NEEDED */

@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { setActor } from './actor.ts'
+import { needScope, setActor } from './actor.ts'
 import { readPageCookies } from './page-cookie.ts'
 import type { PageSession, PageSessions } from './page-sessions.ts'
 
@@ -14,15 +14,32 @@ export function pageSessionOf(ctx: Context): PageSession | null {
   return (ctx.state as State).pageSession?.session ?? null
 }
 
+/** For pages that are shown only to users who are signed in. */
+export function needPageSession(ctx: Context): PageSession {
+  const session = pageSessionOf(ctx)
+  if (session === null) throw new TypeError('the page was opened without a session')
+  return session
+}
+
+/**
+ * The session of the admin account, for pages that an API token can't open; null if the user is not signed in.
+ * @throws ERR_FORBIDDEN if an API token signed in
+ */
+export function accountSessionOf(ctx: Context): PageSession | null {
+  const session = pageSessionOf(ctx)
+  if (session !== null) needScope(session, null, 'write', true)
+  return session
+}
+
 /** The session's cookie; null if the user is not signed in to the admin pages. */
 export function pageCookieOf(ctx: Context): string | null {
   return (ctx.state as State).pageSession?.cookie ?? null
 }
 
 /**
- * On the admin port: finds the page session and lets its API requests act as the admin account. Such a request must
- * come from an admin page. To prove this, writes need the page's token in `X-CSRF-Token`. Reads need either the token
- * or Fetch Metadata that reports the same origin.
+ * On the admin port: finds the page session and lets its API requests act as the admin account, or as the API token that
+ * signed in. Such a request must come from an admin page. To prove this, writes need the page's token in `X-CSRF-Token`.
+ * Reads need either the token or Fetch Metadata that reports the same origin.
  */
 export function admitPageSession(sessions: PageSessions): Middleware {
   return async (ctx, next) => {
@@ -33,7 +50,8 @@ export function admitPageSession(sessions: PageSessions): Middleware {
     if (/^\/admin\/api(\/|$)/.test(ctx.path) && ctx.get('Authorization') === '') {
       requireOwnPage(ctx, sessions.isCsrfToken(cookie, ctx.get('X-CSRF-Token')))
       const isStillIn = async () => (await sessions.find(cookie, { isUse: false })) !== null
-      setActor(ctx, { name: 'admin', scopes: null, isConfirmed: found.session.isConfirmed, isStillIn })
+      const { name, scopes, isConfirmed } = found.session
+      setActor(ctx, { name, scopes, isConfirmed, isStillIn })
     }
     return next()
   }

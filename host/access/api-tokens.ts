@@ -40,6 +40,8 @@ export interface ApiTokens {
   remove(id: string): Promise<boolean>
   /** @returns null if the token is unknown or expired */
   find(token: string): Promise<ApiToken | null>
+  /** @returns null if there is no such token, or if it is expired */
+  withId(id: string): Promise<ApiToken | null>
   /** Removes tokens that expired more than `EXPIRED_KEPT` ago. */
   sweep(): Promise<void>
 }
@@ -86,6 +88,7 @@ export function createApiTokens(db: HostDatabase, now: () => number = Date.now):
     list: () => tokens.list(),
     remove: (id) => tokens.remove({ id }),
     find: tokens.find,
+    withId: tokens.withId,
     sweep: () => tokens.removeExpired(now() - EXPIRED_KEPT),
   }
 }

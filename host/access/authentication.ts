@@ -4,7 +4,7 @@ import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { isAuthenticated, setActor } from './actor.ts'
 import type { AdminSecondStep } from './admin-second-step.ts'
-import type { ApiTokens } from './api-tokens.ts'
+import type { ApiToken, ApiTokens } from './api-tokens.ts'
 import type { AdminCredentials } from './credentials.ts'
 
 export type AuthenticationParts = {
@@ -50,14 +50,8 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
   }
 
   async function checkToken(ctx: Context, given: string): Promise<void> {
-    const token = await tokens.find(given)
-    if (token === null) {
-      // Count only failures: a token with 256 random bits can't be guessed, and a tool with a valid token must keep
-      // working while others in its network fail.
-      await credentials.countFailure(ctx, 'token')
-      credentials.note(ctx, 'token', 'refused')
-      throw unauthenticated(ctx, 'The API token is unknown, deleted or expired.')
-    }
+    const token = await findToken(ctx, given, { credentials, tokens })
+    if (token === null) throw unauthenticated(ctx, 'The API token is unknown, deleted or expired.')
     const name = `token:${token.id}`
     if (isNews(name)) credentials.note(ctx, name, 'ok')
     const isStillIn = async () => (await tokens.find(given)) !== null
@@ -76,6 +70,23 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
     }
     return next()
   }
+}
+
+/**
+ * Finds the token that a request contains. Only failures are counted: a token with 256 random bits can't be guessed, and
+ * a tool with a valid token must keep working while others in its network fail.
+ * @throws ERR_THROTTLED
+ */
+export async function findToken(
+  ctx: Context,
+  given: string,
+  { credentials, tokens }: Pick<AuthenticationParts, 'credentials'> & { readonly tokens: Pick<ApiTokens, 'find'> },
+): Promise<ApiToken | null> {
+  const token = await tokens.find(given)
+  if (token !== null) return token
+  await credentials.countFailure(ctx, 'token')
+  credentials.note(ctx, 'token', 'refused')
+  return null
 }
 
 function pairOf(given: string): readonly [name: string, password: string] {

@@ -4,21 +4,30 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import type { AdminAccount } from './account.ts'
+import type { Actor } from './actor.ts'
+import type { ApiTokens } from './api-tokens.ts'
 
-/** A session on the admin pages. */
-export type PageSession = {
+/** A session on the admin pages, of the admin account or of an API token. */
+export type PageSession = Pick<Actor, 'name' | 'scopes'> & {
   /** The page sends this with each API request, to prove that the request comes from an admin page. */
   readonly csrfToken: string
-  /** Whether the operator signed in or confirmed that it's them within `CONFIRMED_FOR`. */
+  /**
+   * Whether the operator signed in or confirmed that it's them within `CONFIRMED_FOR`. Always true for API tokens, as in
+   * the API: they have nothing to confirm with.
+   */
   readonly isConfirmed: boolean
 }
 
 /** Sessions of the admin pages, shared by all hosts of a platform. */
 export interface PageSessions {
-  /** @returns the cookie value: 256 random bits, of which only a hash is stored */
-  start(address: string): Promise<string>
   /**
-   * Null if the session is unknown, has ended, is idle or too old, or was started with an earlier password. Extends the
+   * @param token the id of the API token that signed in; null for the admin account
+   * @returns the cookie value: 256 random bits, of which only a hash is stored
+   */
+  start(address: string, token?: string | null): Promise<string>
+  /**
+   * Null if the session is unknown, has ended, is idle or too old, or was started with an earlier password or with a
+   * token that is deleted or expired. Extends the
    * idle timeout unless `isUse` is false. Automatic requests by a page set it to false, so that they don't keep the
    * session alive.
    */
@@ -37,24 +46,35 @@ const CSRF = 'admin-csrf'
 /** Minimum interval between writes of the last use, in ms. */
 const NOTE_EVERY = 30_000
 
+/** The value of a session's column `account` if an API token signed in. No account's fingerprint looks like this. */
+const tokenAccount = (id: string) => `token:${id}`
+
 /** @param now the clock, in epoch milliseconds */
 export function createPageSessions(
   db: HostDatabase,
   key: PlatformKey,
-  account: AdminAccount,
+  { account, tokens }: { readonly account: AdminAccount; readonly tokens: Pick<ApiTokens, 'withId'> },
   limits: Limits,
   now: () => number = Date.now,
 ): PageSessions {
   const lastAllowed = () => ({ seen: now() - limits.SESSION_IDLE, created: now() - limits.SESSION_LIFETIME })
 
+  /** @returns null if the account or the token has changed or ended */
+  async function actorFor(stored: string): Promise<Pick<Actor, 'name' | 'scopes'> | null> {
+    if (stored === account.fingerprint) return { name: 'admin', scopes: null }
+    const id = /^token:(.+)$/.exec(stored)?.[1]
+    const token = id === undefined ? null : await tokens.withId(id)
+    return token === null ? null : { name: `token:${token.id}`, scopes: token.scopes }
+  }
+
   return {
-    async start(address) {
+    async start(address, token = null) {
       const cookie = randomBytes(32).toString('base64url')
       await db
         .insertInto('admin_sessions')
         .values({
           id_hash: storedHash(cookie),
-          account: account.fingerprint,
+          account: token === null ? account.fingerprint : tokenAccount(token),
           address,
           created_at: now(),
           last_seen_at: now(),
@@ -71,13 +91,16 @@ export function createPageSessions(
         .where('id_hash', '=', id)
         .executeTakeFirst()
       const { seen, created } = lastAllowed()
-      if (row?.account !== account.fingerprint || row.last_seen_at <= seen || row.created_at <= created) return null
+      if (row === undefined || row.last_seen_at <= seen || row.created_at <= created) return null
+      const actor = await actorFor(row.account)
+      if (actor === null) return null
       if (isUse && row.last_seen_at < now() - NOTE_EVERY) {
         await db.updateTable('admin_sessions').set({ last_seen_at: now() }).where('id_hash', '=', id).execute()
       }
       const { confirmed_at } = row
-      const isConfirmed = confirmed_at !== null && confirmed_at + limits.CONFIRMED_FOR > now()
-      return { csrfToken: key.sign(CSRF, cookie), isConfirmed }
+      const isRecent = confirmed_at !== null && confirmed_at + limits.CONFIRMED_FOR > now()
+      const isConfirmed = actor.scopes !== null || isRecent
+      return { ...actor, csrfToken: key.sign(CSRF, cookie), isConfirmed }
     },
     async end(cookie) {
       await db.deleteFrom('admin_sessions').where('id_hash', '=', storedHash(cookie)).execute()

@@ -2,7 +2,7 @@ import type Router from '@koa/router'
 import { recordOutcome } from '../../base/api/record-outcome.ts'
 import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { type Actor, actorOf, auditOf, type Named, needConfirmation, needScope } from './actor.ts'
+import { type Actor, actorOf, auditOf, type Named, needConfirmation, needScope, type ScopeKind } from './actor.ts'
 import type { Audit, AuditAction } from './audit.ts'
 
 /**
@@ -38,7 +38,7 @@ export function addAdminRoutes(
       const actor = actorOf(ctx)
       async function admitted() {
         const isOfAccount = right === 'account' || (act !== undefined && OF_ACCOUNT.has(act))
-        if (right !== 'any') needScope(ctx, ...scopeOf(right, params), isOfAccount)
+        if (right !== 'any') needScope(actor, ...scopeOf(right, params), isOfAccount)
         if (act !== undefined && CONFIRMED.has(act)) needConfirmation(ctx)
         await read(actor)
         return work(actor)
@@ -53,11 +53,11 @@ export function addAdminRoutes(
 }
 
 /** The scope with its parameters filled in, as arguments for `needScope`. */
-function scopeOf(
+export function scopeOf(
   right: Exclude<AdminRight, 'any'>,
   params: Readonly<Record<string, string>>,
-): [string | null, 'read' | 'write'] {
+): [string | null, ScopeKind] {
   if (right === null || right === 'account') return [null, 'write']
   const [, subject = '', kind] = /^(.+):(read|write)$/.exec(right) ?? []
-  return [subject.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? ''), kind as 'read' | 'write']
+  return [subject.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? ''), kind as ScopeKind]
 }

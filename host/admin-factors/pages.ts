@@ -8,7 +8,7 @@ import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { passkeyScript } from '../../base/web/pages.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { adminOrigin, pageCookieOf, pageSessionOf } from '../access/admit-page-session.ts'
+import { accountSessionOf, adminOrigin, pageCookieOf } from '../access/admit-page-session.ts'
 import type { PageSession } from '../access/page-sessions.ts'
 import { localeOf, sendPage, textFor } from '../pages/page.ts'
 import { pageToGoTo, requireOwnForm } from '../pages/sign-in.ts'
@@ -37,7 +37,7 @@ function own(
   parts: AdminFactorPageParts,
 ): void {
   const askedBy = (ctx: Context): Asked | null => {
-    const [session, cookie] = [pageSessionOf(ctx), pageCookieOf(ctx)]
+    const [session, cookie] = [accountSessionOf(ctx), pageCookieOf(ctx)]
     return session === null || cookie === null ? null : { ctx, session, cookie }
   }
   router.get(path, async (ctx) => {

@@ -107,7 +107,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
   admin_sessions: {
     /** SHA-256 of the cookie's value. */
     id_hash: string
-    /** A fingerprint of the admin account's name and password. */
+    /** A fingerprint of the admin account's name and password; or `token:{id}` if an API token signed in. */
     account: string
     address: string
     created_at: number

@@ -9,16 +9,20 @@ export type EndpointPageParts = SolutionHeadParts &
 
 /** The page that lists the endpoints of a solution's active version. */
 export function addEndpointPages(pages: PageRouter, parts: EndpointPageParts): void {
-  pages.get('/solutions/:name/api', async (ctx, text) => {
-    const solution = await solutionOf(ctx, parts)
-    const { name, title } = solution
-    const { items, retryAt } = await listEndpoints(name, parts)
-    const model = {
-      solution,
-      endpoints: items,
-      retryAt,
-      address: `${parts.sites.originForAdmin(name, stateOf(ctx).client)}/solution/${name}/api`,
-    }
-    return { template: 'solution-api', heading: `${text('admin.tab.api')} · ${title}`, part: 'solutions', model }
-  })
+  pages.get(
+    '/solutions/:name/api',
+    async (ctx, text) => {
+      const solution = await solutionOf(ctx, parts)
+      const { name, title } = solution
+      const { items, retryAt } = await listEndpoints(name, parts)
+      const model = {
+        solution,
+        endpoints: items,
+        retryAt,
+        address: `${parts.sites.originForAdmin(name, stateOf(ctx).client)}/solution/${name}/api`,
+      }
+      return { template: 'solution-api', heading: `${text('admin.tab.api')} · ${title}`, part: 'solutions', model }
+    },
+    'solutions:{name}:read',
+  )
 }

@@ -3,7 +3,7 @@ import type { Context } from 'koa'
 import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { wholeMegabytes } from '../../runtime/memory-bound.ts'
-import { pageSessionOf } from '../access/admit-page-session.ts'
+import { accountSessionOf } from '../access/admit-page-session.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import { type PageRouter, renderPart, textFor } from '../pages/page.ts'
 import { queryText } from '../pages/page-query.ts'
@@ -28,7 +28,7 @@ export function addHealthPages(pages: PageRouter, router: Router, parts: HealthP
 
   router.get('/health.json', async (ctx) => {
     requireDataRequest(ctx)
-    if (pageSessionOf(ctx) === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
+    if (accountSessionOf(ctx) === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
     ctx.body = { html: renderPart(ctx, 'health-now', textFor(ctx)('admin.part.health'), await modelOf(ctx, parts)) }
   })
 }

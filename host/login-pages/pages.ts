@@ -33,18 +33,22 @@ const Looks = z.object({
 export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts): void {
   const { store, catalog, previewTickets, limits, cloudLogin } = parts
 
-  pages.get('/solutions/:name/login-page', async (ctx, text) => {
-    const solution = await solutionOf(ctx, parts)
-    const active = await catalog.active(solution.name)
-    const shown = active === null ? { mode: null, preview: null } : await lookAt(ctx, active)
-    return {
-      template: 'login-page',
-      heading: `${text('admin.tab.login-page')} · ${solution.title}`,
-      part: 'solutions',
-      model: { solution, ...shown },
-      frames: shown.preview !== null,
-    }
-  })
+  pages.get(
+    '/solutions/:name/login-page',
+    async (ctx, text) => {
+      const solution = await solutionOf(ctx, parts)
+      const active = await catalog.active(solution.name)
+      const shown = active === null ? { mode: null, preview: null } : await lookAt(ctx, active)
+      return {
+        template: 'login-page',
+        heading: `${text('admin.tab.login-page')} · ${solution.title}`,
+        part: 'solutions',
+        model: { solution, ...shown },
+        frames: shown.preview !== null,
+      }
+    },
+    'solutions:{name}:read',
+  )
 
   async function lookAt(ctx: Context, active: ActiveSolution) {
     const mode = signInModeOf(active)

@@ -7,6 +7,7 @@ import { allowLoginPreview } from '../../base/http/content-security.ts'
 import { isFrameOfOurs } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
+import { needScope } from '../access/actor.ts'
 import { adminOrigin, pageSessionOf } from '../access/admit-page-session.ts'
 import type { CloudLogin } from '../cloud/login/cloud-login.ts'
 import type { Settings } from '../config/settings.ts'
@@ -43,29 +44,18 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
   const { catalog, store, previewTickets, cloudLogin, settings } = parts
   router.get('/solutions/:name/login-page/preview/:ticket/index.html', async (ctx) => {
     const { name, ticket } = ctx.params as { name: string; ticket: string }
-    if (pageSessionOf(ctx) === null || !isFrameOfOurs(ctx)) {
-      throw new PlatformError(
-        'ERR_NOT_A_NAVIGATION',
-        'The preview can be opened only in its frame on the "Login page" page.',
-      )
-    }
+    requirePreviewFrame(ctx, name)
     requireTicket(name, ticket)
     const solution = await catalog.need(name)
     const look = lookOf(solution, (await cloudLogin?.pageOf(solution)) ?? null, settings.passwordHelp)
-    const { html, nonce } = renderLoginPreview(look, wantedOf(ctx, look))
-    allowLoginPreview(ctx, nonce, mediaSource(ctx, name, ticket))
-    ctx.status = 200
-    ctx.type = 'text/html; charset=utf-8'
-    ctx.body = html
+    sendLoginPreview(ctx, look, previewPath(name, ticket))
   })
 
   router.get('/solutions/:name/login-page/preview/:ticket/media/*path', async (ctx) => {
     const { name, ticket, path } = ctx.params as { name: string; ticket: string; path: string }
     requireTicket(name, ticket)
     await sendMedia(ctx, await catalog.need(name), path, store)
-    // Tested in Chromium: requests from a sandboxed page count as cross-site, and font requests have the origin "null".
-    ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
-    ctx.set('Access-Control-Allow-Origin', 'null')
+    allowInPreview(ctx)
   })
 
   /**
@@ -78,6 +68,33 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
   }
 }
 
+/** Only the frame on an admin page may show a preview. @throws ERR_NOT_A_NAVIGATION, ERR_FORBIDDEN */
+export function requirePreviewFrame(ctx: Context, solution: string): void {
+  const session = pageSessionOf(ctx)
+  if (session === null || !isFrameOfOurs(ctx)) {
+    throw new PlatformError('ERR_NOT_A_NAVIGATION', 'The preview can be opened only in its frame on the admin pages.')
+  }
+  needScope(session, `solutions:${solution}`, 'read', false)
+}
+
+/**
+ * Sends a login page for its frame, in the state that the query names.
+ * @param folder the path of the preview, whose media are in `media/`
+ */
+export function sendLoginPreview(ctx: Context, look: LoginLook, folder: string): void {
+  const { html, nonce } = renderLoginPreview(look, wantedOf(ctx, look))
+  allowLoginPreview(ctx, nonce, mediaSource(ctx, folder))
+  ctx.status = 200
+  ctx.type = 'text/html; charset=utf-8'
+  ctx.body = html
+}
+
+/** Tested in Chromium: requests from a sandboxed page count as cross-site, and font requests have the origin "null". */
+export function allowInPreview(ctx: Context): void {
+  ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
+  ctx.set('Access-Control-Allow-Origin', 'null')
+}
+
 /** The folder of the page, whose media are in `media/`. */
 export function previewPath(name: string, ticket: string): string {
   return `/admin/solutions/${name}/login-page/preview/${ticket}/`
@@ -87,9 +104,9 @@ export function previewPath(name: string, ticket: string): string {
  * CSP can't express IPv6 addresses (CSP 3, section 2.3.1), so allow the whole origin for these. Requests send no
  * cookies.
  */
-function mediaSource(ctx: Context, name: string, ticket: string): string {
+function mediaSource(ctx: Context, folder: string): string {
   const origin = adminOrigin(ctx)
-  return origin.includes('[') ? "'self'" : `${origin}${previewPath(name, ticket)}media/`
+  return origin.includes('[') ? "'self'" : `${origin}${folder}media/`
 }
 
 function wantedOf(ctx: Context, look: LoginLook) {

@@ -6,7 +6,9 @@ import { guidePath } from '../../base/http/guides.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { PLATFORM_LOCALES, platformText } from '../../base/web/texts.ts'
+import { needScope, type ScopeKind } from '../access/actor.ts'
 import { pageSessionOf } from '../access/admit-page-session.ts'
+import { scopeOf } from '../access/route.ts'
 import { type AdminPart, adminPage } from '../web/pages.ts'
 import { ADMIN_GUIDES, type AdminTemplate } from './guides.ts'
 import { adminScriptPath } from './script.ts'
@@ -29,20 +31,29 @@ export type PageText = (key: string, ...values: readonly (string | number)[]) =>
 /** Registers admin pages, all of which require a sign-in. */
 export interface PageRouter {
   /** @param path below `/admin`, as a route pattern: `/solutions/:name` */
-  get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
+  get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>, scope?: PageScope): void
 }
+
+/**
+ * The scope that an API token needs for a page, in which `{name}` is a route parameter. `any`: all tokens can open the
+ * page, which shows each what its scopes include. Without a scope, only the admin account can open the page.
+ */
+export type PageScope = `${string}:${ScopeKind}` | 'any'
 
 /** Redirects users who are not signed in to the sign-in page, which sends them back afterwards. */
 export function createPageRouter(router: Router): PageRouter {
   return {
-    get(path, show) {
+    get(path, show, scope) {
       router.get(path, async (ctx) => {
         requireNavigation(ctx)
-        if (pageSessionOf(ctx) === null) {
+        const session = pageSessionOf(ctx)
+        if (session === null) {
           ctx.status = 302
           ctx.set('Location', `/admin/sign-in?to=${encodeURIComponent(`${ctx.path}${ctx.search}`)}`)
           return
         }
+        if (scope === undefined) needScope(session, null, 'read', true)
+        else if (scope !== 'any') needScope(session, ...scopeOf(scope, ctx.params), false)
         sendPage(ctx, await show(ctx, textFor(ctx)))
       })
     },
@@ -58,9 +69,11 @@ export function sendPage(ctx: Context, { template, heading, model, part, status,
   const nonce = createNonce()
   allowPage(ctx, nonce, { frames: frames === true })
   ctx.vary('Accept-Language')
-  const csrfToken = pageSessionOf(ctx)?.csrfToken ?? null
+  const session = pageSessionOf(ctx)
+  const csrfToken = session?.csrfToken ?? null
+  const isOfToken = session !== null && session.scopes !== null
   const guide = guidePath('/admin', ADMIN_GUIDES[template])
-  const frame = { locale: localeOf(ctx), nonce, csrfToken, part, script: adminScriptPath, guide }
+  const frame = { locale: localeOf(ctx), nonce, csrfToken, isOfToken, part, script: adminScriptPath, guide }
   sendHtml(ctx, status ?? 200, adminPage(template, frame, heading, model))
 }
 

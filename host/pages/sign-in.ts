@@ -9,6 +9,8 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { AdminSecondStep } from '../access/admin-second-step.ts'
 import { adminOrigin, pageCookieOf } from '../access/admit-page-session.ts'
+import type { ApiTokens } from '../access/api-tokens.ts'
+import { findToken } from '../access/authentication.ts'
 import type { AdminCredentials } from '../access/credentials.ts'
 import { setPageCookie } from '../access/page-cookie.ts'
 import type { PageSessions } from '../access/page-sessions.ts'
@@ -18,6 +20,7 @@ export type SignInParts = {
   readonly credentials: AdminCredentials
   readonly pageSessions: PageSessions
   readonly adminSecondStep: AdminSecondStep
+  readonly tokens: Pick<ApiTokens, 'find'>
   readonly limits: Limits
 }
 
@@ -41,20 +44,43 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     return path === null ? null : new Refusal(null, () => goTo(ctx, path))
   },
   async accept(attempt, _accepted, { pageSessions }) {
-    const { ctx } = attempt
-    // A new sign-in replaces the previous session.
-    const before = pageCookieOf(ctx)
-    if (before !== null) await pageSessions.end(before)
-    setPageCookie(ctx, await pageSessions.start(stateOf(ctx).client.address))
+    await replaceSession(attempt.ctx, null, pageSessions)
     return attempt
   },
   audit: { none: '`AdminCredentials` records each check, together with those of the API.' },
   redirect: (ctx, { to }) => goTo(ctx, to),
   failed(attempt, error) {
-    if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
-    const { retryAfter } = error.details as { retryAfter: number }
-    attempt.ctx.set('Retry-After', String(retryAfter))
-    return refused(attempt, textFor(attempt.ctx)('admin.signin.throttled', Math.ceil(retryAfter / 60)), 429)
+    return refused(attempt, throttledText(attempt.ctx, error), 429)
+  },
+}
+
+type TokenAttempt = { readonly ctx: Context; readonly token: string; readonly to: string }
+type TokenAccepted = { readonly id: string; readonly username: string; readonly to: string }
+
+/** Signs in with an API token. The session acts with the token's scopes and ends with the token. */
+export const BY_ADMIN_TOKEN: WayOfSigningIn<Context, TokenAttempt, TokenAccepted, TokenAccepted, SignInParts> = {
+  async ownPage(ctx, { limits }) {
+    requireOwnForm(ctx)
+    const fields = await readForm(ctx, limits)
+    return { ctx, token: (fields.get('token') ?? '').trim(), to: pageToGoTo(fields.get('to') ?? '') }
+  },
+  throttle: { none: 'Only failures are counted, by `findToken`, as in the API.' },
+  async source({ ctx, token, to }, parts) {
+    const found = await findToken(ctx, token, parts)
+    if (found !== null) return { id: found.id, username: `token:${found.id}`, to }
+    const refusal = textFor(ctx)('admin.signin.token.refused')
+    return new Refusal(null, () => showSignIn(ctx, { to, username: '', refusal: null, tokenRefusal: refusal }, 401))
+  },
+  secondStep: { none: 'A token has 256 random bits and is not typed, and the API accepts it alone too.' },
+  async accept({ ctx }, accepted, { pageSessions }) {
+    await replaceSession(ctx, accepted.id, pageSessions)
+    return accepted
+  },
+  audit: (ctx, { username }, { credentials }) => credentials.note(ctx, username, 'ok'),
+  redirect: (ctx, { to }) => goTo(ctx, to),
+  failed({ ctx, to }, error) {
+    const tokenRefusal = throttledText(ctx, error)
+    return new Refusal(null, () => showSignIn(ctx, { to, username: '', refusal: null, tokenRefusal }, 429))
   },
 }
 
@@ -69,6 +95,8 @@ export function addSignInRoutes(router: Router, parts: SignInParts): void {
 
   router.post('/sign-in', (ctx) => walkSignIn(BY_ADMIN_PAGE, ctx, parts))
 
+  router.post('/sign-in/token', (ctx) => walkSignIn(BY_ADMIN_TOKEN, ctx, parts))
+
   router.post('/sign-out', async (ctx) => {
     requireOwnForm(ctx)
     const cookie = pageCookieOf(ctx)
@@ -81,16 +109,38 @@ export function addSignInRoutes(router: Router, parts: SignInParts): void {
   })
 }
 
+/** A new sign-in replaces the previous session. @param token see `PageSessions` */
+async function replaceSession(ctx: Context, token: string | null, pageSessions: PageSessions): Promise<void> {
+  const before = pageCookieOf(ctx)
+  if (before !== null) await pageSessions.end(before)
+  setPageCookie(ctx, await pageSessions.start(stateOf(ctx).client.address, token))
+}
+
+/** Sets Retry-After, and returns the text for a sign-in that was throttled. Rethrows all other errors. */
+function throttledText(ctx: Context, error: unknown): string {
+  if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
+  const { retryAfter } = error.details as { retryAfter: number }
+  ctx.set('Retry-After', String(retryAfter))
+  return textFor(ctx)('admin.signin.throttled', Math.ceil(retryAfter / 60))
+}
+
 function refused({ ctx, username, to }: Attempt, refusal: string, status: 401 | 429): Refusal {
   return new Refusal(null, () => showSignIn(ctx, { to, username, refusal }, status))
 }
 
-type SignInModel = { readonly to: string; readonly username: string; readonly refusal: string | null }
+type SignInModel = {
+  readonly to: string
+  readonly username: string
+  readonly refusal: string | null
+  /** Why a sign-in with an API token was rejected. */
+  readonly tokenRefusal?: string
+}
 
 function showSignIn(ctx: Context, shown: SignInModel, status = 200): void {
   const text = textFor(ctx)
   const name = { label: text('platform.logindialog.label.name'), hint: text('admin.signin.hint') }
-  const model = { ...shown, name, forgot: { text: text('admin.signin.forgot') } }
+  const token = { refusal: shown.tokenRefusal ?? null }
+  const model = { ...shown, name, forgot: { text: text('admin.signin.forgot') }, token }
   sendPage(ctx, { template: 'sign-in', heading: text('admin.signin.title'), model, part: null, status })
 }
 

@@ -1,6 +1,8 @@
 import { stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import { hasScope } from '../access/actor.ts'
+import { needPageSession } from '../access/admit-page-session.ts'
 import type { Audit } from '../access/audit.ts'
 import type { PageRouter } from '../pages/page.ts'
 import { addressWith } from '../pages/page-query.ts'
@@ -26,25 +28,30 @@ const DAY = 86_400_000
 export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): void {
   const { store, sites, limits } = parts
 
-  pages.get('/solutions/:name', async (ctx) => {
-    const solution = await solutionOf(ctx, parts)
-    const { name, title, active } = solution
-    const versions = await versionsNewestFirst(store, name)
-    const model = {
-      solution,
-      address: `${sites.originForAdmin(name, stateOf(ctx).client)}/solution/${name}/`,
-      version: versions.find(({ sha256 }) => sha256 === active) ?? null,
-      versionCount: versions.length,
-      lastUpload: versions[0] ?? null,
-      errors: await lastErrors(name),
-      counted: COUNTED,
-      errorsHref: addressWith(`/admin/solutions/${name}/log`, { level: 'error' }),
-      signIns: await lastSignIns(name),
-      signInsHref: addressWith('/admin/audit', { solution: name, action: 'sign-in' }),
-      keptDays: Math.round(limits.DELETED_KEPT / DAY),
-    }
-    return { template: 'solution', heading: title, part: 'solutions', model }
-  })
+  pages.get(
+    '/solutions/:name',
+    async (ctx) => {
+      const solution = await solutionOf(ctx, parts)
+      const { name, title, active } = solution
+      const versions = await versionsNewestFirst(store, name)
+      const model = {
+        solution,
+        address: `${sites.originForAdmin(name, stateOf(ctx).client)}/solution/${name}/`,
+        version: versions.find(({ sha256 }) => sha256 === active) ?? null,
+        versionCount: versions.length,
+        lastUpload: versions[0] ?? null,
+        errors: await lastErrors(name),
+        counted: COUNTED,
+        errorsHref: addressWith(`/admin/solutions/${name}/log`, { level: 'error' }),
+        // The sign-ins are from the audit log, which has its own scope.
+        signIns: hasScope(needPageSession(ctx), 'audit', 'read') ? await lastSignIns(name) : null,
+        signInsHref: addressWith('/admin/audit', { solution: name, action: 'sign-in' }),
+        keptDays: Math.round(limits.DELETED_KEPT / DAY),
+      }
+      return { template: 'solution', heading: title, part: 'solutions', model }
+    },
+    'solutions:{name}:read',
+  )
 
   /** Errors in the last hour: the number of errors, and the latest ones, newest first. */
   async function lastErrors(name: string) {

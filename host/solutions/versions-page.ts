@@ -17,28 +17,37 @@ export type VersionsPageParts = SolutionHeadParts & {
 export function addVersionsPages(pages: PageRouter, parts: VersionsPageParts): void {
   const { store, sites, limits } = parts
 
-  pages.get('/solutions/:name/versions', async (ctx, text) => {
-    const solution = await solutionOf(ctx, parts)
-    const versions = await versionsNewestFirst(store, solution.name)
-    const model = {
-      solution,
-      versions,
-      activeAt: versions.find(({ sha256 }) => sha256 === solution.active)?.uploadedAt ?? null,
-      address: `${sites.originForAdmin(solution.name, stateOf(ctx).client)}/solution/${solution.name}/`,
-      most: limits.BUNDLE_SIZE,
-    }
-    const heading = `${text('admin.tab.versions')} · ${solution.title}`
-    return { template: 'solution-versions', heading, part: 'solutions', model }
-  })
+  pages.get(
+    '/solutions/:name/versions',
+    async (ctx, text) => {
+      const solution = await solutionOf(ctx, parts)
+      const versions = await versionsNewestFirst(store, solution.name)
+      const model = {
+        solution,
+        versions,
+        activeAt: versions.find(({ sha256 }) => sha256 === solution.active)?.uploadedAt ?? null,
+        address: `${sites.originForAdmin(solution.name, stateOf(ctx).client)}/solution/${solution.name}/`,
+        most: limits.BUNDLE_SIZE,
+      }
+      const heading = `${text('admin.tab.versions')} · ${solution.title}`
+      return { template: 'solution-versions', heading, part: 'solutions', model }
+    },
+    'solutions:{name}:read',
+  )
 
-  pages.get('/solutions/:name/diff', async (ctx, text) => {
-    const solution = await solutionOf(ctx, parts)
-    const versions = await versionsNewestFirst(store, solution.name)
-    const [from, to] = chosenVersions(ctx, versions, solution.active)
-    const difference = from === null || to === null ? null : await differenceOf(store, solution.name, from, to, limits)
-    const model = { solution, versions, from, to, difference }
-    return { template: 'solution-diff', heading: text('admin.diff.title'), part: 'solutions', model }
-  })
+  pages.get(
+    '/solutions/:name/diff',
+    async (ctx, text) => {
+      const solution = await solutionOf(ctx, parts)
+      const versions = await versionsNewestFirst(store, solution.name)
+      const [from, to] = chosenVersions(ctx, versions, solution.active)
+      const difference =
+        from === null || to === null ? null : await differenceOf(store, solution.name, from, to, limits)
+      const model = { solution, versions, from, to, difference }
+      return { template: 'solution-diff', heading: text('admin.diff.title'), part: 'solutions', model }
+    },
+    'solutions:{name}:read',
+  )
 }
 
 /** The versions in the URL, older first. By default, they are the active version and the newest other version. */

@@ -231,6 +231,8 @@ export type GoesOnModel = {
 export type AdminFrame = PageFrame & {
   /** The CSRF token that the page's script sends with API requests; null if no user is signed in. */
   readonly csrfToken: string | null
+  /** Whether an API token signed in. It can't open the pages that are for the admin account only. */
+  readonly isOfToken?: boolean
   /** The navigation entry to highlight, or null. */
   readonly part: AdminPart | null
   readonly script: string
@@ -252,6 +254,9 @@ export const ADMIN_PARTS = {
 } as const
 
 export type AdminPart = keyof typeof ADMIN_PARTS
+
+/** The entries that an API token can open. */
+const OF_TOKENS: readonly AdminPart[] = ['solutions']
 
 /** The navigation's groups, in display order. */
 const ADMIN_GROUPS = {
@@ -439,10 +444,12 @@ export function repostPage(frame: PageFrame, model: RepostModel): string {
  * @param heading in the user's language
  */
 export function adminPage(template: string, frame: AdminFrame, heading: string, model: object): string {
-  const { csrfToken, part, script, guide } = frame
-  const groups = Object.entries(ADMIN_GROUPS).map(([name, parts]) => {
-    return { name, parts: parts.map((one) => [one, ADMIN_PARTS[one]] as const) }
+  const { csrfToken, isOfToken = false, part, script, guide } = frame
+  const groups = Object.entries(ADMIN_GROUPS).flatMap(([name, parts]) => {
+    const shown = parts.filter((one) => !isOfToken || OF_TOKENS.includes(one))
+    return shown.length === 0 ? [] : [{ name, parts: shown.map((one) => [one, ADMIN_PARTS[one]] as const) }]
   })
-  const service = { texts: 'admin', root: '/admin', home: '/admin/', script, csrfToken, part, groups, guide } as const
+  const who = { csrfToken, isOfToken }
+  const service = { texts: 'admin', root: '/admin', home: '/admin/', script, ...who, part, groups, guide } as const
   return ofAdministration(template, frame, heading, model, { service })
 }

@@ -10,7 +10,7 @@ import { BY_LOGIN_TOKEN, BY_PASSKEY, BY_PASSWORD } from '../../host/login/sign-i
 import { BY_LOGIN_FORM } from '../../host/login/sign-in-by-login-form.ts'
 import { REMEMBERED } from '../../host/login/sign-in-remembered.ts'
 import { BY_PROVIDER } from '../../host/oauth/return.ts'
-import { BY_ADMIN_PAGE } from '../../host/pages/sign-in.ts'
+import { BY_ADMIN_PAGE, BY_ADMIN_TOKEN } from '../../host/pages/sign-in.ts'
 import { BY_SECOND_STEP } from '../../host/second-step/second-step.ts'
 import { BY_SET_UP } from '../../host/second-step/set-up.ts'
 
@@ -27,6 +27,7 @@ const WAYS = {
   BY_SECOND_STEP,
   BY_SET_UP,
   BY_ADMIN_PAGE,
+  BY_ADMIN_TOKEN,
   BY_ADMIN_SECOND_STEP,
   BY_ADMIN_SET_UP,
   BY_CENTER_PAGE,
@@ -72,6 +73,7 @@ test('every sign-in method checks its page, and those without a throttle or an a
     'BY_SECOND_STEP',
     'BY_SET_UP',
     'BY_ADMIN_PAGE',
+    'BY_ADMIN_TOKEN',
     'BY_ADMIN_SECOND_STEP',
     'BY_ADMIN_SET_UP',
     'BY_CENTER_PAGE',

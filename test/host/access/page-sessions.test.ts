@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
 import type { AdminAccount } from '../../../host/access/account.ts'
+import { createApiTokens } from '../../../host/access/api-tokens.ts'
 import { createPageSessions } from '../../../host/access/page-sessions.ts'
 import { openHostDatabase } from '../../../host/database/open.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
@@ -33,13 +34,24 @@ const accountWith = (fingerprint: string): AdminAccount => ({
   fingerprint,
 })
 const pageSessions = (fingerprint = 'first password') =>
-  createPageSessions(db, key, accountWith(fingerprint), limits, () => time)
+  createPageSessions(
+    db,
+    key,
+    { account: accountWith(fingerprint), tokens: createApiTokens(db, () => time) },
+    limits,
+    () => time,
+  )
 const rows = () => db.selectFrom('admin_sessions').selectAll().execute()
 
 test('page session: the cookie has 256 random bits, works on every host, and is not stored in any table', async () => {
   const cookie = await pageSessions().start('192.0.2.7')
   expect(cookie).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  expect(await pageSessions().find(cookie)).toEqual({ csrfToken: expect.any(String), isConfirmed: true })
+  expect(await pageSessions().find(cookie)).toEqual({
+    name: 'admin',
+    scopes: null,
+    csrfToken: expect.any(String),
+    isConfirmed: true,
+  })
   expect(JSON.stringify(await rows())).not.toContain(cookie)
 })
 
@@ -106,4 +118,36 @@ test('page session: the periodic cleanup removes ended sessions and no others', 
   await sessions.sweep()
   expect((await rows()).map(({ address }) => address)).toEqual(['192.0.2.2'])
   expect(await sessions.find(cookie)).not.toBeNull()
+})
+
+test('page session of an API token: it has the token’s scopes, needs no confirmation, and survives a change of the admin password', async () => {
+  const tokens = createApiTokens(db, () => time)
+  const { id } = await tokens.create({ name: 'shop', scopes: ['solutions:shop:write'], expiresAt: null })
+  const cookie = await pageSessions().start('192.0.2.7', id)
+  time += 20 * MINUTE
+  const found = {
+    name: `token:${id}`,
+    scopes: ['solutions:shop:write'],
+    csrfToken: expect.any(String),
+    isConfirmed: true,
+  }
+  expect(await pageSessions().find(cookie)).toEqual(found)
+  expect(await pageSessions('second password').find(cookie)).toEqual(found)
+})
+
+test('page session of an API token: it ends when the token is deleted or expires', async () => {
+  const tokens = createApiTokens(db, () => time)
+  const deleted = await tokens.create({ name: 'deleted', scopes: ['solutions:shop:read'], expiresAt: null })
+  const expiring = await tokens.create({ name: 'expiring', scopes: ['solutions:shop:read'], expiresAt: time + MINUTE })
+  const sessions = pageSessions()
+  const [first, second] = [
+    await sessions.start('192.0.2.7', deleted.id),
+    await sessions.start('192.0.2.7', expiring.id),
+  ]
+  await tokens.remove(deleted.id)
+  expect(await sessions.find(first)).toBeNull()
+  time += MINUTE - 1
+  expect(await sessions.find(second)).not.toBeNull()
+  time += 1
+  expect(await sessions.find(second)).toBeNull()
 })
