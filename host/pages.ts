@@ -23,6 +23,7 @@ import { addSolutionPages, type SolutionPageParts } from './solutions/pages.ts'
 import { addTokenPages, type TokenPageParts } from './tokens/pages.ts'
 import { knownPermissions } from './users/known-permissions.ts'
 import { addUserPages, type UserPageParts } from './users/pages.ts'
+import { addWorkbenchPages, type WorkbenchPageParts } from './workbench/pages.ts'
 
 export type AdminPageParts = SignInParts &
   AdminFactorPageParts &
@@ -31,6 +32,7 @@ export type AdminPageParts = SignInParts &
   LoginPagePageParts &
   EndpointPageParts &
   LoginPreviewParts &
+  WorkbenchPageParts &
   OAuthPageParts &
   AuditPageParts &
   MaintenancePageParts &
@@ -58,6 +60,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addLoginPagePages(pages, parts)
   addEndpointPages(pages, parts)
   addLoginPreviewRoutes(router, parts)
+  addWorkbenchPages(pages, router, parts)
   addOAuthPages(pages, parts)
   addAuditPages(pages, parts)
   addMaintenancePages(pages, parts)

@@ -19,21 +19,58 @@ const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
  * @param library a script that is inserted before the modules
  */
 export function makeScript(main: URL, library = ''): BrowserScript {
+  return scriptOf(`'use strict';(() => {\n${library}\n${readModules(main).text}\n})()\n`)
+}
+
+/** A script that imports packages by name, which the page's import map resolves. */
+export type BrowserModule = BrowserScript & {
+  /** The names of the packages that it imports. */
+  readonly packages: readonly string[]
+}
+
+/**
+ * Does the same for a module script (`type="module"`), which keeps its imports of packages. They have the form
+ * `import { … } from 'name'`.
+ */
+export function makeModule(main: URL): BrowserModule {
+  const { text, imported } = readModules(main)
+  const imports = [...imported].map(([name, names]) => `import { ${[...names].join(', ')} } from '${name}'\n`)
+  return { ...scriptOf(`${imports.join('')}${text}\n`), packages: [...imported.keys()] }
+}
+
+function scriptOf(text: string): BrowserScript {
+  return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
+}
+
+/** The modules in one text, and the names that they import from packages. */
+function readModules(main: URL) {
   const modules: string[] = []
+  const imported = new Map<string, Set<string>>()
   const seen = new Set<string>()
   const add = (file: URL): void => {
     if (seen.has(file.href)) return
     seen.add(file.href)
     const source = readFileSync(file, 'utf8')
-    for (const [, isType, from] of source.matchAll(IMPORT)) {
-      if (isType === undefined && from?.startsWith('.')) add(new URL(from, file))
+    for (const [statement, isType, from = ''] of source.matchAll(IMPORT)) {
+      if (isType !== undefined) continue
+      if (from.startsWith('.')) add(new URL(from, file))
+      else imported.set(from, new Set([...(imported.get(from) ?? []), ...namesIn(statement)]))
     }
     const own = source.replace(IMPORT, '')
     modules.push(file.pathname.endsWith('.ts') ? withoutTypes(own) : own)
   }
   add(main)
-  const text = `'use strict';(() => {\n${library}\n${asPart(modules.join('\n'))}\n})()\n`
-  return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
+  return { text: asPart(modules.join('\n')), imported }
+}
+
+/** The imported names, without types. */
+function namesIn(statement: string): string[] {
+  const names = /^import\s*\{([^}]*)\}/.exec(statement)?.[1]
+  if (names === undefined) throw new TypeError(`a browser module may import packages only by { names }: ${statement}`)
+  return names
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && !name.startsWith('type '))
 }
 
 /**

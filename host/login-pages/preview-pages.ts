@@ -7,7 +7,7 @@ import { allowLoginPreview } from '../../base/http/content-security.ts'
 import { isFrameOfOurs } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { needScope } from '../access/actor.ts'
+import { needScope, type ScopeKind } from '../access/actor.ts'
 import { adminOrigin, pageSessionOf } from '../access/admit-page-session.ts'
 import type { CloudLogin } from '../cloud/login/cloud-login.ts'
 import type { Settings } from '../config/settings.ts'
@@ -69,12 +69,12 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
 }
 
 /** Only the frame on an admin page may show a preview. @throws ERR_NOT_A_NAVIGATION, ERR_FORBIDDEN */
-export function requirePreviewFrame(ctx: Context, solution: string): void {
+export function requirePreviewFrame(ctx: Context, solution: string, kind: ScopeKind = 'read'): void {
   const session = pageSessionOf(ctx)
   if (session === null || !isFrameOfOurs(ctx)) {
     throw new PlatformError('ERR_NOT_A_NAVIGATION', 'The preview can be opened only in its frame on the admin pages.')
   }
-  needScope(session, `solutions:${solution}`, 'read', false)
+  needScope(session, `solutions:${solution}`, kind, false)
 }
 
 /**

@@ -32,6 +32,9 @@ export const ADMIN_GUIDES = {
   'user-new': 'operating#users',
   users: 'operating#users',
   'users-import': 'operating#users',
+  workbench: 'workbench',
+  'workbench-drafts': 'workbench',
+  'workbench-foreign': 'workbench',
 } as const
 
 export type AdminTemplate = keyof typeof ADMIN_GUIDES

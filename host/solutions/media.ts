@@ -23,12 +23,7 @@ export async function sendMedia(
 ): Promise<void> {
   const file = await store.media(solution.name, solution.facts.sha256, path)
   if (file === null) throw new PlatformError('ERR_NOT_FOUND', `The solution "${solution.name}" has no such media file.`)
-  ctx.status = 200
-  ctx.type = /\.[A-Za-z0-9]+$/.exec(path)?.[0] ?? 'application/octet-stream'
-  if (ctx.type === '') ctx.type = 'application/octet-stream'
-  if (PAGE_TYPES.test(ctx.type)) requireNavigation(ctx)
-  allowMedia(ctx, ACTIVE_TYPES.test(ctx.type))
-  ctx.etag = file.etag
+  startMedia(ctx, path, file.etag)
   if (ctx.fresh) {
     ctx.status = 304
     return
@@ -41,4 +36,24 @@ export async function sendMedia(
   // Wait for the first piece, because its errors can still be reported with an error status.
   await once(content, 'readable')
   ctx.body = content
+}
+
+/** Sends the content of a media file that is in memory. */
+export function sendMediaContent(
+  ctx: Context,
+  path: string,
+  { etag, content }: { readonly etag: string; readonly content: Uint8Array },
+): void {
+  startMedia(ctx, path, etag)
+  if (ctx.fresh) ctx.status = 304
+  else ctx.body = Buffer.from(content)
+}
+
+function startMedia(ctx: Context, path: string, etag: string): void {
+  ctx.status = 200
+  ctx.type = /\.[A-Za-z0-9]+$/.exec(path)?.[0] ?? 'application/octet-stream'
+  if (ctx.type === '') ctx.type = 'application/octet-stream'
+  if (PAGE_TYPES.test(ctx.type)) requireNavigation(ctx)
+  allowMedia(ctx, ACTIVE_TYPES.test(ctx.type))
+  ctx.etag = etag
 }

@@ -278,6 +278,12 @@ const linkScript = makeScript(new URL('../../base/web/scripts/links/main.ts', im
 const devStyles = indent(readFileSync(new URL('styles/dev.css', import.meta.url), 'utf8'))
 const ofDevelopment = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${devStyles}`)
 const ofAdministration = createPageRenderer(templates, PLATFORM_TEXTS, adminStyles, 'admin/')
+const ofWorkbench = createPageRenderer(
+  templates,
+  PLATFORM_TEXTS,
+  `${adminStyles}\n${sharedStyles('workbench')}`,
+  'admin/',
+)
 
 export function solutionListPage(frame: PageFrame, model: SolutionListModel): string {
   return page('solution-list', frame, platformText(frame.locale, 'platform.solutions.title'), model)
@@ -451,5 +457,6 @@ export function adminPage(template: string, frame: AdminFrame, heading: string, 
   })
   const who = { csrfToken, isOfToken }
   const service = { texts: 'admin', root: '/admin', home: '/admin/', script, ...who, part, groups, guide } as const
-  return ofAdministration(template, frame, heading, model, { service })
+  const render = template.startsWith('workbench') ? ofWorkbench : ofAdministration
+  return render(template, frame, heading, model, { service })
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type BrowserScript, makeScript } from '../../base/web/browser-script.ts'
+import { type BrowserModule, type BrowserScript, makeModule, makeScript } from '../../base/web/browser-script.ts'
 
 /** The script on the pages of open clients. */
 export function makeClientScript(): BrowserScript {
@@ -10,6 +10,11 @@ export function makeClientScript(): BrowserScript {
 /** An additional script on those pages, only in `solhost dev`. */
 export function makeDevScript(): BrowserScript {
   return makeScript(new URL('dev/main.ts', import.meta.url))
+}
+
+/** The script of the workbench, which imports its editor as packages. */
+export function makeWorkbenchScript(): BrowserModule {
+  return makeModule(new URL('workbench/main.ts', import.meta.url))
 }
 
 /** The script on the administration pages. */

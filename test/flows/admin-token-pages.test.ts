@@ -93,7 +93,7 @@ test('a token for `shop` sees only `shop`: in the list, on the pages and in the 
   expect(list.text).not.toContain('/admin/solutions/crm')
   expect(list.text).not.toContain('href="/admin/users"')
   expect(list.text).not.toContain('href="/admin/account"')
-  const tabs = ['', '/versions', '/log', '/login-page', '/api', '/diff']
+  const tabs = ['', '/versions', '/log', '/login-page', '/api', '/diff', '/workbench']
   for (const tab of tabs) {
     expect([tab, (await getPage(`/admin/solutions/shop${tab}`, cookie)).status]).toEqual([tab, 200])
     expect([tab, (await getPage(`/admin/solutions/crm${tab}`, cookie)).status]).toEqual([tab, 403])
@@ -140,7 +140,7 @@ test('the overview shows sign-ins only to tokens that may read the audit log', a
   expect((await getPage('/admin/solutions/shop', having)).text).toContain('id="sign-ins"')
 })
 
-test('the session ends at once when the token is deleted, for pages and for the API', async () => {
+test('the session ends immediately when the token is deleted, for pages and for the API', async () => {
   const { id, token } = await createToken(['solutions:shop:write'])
   const cookie = await cookieOf(token)
   const csrf = csrfIn(await getPage('/admin/', cookie))

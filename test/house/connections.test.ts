@@ -61,7 +61,7 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   // the binding that lets scripts send requests through the host; advice texts; and code that runs in browsers, where
   // the page's policy allows connections only to its own origin.
   const known =
-    /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
+    /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin|workbench))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
 })

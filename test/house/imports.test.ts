@@ -79,6 +79,7 @@ const ORDER: Record<string, readonly string[]> = {
     'clients',
     'solution-tests',
     'drafts',
+    'workbench',
   ],
   'control-center': [
     'database',

@@ -155,7 +155,7 @@ function rowOf(given: LogLine): Node {
   fill(row, '.log-level', levelText(level))
   row.querySelector('.log-level')?.setAttribute('class', `log-level log-${level}`)
   fill(row, '.log-message', message)
-  fill(row, '.log-place', [file, line, column].filter((part) => part !== undefined).join(':'))
+  fillPlace(row, file, line, column)
   fill(row, '.log-code', code ?? '')
   fill(row, '.log-reference code', correlationId ?? '')
   const reference = row.querySelector<HTMLAnchorElement>('.log-reference')
@@ -165,6 +165,16 @@ function rowOf(given: LogLine): Node {
   }
   for (const place of row.querySelectorAll<HTMLElement>('[data-field]')) fillField(place, given)
   return row
+}
+
+/** On the host, the position links to the file in the workbench. */
+function fillPlace(row: DocumentFragment, file?: string, line?: number, column?: number): void {
+  const text = [file, line, column].filter((part) => part !== undefined).join(':')
+  const link = row.querySelector<HTMLAnchorElement>('a.log-place')
+  fill(row, link === null ? '.log-place' : '.log-place code', text)
+  if (link === null) return
+  link.hidden = text === ''
+  link.search = `?${new URLSearchParams({ file: file ?? '', line: String(line ?? '') })}`
 }
 
 /** Shows a further property of the line, named by `data-field`; a link gets its URL from `data-below`. */

@@ -2,34 +2,45 @@ import type { Fault, Problem } from './api.ts'
 import { scriptText } from './question.ts'
 
 /** Shows why a request was rejected in the page's alert element, with the position of every error. */
-export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem): void {
+export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem, workbench?: string): void {
   const text = document.createElement('p')
   text.textContent = status === 0 ? scriptText('unreachable') : (detail ?? `${scriptText('failed')} (${status})`)
   // The API's messages are in English.
   if (detail !== undefined) text.lang = 'en'
-  place.replaceChildren(text, ...(faults.length > 0 ? [faultList(faults)] : []))
+  place.replaceChildren(text, ...(faults.length > 0 ? [faultList(faults, workbench)] : []))
   place.hidden = false
   place.tabIndex = -1
   place.focus()
 }
 
-/** Lists each error with its position, and with its source line and fix if the API sends them. In English. */
-export function faultList(faults: readonly Fault[]): HTMLElement {
+/**
+ * Lists each error with its position, and with its source line and fix if the API sends them. In English.
+ * @param workbench the page to which the positions link
+ */
+export function faultList(faults: readonly Fault[], workbench?: string): HTMLElement {
   const list = document.createElement('ul')
   list.lang = 'en'
   list.className = 'faults'
-  list.append(...faults.map(faultLine))
+  list.append(...faults.map((fault) => faultLine(fault, workbench)))
   return list
 }
 
-function faultLine({ file = '', line, column, message, source, advice }: Fault): HTMLElement {
+function faultLine({ file = '', line, column, message, source, advice }: Fault, workbench?: string): HTMLElement {
   const item = document.createElement('li')
   const where = document.createElement('code')
   where.textContent = [file, line, column].filter((part) => part !== undefined && part !== '').join(':')
-  item.append(...(where.textContent === '' ? [] : [where, ' ']), message)
+  item.append(...(where.textContent === '' ? [] : [linkTo(where, file, line, workbench), ' ']), message)
   if (source) item.append(sourceLine(source, column))
   if (advice) item.append(adviceLine(advice))
   return item
+}
+
+function linkTo(where: HTMLElement, file: string, line?: number, workbench?: string): HTMLElement {
+  if (workbench === undefined || file === '') return where
+  const link = document.createElement('a')
+  link.href = `${workbench}?${new URLSearchParams({ file, line: String(line ?? '') })}`
+  link.append(where)
+  return link
 }
 
 /** Shows the source line, with the character at the error's column marked. */

@@ -17,8 +17,8 @@ type UploadForm = {
 
 /**
  * The form with `data-upload` sends a bundle to the API and shows its progress: the value is the method, `action` the
- * URL, `data-address` the URL of the solution `{name}` for users, and `data-most` the maximum bytes. Files can be
- * dropped anywhere on the page. A link with `data-choose` opens the file dialog.
+ * URL, `data-address` the URL of the solution `{name}` for users, `data-most` the maximum bytes, and `data-workbench`
+ * the page to which errors link. Files can be dropped anywhere on the page. A link with `data-choose` opens the file dialog.
  */
 export function takeOverUploads(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-upload]')
@@ -119,7 +119,7 @@ async function uploadFile(parts: UploadForm, file: File): Promise<void> {
   sent.textContent = ''
   input.value = ''
   if (answer.ok) showUploaded(parts, answer.body as UploadedVersion)
-  else showProblem(place, answer.problem)
+  else showProblem(place, answer.problem, form.dataset.workbench)
 }
 
 /** After the last byte, the host checks the bundle. How long this takes is unknown. */

@@ -3,7 +3,7 @@ import { Script } from 'node:vm'
 import { tokenizer } from 'acorn'
 import { describe, expect, test } from 'vitest'
 import { makeScript } from '../../../base/web/browser-script.ts'
-import { makeAdminScript, makeClientScript } from '../../../host/web/scripts.ts'
+import { makeAdminScript, makeClientScript, makeWorkbenchScript } from '../../../host/web/scripts.ts'
 import { withoutTypes } from '../../../runtime/without-types.ts'
 
 /** Reads the modules in these folders of the repository. */
@@ -14,6 +14,15 @@ const modulesIn = (...folders: readonly string[]) =>
       .filter((file) => file.endsWith('.ts'))
       .map((file) => ({ file, source: readFileSync(new URL(file, folder), 'utf8') }))
   })
+/** The workbench's script without its imports of packages, which the page's import map resolves. */
+function makeWorkbenchPart() {
+  const { text, hash } = makeWorkbenchScript()
+  return { text: text.replace(/^import .*\n/gm, ''), hash }
+}
+
+/** The modules of other pages that the workbench imports too. */
+const SHARED = ['api.ts', 'kept-fields.ts', 'problem.ts', 'question.ts', 'said.ts']
+
 /** `most`: the script's maximum length in characters. */
 const SCRIPTS = [
   { name: 'client', make: makeClientScript, modules: modulesIn('host/web/client'), without: ['line.ts'], most: 60_000 },
@@ -22,6 +31,16 @@ const SCRIPTS = [
     make: makeAdminScript,
     modules: modulesIn('host/web/admin', 'base/web/scripts'),
     without: ['main.ts'],
+    most: 80_000,
+  },
+  {
+    name: 'workbench',
+    make: makeWorkbenchPart,
+    modules: [
+      ...modulesIn('host/web/workbench'),
+      ...modulesIn('base/web/scripts').filter(({ file }) => SHARED.includes(file)),
+    ],
+    without: [],
     most: 80_000,
   },
   {

@@ -1,0 +1,67 @@
+import { answerOf, csrfToken, type Problem } from '../../../base/web/scripts/api.ts'
+import { pageData } from './page-data.ts'
+
+/** A problem document with the further members that drafts have. */
+export type HostProblem = Problem & {
+  readonly etag?: string | null
+  readonly active?: string | null
+  readonly version?: string
+  readonly activatedAt?: number
+  readonly activatedBy?: string
+}
+
+export type HostAnswer<Body> =
+  | { readonly ok: true; readonly body: Body }
+  | { readonly ok: false; readonly problem: HostProblem }
+
+export type HostCall = {
+  readonly body?: unknown
+  /** The known content of a file, for `If-Match`; null if the host must not have the file. */
+  readonly etag?: string | null
+  /** Whether the browser finishes the request after the page is closed. */
+  readonly keepalive?: boolean
+}
+
+let sessionToken = csrfToken()
+
+/** The path of a file below the draft. */
+export function filePath(path: string): string {
+  return `/files/${path.split('/').map(encodeURIComponent).join('/')}`
+}
+
+/**
+ * Calls the API of the draft. Unlike other pages, this one stays open if the user has been signed out: the user can sign
+ * in again in another tab, and the call is then repeated with the token of the new session.
+ */
+export async function callHost<Body>(method: string, path: string, call: HostCall = {}): Promise<HostAnswer<Body>> {
+  const answer = await callOnce<Body>(method, path, call)
+  const isOfOldSession = !answer.ok && (answer.problem.status === 401 || answer.problem.code === 'ERR_FOREIGN_ORIGIN')
+  if (!isOfOldSession || call.keepalive === true || !(await renewSessionToken())) return answer
+  return callOnce<Body>(method, path, call)
+}
+
+async function callOnce<Body>(method: string, path: string, call: HostCall): Promise<HostAnswer<Body>> {
+  const { body, etag, keepalive = false } = call
+  const headers = new Headers({ 'X-CSRF-Token': sessionToken })
+  if (body !== undefined) headers.set('Content-Type', 'application/json')
+  if (etag !== undefined) headers.set(etag === null ? 'If-None-Match' : 'If-Match', etag === null ? '*' : `"${etag}"`)
+  try {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+    const answer = await fetch(`${pageData.api}${path}`, { method, headers, keepalive, ...sent })
+    return answerOf(answer.status, await answer.text()) as HostAnswer<Body>
+  } catch {
+    return { ok: false, problem: { status: 0 } }
+  }
+}
+
+/** @returns false if no user is signed in */
+async function renewSessionToken(): Promise<boolean> {
+  try {
+    const answer = await fetch(pageData.session)
+    if (!answer.ok) return false
+    sessionToken = ((await answer.json()) as { csrfToken: string }).csrfToken
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,37 @@
+import type { Completion, CompletionContext, CompletionResult, CompletionSource } from '@codemirror/autocomplete'
+import { pageData } from './page-data.ts'
+import { completeJson, type JsonSchema } from './schema-completions.ts'
+
+/** See host/workbench/completions.ts. */
+type Offers = {
+  /** Members by the path of their owner, such as `plugins.http`; the empty path has the globals. */
+  readonly members: Readonly<Record<string, readonly Completion[]>>
+  readonly manifest: JsonSchema
+  readonly form: JsonSchema
+}
+
+let offers: Promise<Offers> | undefined
+
+function loadOffers(): Promise<Offers> {
+  offers ??= fetch(pageData.completions).then((answer) => answer.json() as Promise<Offers>)
+  return offers
+}
+
+/** The completions of a file; null if there are none. */
+export function completionsFor(path: string): CompletionSource | null {
+  if (/\.(js|ts)$/.test(path)) return completeScript
+  if (/(^|\/)solution\.json$/.test(path)) return async (context) => completeJson(context, (await loadOffers()).manifest)
+  if (/(^|\/)forms\/[^/]+\.json$/.test(path)) return async (context) => completeJson(context, (await loadOffers()).form)
+  return null
+}
+
+/** The platform's globals and their members, from the same declarations that other editors use. */
+async function completeScript(context: CompletionContext): Promise<CompletionResult | null> {
+  const typed = context.matchBefore(/[\w$]+(?:\.[\w$]*)*/)
+  if (typed === null && !context.explicit) return null
+  const path = typed?.text ?? ''
+  const dot = path.lastIndexOf('.')
+  const options = (await loadOffers()).members[dot < 0 ? '' : path.slice(0, dot)]
+  if (options === undefined) return null
+  return { from: context.pos - (path.length - dot - 1), options, validFor: /^[\w$]*$/ }
+}

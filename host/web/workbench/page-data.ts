@@ -1,0 +1,57 @@
+/** What the page tells its script. */
+type PageData = {
+  readonly solution: string
+  readonly draft: string
+  /** The path of the draft in the API, without a slash at the end. */
+  readonly api: string
+  /** The path of this page for the draft. */
+  readonly page: string
+  /** Responds with the CSRF token of the current session. */
+  readonly session: string
+  /** What the editor completes, see host/workbench/completions.ts. */
+  readonly completions: string
+  /** Responds with the URL of the login page's preview. */
+  readonly preview: string
+  /** The file to open, and the line in it. */
+  readonly file: string | null
+  readonly line: number | null
+  readonly texts: Readonly<Record<string, string>>
+}
+
+export const pageData = JSON.parse(document.getElementById('workbench-data')?.textContent ?? '{}') as PageData
+
+/** A text of the page, in the user's language. The prefix `admin.workbench.` is left out. */
+export function wordsFor(key: string, ...values: readonly (string | number)[]): string {
+  const text = pageData.texts[`admin.workbench.${key}`] ?? `!${key}!`
+  return text.replace(/\{(\d+)\}/g, (place, index) => String(values[Number(index)] ?? place))
+}
+
+/** The page's element with this id. The template of the page contains all of them. */
+export function partOf<Type extends HTMLElement = HTMLElement>(id: string): Type {
+  const found = document.getElementById(`workbench-${id}`)
+  if (found === null) throw new TypeError(`the page has no element workbench-${id}`)
+  return found as Type
+}
+
+/** An element with a text or children, and attributes. */
+export function elementOf<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  content: string | readonly Node[] = [],
+  attributes: Readonly<Record<string, string>> = {},
+): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
+  if (typeof content === 'string') element.textContent = content
+  else element.append(...content)
+  return element
+}
+
+export function buttonOf(label: string, act: () => void, look = 'button-quiet'): HTMLButtonElement {
+  const button = elementOf('button', label, { type: 'button', class: `button ${look}` })
+  button.addEventListener('click', act)
+  return button
+}
+
+export function clockText(time: number): string {
+  return new Date(time).toLocaleTimeString(document.documentElement.lang)
+}

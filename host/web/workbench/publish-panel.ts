@@ -1,0 +1,145 @@
+import { faultList } from '../../../base/web/scripts/problem.ts'
+import { callHost, filePath, type HostProblem } from './call-host.ts'
+import { bothTexts } from './conflict-view.ts'
+import { type Difference, showDifference } from './difference-view.ts'
+import { buttonOf, clockText, elementOf, partOf, wordsFor } from './page-data.ts'
+
+export type PublishParts = {
+  /** Saves all files. @returns false if one can't be saved now */
+  readonly saveAll: () => Promise<boolean>
+  /** Loads the draft again, after its base or files have changed. */
+  readonly reload: () => Promise<void>
+}
+
+type Version = { readonly sha256: string; readonly version: string }
+type DraftState = { readonly active: Version | null; readonly nextVersion: string }
+type Published = { readonly sha256: string; readonly version: string }
+type Rebased = {
+  readonly isDone: boolean
+  readonly conflicts: readonly { readonly path: string; readonly draft: string | null; readonly onto: string | null }[]
+}
+type Choices = Readonly<Record<string, 'draft' | 'onto'>>
+
+/** How often the page asks whether the version is active, and the delay between, in ms. */
+const ASK_ACTIVE = 20
+const ASK_AGAIN = 500
+
+/** Shows the diff against the active version, publishes the draft, and rebases it if another version is active. */
+export function createPublishPanel({ saveAll, reload }: PublishParts) {
+  const said = partOf('publish-said')
+  const version = partOf<HTMLInputElement>('publish-version')
+  const button = partOf<HTMLButtonElement>('publish-button')
+  const rebasing = partOf('rebase')
+  /** The version that the shown diff compares with. */
+  let over: string | null = null
+
+  async function show(): Promise<void> {
+    say('')
+    rebasing.replaceChildren()
+    if (!(await saveAll())) return say(wordsFor('publish.unsaved'), true)
+    const [draft, difference] = await Promise.all([
+      callHost<DraftState>('GET', ''),
+      callHost<Difference & { from: string | null }>('GET', '/diff?against=active'),
+    ])
+    if (!draft.ok) return refused(draft.problem)
+    if (!difference.ok) return refused(difference.problem)
+    over = difference.body.from
+    version.value = draft.body.nextVersion
+    showDifference(partOf('publish-diff'), difference.body)
+  }
+
+  async function publish(): Promise<void> {
+    if (button.getAttribute('aria-disabled') === 'true') return
+    button.setAttribute('aria-disabled', 'true')
+    say(wordsFor('publish.running'))
+    try {
+      if (!(await saveAll())) return say(wordsFor('publish.unsaved'), true)
+      const answer = await callHost<Published>('POST', '/publish', { body: { over, version: version.value.trim() } })
+      if (!answer.ok) return refused(answer.problem)
+      await published(answer.body)
+    } finally {
+      button.removeAttribute('aria-disabled')
+    }
+  }
+
+  /** Says so only once the version is active: an accepted request alone is not enough. */
+  async function published({ sha256, version: name }: Published): Promise<void> {
+    for (let asked = 0; asked < ASK_ACTIVE; asked++) {
+      const answer = await callHost<DraftState>('GET', '')
+      if (answer.ok && answer.body.active?.sha256 === sha256) {
+        await reload()
+        await show()
+        return say(wordsFor('publish.done', name, sha256.slice(0, 12)))
+      }
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN))
+    }
+    say(wordsFor('publish.unknown'), true)
+  }
+
+  function refused(problem: HostProblem): void {
+    const { status, detail, faults = [] } = problem
+    if (problem.code === 'ERR_CHANGED_MEANWHILE' && problem.active !== undefined) {
+      offerRebase(problem)
+      return
+    }
+    say(status === 0 ? wordsFor('unreachable') : (detail ?? wordsFor('failed', status)), true)
+    if (faults.length > 0) said.append(faultList(faults))
+  }
+
+  function offerRebase({ active, version: name = '', activatedAt, activatedBy = '' }: HostProblem): void {
+    const when = activatedAt === undefined ? '' : clockText(activatedAt)
+    say(wordsFor('publish.meanwhile', name, activatedBy, when), true)
+    if (!active) return
+    rebasing.replaceChildren(buttonOf(wordsFor('rebase.button', name), () => void rebase(active, {}), ''))
+  }
+
+  async function rebase(onto: string, choices: Choices): Promise<void> {
+    const answer = await callHost<Rebased>('POST', '/rebase', { body: { onto, choices } })
+    if (!answer.ok) return refused(answer.problem)
+    if (answer.body.isDone) {
+      await reload()
+      await show()
+      return say(wordsFor('rebase.done'))
+    }
+    await showConflicts(onto, choices, answer.body.conflicts)
+  }
+
+  /** Shows the files that both sides changed, and continues once the user has chosen a side for each. */
+  async function showConflicts(onto: string, choices: Choices, conflicts: Rebased['conflicts']): Promise<void> {
+    const open = conflicts.filter(({ path }) => !Object.hasOwn(choices, path))
+    const [first] = open
+    if (first === undefined) return rebase(onto, choices)
+    say(wordsFor('rebase.conflicts', open.length), true)
+    const [mine, theirs] = await Promise.all([textIn(first.path, 'draft'), textIn(first.path, 'active')])
+    const texts = {
+      path: first.path,
+      mine,
+      theirs,
+      mineTitle: wordsFor('rebase.mine'),
+      theirsTitle: wordsFor('rebase.theirs'),
+    }
+    const view = bothTexts(texts, async ({ side, text }) => {
+      // The merged text goes into the draft first, which then wins.
+      if (side === 'mine' && text !== null && text !== mine) {
+        const saved = await callHost('PUT', filePath(first.path), { body: { text }, etag: first.draft })
+        if (!saved.ok) return refused(saved.problem)
+      }
+      await showConflicts(onto, { ...choices, [first.path]: side === 'mine' ? 'draft' : 'onto' }, conflicts)
+    })
+    rebasing.replaceChildren(view)
+    view.querySelector<HTMLElement>('textarea')?.focus()
+  }
+
+  function say(text: string, isBad = false): void {
+    said.className = text === '' ? '' : isBad ? 'notice notice-warn' : 'notice'
+    said.replaceChildren(elementOf('p', text))
+  }
+
+  button.addEventListener('click', () => void publish())
+  return { show }
+}
+
+async function textIn(path: string, of: 'draft' | 'active'): Promise<string | null> {
+  const answer = await callHost<{ text: string | null }>('GET', `${filePath(path)}?of=${of}`)
+  return answer.ok ? answer.body.text : null
+}

@@ -1,0 +1,201 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { loginPageLocales } from '../../base/bundles/login-preview.ts'
+import { LOGIN_STATE_NAMES, loginStatesOf } from '../../base/bundles/login-states.ts'
+import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
+import { SolutionName } from '../../base/protocol/protocol.ts'
+import { PLATFORM_TEXTS } from '../../base/web/texts.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { hasScope, needScope } from '../access/actor.ts'
+import { needPageSession, pageSessionOf } from '../access/admit-page-session.ts'
+import type { PageSession } from '../access/page-sessions.ts'
+import type { Drafts, ShownDraftWithFiles } from '../drafts/drafts.ts'
+import type { WorkbenchMode, WorkbenchModes } from '../drafts/workbench-mode.ts'
+import { localeOf, type PageRouter, type PageText, type ShownPage } from '../pages/page.ts'
+import { addressWith, queryText } from '../pages/page-query.ts'
+import { type SolutionHeadParts, shownSolution } from '../solutions/page-head.ts'
+import { addWorkbenchAssets, workbenchAssets } from './assets.ts'
+import { addDraftPreviewRoutes, type DraftPreviewParts, draftPreviewAddress } from './preview.ts'
+
+export type WorkbenchPageParts = SolutionHeadParts &
+  DraftPreviewParts & { readonly drafts: Drafts; readonly workbenchModes: WorkbenchModes }
+
+/** Longer files are not shown on the page without script. */
+const MOST_SHOWN = 1_000_000
+
+/**
+ * The workbench: the drafts of a solution, and the page on which one is edited. Without script, and for users who may
+ * only read, the same pages show the files.
+ */
+export function addWorkbenchPages(pages: PageRouter, router: Router, parts: WorkbenchPageParts): void {
+  const { drafts } = parts
+
+  pages.get(
+    '/solutions/:name/workbench',
+    async (ctx, text) => {
+      const place = await placeOf(ctx, parts)
+      const id = queryText(ctx, 'draft')
+      if (id === '' || !place.mayWrite) return showList(ctx, text, place, parts)
+      const draft = await drafts.show({ solution: place.name, id }, place.session.name)
+      const isAsked = draft.isOwn || queryText(ctx, 'of') === draft.owner
+      return isAsked ? showDraft(ctx, text, place, draft, parts) : showForeign(text, place, draft)
+    },
+    'solutions:{name}:read',
+  )
+
+  addWorkbenchAssets(router)
+  addDraftPreviewRoutes(router, parts)
+
+  /** For a page that stays open while the user signs in again in another tab. */
+  router.get('/workbench/session.json', async (ctx) => {
+    requireDataRequest(ctx)
+    const session = pageSessionOf(ctx)
+    if (session === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
+    ctx.body = { csrfToken: session.csrfToken }
+  })
+
+  router.get('/solutions/:name/workbench/:draft/preview.json', async (ctx) => {
+    requireDataRequest(ctx)
+    const { name, draft: id } = ctx.params as { name: string; draft: string }
+    const session = pageSessionOf(ctx)
+    if (session === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
+    needScope(session, `solutions:${name}`, 'write', false)
+    await parts.workbenchModes.needRead(name)
+    const { prepared, revision } = await drafts.prepare({ solution: name, id })
+    ctx.body = {
+      address: draftPreviewAddress({ name, id, revision }, parts),
+      revision,
+      locales: loginPageLocales(prepared),
+      states: loginStatesOf(prepared.manifest.authenticator),
+    }
+  })
+}
+
+type Place = {
+  readonly name: string
+  readonly session: PageSession
+  readonly mode: Exclude<WorkbenchMode, 'off'>
+  /** Whether the user may see drafts; the API requires the scope for it. */
+  readonly mayWrite: boolean
+  /** Null for a solution that exists only as a draft. */
+  readonly solution: ReturnType<typeof shownSolution> | null
+}
+
+/** @throws ERR_NOT_FOUND, ERR_SOLUTION_NOT_FOUND */
+async function placeOf(ctx: Context, { store, supervisor, workbenchModes }: WorkbenchPageParts): Promise<Place> {
+  const { name } = ctx.params as { name: string }
+  await workbenchModes.needRead(name)
+  const session = needPageSession(ctx)
+  const found = (await store.list()).find((one) => one.name === name) ?? null
+  const mayWrite = hasScope(session, `solutions:${name}`, 'write')
+  const mode = mayWrite && (await workbenchModes.of(name)) === 'edit' ? 'edit' : 'read'
+  if (found === null && !(mode === 'edit' && SolutionName.safeParse(name).success)) {
+    throw new PlatformError('ERR_SOLUTION_NOT_FOUND', `There is no solution "${name}".`)
+  }
+  return { name, session, mode, mayWrite, solution: found === null ? null : shownSolution(found, supervisor) }
+}
+
+/** The file and line that a link to this page names, which continue to apply after the choice of a draft. */
+function wantedIn(ctx: Context) {
+  const line = Number.parseInt(queryText(ctx, 'line'), 10)
+  return { file: queryText(ctx, 'file'), line: line > 0 ? line : undefined }
+}
+
+const pathOf = (name: string) => `/admin/solutions/${name}/workbench`
+
+async function showList(
+  ctx: Context,
+  text: PageText,
+  { name, session, mode, mayWrite, solution }: Place,
+  { drafts }: WorkbenchPageParts,
+): Promise<ShownPage> {
+  const wanted = wantedIn(ctx)
+  const own = mayWrite ? await drafts.list(name, session.name) : []
+  const active = await drafts.active(name)
+  const files = active === null ? [] : [...(await drafts.versions.list(name, active.sha256)).keys()]
+  const shown = active !== null && files.includes(wanted.file) ? wanted.file : null
+  const model = {
+    name,
+    solution,
+    mode,
+    active,
+    files,
+    fileHref: (file: string) => addressWith(pathOf(name), { file }),
+    shown: shown === null || active === null ? null : textOf(await drafts.versionFile(name, active.sha256, shown)),
+    drafts: own.map((draft) => ({ ...draft, href: addressWith(pathOf(name), { draft: draft.id, ...wanted }) })),
+    /** The address after a draft was created; the page's script inserts its id. */
+    created: `${addressWith(pathOf(name), { draft: 'ID', ...wanted })}`.replace('draft=ID', 'draft={id}'),
+  }
+  const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
+  return { template: 'workbench-drafts', heading, part: 'solutions', model }
+}
+
+/** Another user's draft opens only if the user asks for it, so that nobody publishes it by mistake. */
+function showForeign(text: PageText, { name, solution }: Place, draft: ShownDraftWithFiles): ShownPage {
+  const { id, owner } = draft
+  const model = { name, solution, draft, href: addressWith(pathOf(name), { draft: id, of: owner }), back: pathOf(name) }
+  const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
+  return { template: 'workbench-foreign', heading, part: 'solutions', model }
+}
+
+async function showDraft(
+  ctx: Context,
+  text: PageText,
+  { name, solution, mode, session }: Place,
+  draft: ShownDraftWithFiles,
+  { drafts }: WorkbenchPageParts,
+): Promise<ShownPage> {
+  const { file, line } = wantedIn(ctx)
+  const parameters = { draft: draft.id, ...(draft.isOwn ? {} : { of: draft.owner }) }
+  const page = addressWith(pathOf(name), parameters)
+  const path = draft.files.some((one) => one.path === file) ? file : (draft.files[0]?.path ?? null)
+  const api = `/admin/api/solutions/${name}/drafts/${draft.id}`
+  const assets = workbenchAssets()
+  const data = {
+    solution: name,
+    draft: draft.id,
+    api,
+    page,
+    session: '/admin/workbench/session.json',
+    completions: assets.completions,
+    preview: `${pathOf(name)}/${draft.id}/preview.json`,
+    file: file === '' ? null : file,
+    line: line ?? null,
+    texts: textsFor(localeOf(ctx)),
+  }
+  const model = {
+    name,
+    solution,
+    draft,
+    mode,
+    api,
+    back: pathOf(name),
+    files: draft.files.map((one) => ({ ...one, href: addressWith(pathOf(name), { ...parameters, file: one.path }) })),
+    path,
+    shown: path === null ? null : textOf(await drafts.file({ solution: name, id: draft.id }, path, 'draft')),
+    states: LOGIN_STATE_NAMES,
+    owner: draft.isOwn ? null : draft.owner,
+    reader: session.name,
+    importMap: assets.importMap,
+    script: assets.script,
+    data: jsonForPage(data),
+  }
+  const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
+  return { template: 'workbench', heading, part: 'solutions', model, frames: true }
+}
+
+function textOf({ path, bytes, content }: { path: string; bytes: number; content: Uint8Array }) {
+  const text = bytes > MOST_SHOWN ? null : Buffer.from(content).toString('utf8')
+  return { path, bytes, text: text === null || text.includes('\0') || text.includes('\ufffd') ? null : text }
+}
+
+/** The texts of the page's script. */
+function textsFor(locale: string): Readonly<Record<string, string>> {
+  const texts = PLATFORM_TEXTS.all.get(PLATFORM_TEXTS.language(locale)) ?? new Map<string, string>()
+  return Object.fromEntries([...texts].filter(([key]) => key.startsWith('admin.workbench.')))
+}
+
+/** JSON that can't end the script element that contains it. */
+function jsonForPage(data: object): string {
+  return JSON.stringify(data).replace(/</g, '\\u003c')
+}

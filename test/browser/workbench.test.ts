@@ -1,0 +1,375 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAdminPage, signInToAdmin } from '../support/admin.ts'
+import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import { freePort } from '../support/database-server.ts'
+import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
+import { type HostProcess, startHostProcess } from '../support/host-process.ts'
+import { ask } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { bundleOf, type Files } from '../support/zip.ts'
+
+type Draft = { readonly id: string }
+type Hosted = Pick<TestHost, 'adminUrl'>
+
+const EDITOR = '.cm-content'
+const STATE = '#workbench-state'
+
+describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => {
+  let host: TestHost
+  let browser: Browser
+  beforeAll(async () => {
+    ;[host, browser] = await Promise.all([startTestHost(), sharedBrowser()])
+  })
+  afterAll(async () => {
+    await closeContexts(browser)
+    await host?.stop()
+  })
+
+  async function upload(name: string, manifest: object = {}, files: Files = {}): Promise<string> {
+    const answer = await host.upload(name, await bundleOf({ name, authenticator: 'NONE', ...manifest }, files))
+    expect(answer.status).toBe(201)
+    return ((await answer.json()) as { sha256: string }).sha256
+  }
+
+  /** Opens the page in its own browser profile; `complaints` are its console messages. */
+  async function open(path: string, at: Hosted = host, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options)
+    const page = await context.newPage()
+    page.setDefaultTimeout(20_000)
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await openAdminPage(page, at, path)
+    return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() }
+  }
+
+  async function createDraft(name: string, body: object, at: Hosted = host): Promise<Draft> {
+    const answer = await (await signInToAdmin(at)).api('POST', `solutions/${name}/drafts`, body)
+    expect([answer.status, answer.text]).toEqual([201, expect.any(String)])
+    return answer.json() as Draft
+  }
+
+  const pathOf = (name: string, { id }: Draft, file = 'globals.js') =>
+    `/admin/solutions/${name}/workbench?draft=${id}&file=${file}`
+
+  async function textOnHost(name: string, { id }: Draft, file = 'globals.js', at: Hosted = host): Promise<string> {
+    const answer = await (await signInToAdmin(at)).api('GET', `solutions/${name}/drafts/${id}/files/${file}`)
+    return (answer.json() as { text: string }).text
+  }
+
+  /** Puts the cursor at the start of the file. */
+  async function focusStart(page: Page): Promise<void> {
+    await page.click(EDITOR)
+    await page.keyboard.press('Control+Home')
+  }
+
+  const isSaved = (page: Page) => page.locator(`${STATE}[data-state=saved]`, { hasText: 'Saved at' }).waitFor()
+
+  test('from a template to an own login page: created, edited, previewed and published without leaving the browser', async () => {
+    await using opened = await open('/admin/')
+    const { page, complaints } = opened
+    await page.fill('#create-name', 'bakery')
+    await page.selectOption('#create-template', 'login-page')
+    await page.click('text=Create draft')
+    await page.waitForURL(/\/admin\/solutions\/bakery\/workbench\?draft=/)
+    await page.click('a[data-path="media/login.html"]')
+    await page.locator('#workbench-path', { hasText: 'media/login.html' }).waitFor()
+    await page.locator(EDITOR, { hasText: '<!DOCTYPE html>' }).waitFor()
+    await page.click(EDITOR)
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type('<!-- bread and cake -->')
+    await isSaved(page)
+    await page.click('#workbench-preview-open')
+    const frame = page.frameLocator('#workbench-preview-frame')
+    await frame.locator('form[name=login_form]').waitFor()
+    await page.click('#workbench-publish-open')
+    await page.locator('#workbench-publish-version').waitFor()
+    await waitUntil(async () => expect(await page.inputValue('#workbench-publish-version')).toMatch(/^\d+\.\d+\.\d+$/))
+    await page.click('#workbench-publish-button')
+    await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
+    const shown = await ask(`${host.url}/solution/bakery/index.html`, { headers: { accept: 'text/html' } })
+    expect([shown.status, shown.text]).toEqual([200, expect.stringContaining('<!-- bread and cake -->')])
+    expect(complaints).toEqual([])
+  })
+
+  test('a check marks errors at their line, F8 goes to them, and Escape with Tab leaves the editor', async () => {
+    await upload('checked', {}, { 'globals.js': 'function one() {\n  return 1\n}\n' })
+    const draft = await createDraft('checked', { base: await activeOf('checked') })
+    await using opened = await open(pathOf('checked', draft))
+    const { page, complaints } = opened
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await page.click(EDITOR)
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type('function (')
+    const problem = page.locator('#workbench-problems-list li').first()
+    await problem.locator('text=/globals\\.js:\\d+/').waitFor()
+    await page.locator('.cm-lint-marker-error').waitFor()
+    await page.keyboard.press('Control+Home')
+    await page.keyboard.press('F8')
+    const line = await page.evaluate(`getSelection().anchorNode.parentElement.closest('.cm-line').textContent`)
+    expect(line).toContain('function (')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(`document.activeElement.closest('.cm-editor') === null`)).toBe(true)
+    expect(complaints).toEqual([])
+  })
+
+  test('completions are the platform’s globals in scripts and properties in solution.json; invisible characters are drawn', async () => {
+    await upload('completed', {}, { 'globals.js': 'const x = "a\u200bb\u202e"\n' })
+    const draft = await createDraft('completed', { base: await activeOf('completed') })
+    await using opened = await open(pathOf('completed', draft))
+    const { page, complaints } = opened
+    await page.locator('.cm-specialChar[title="U+200B"]').waitFor()
+    await page.locator('.cm-specialChar[title="U+202E"]').waitFor()
+    await page.click(EDITOR)
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type('security.getUserN')
+    await page.locator('.cm-tooltip-autocomplete li', { hasText: 'getUserName' }).waitFor()
+    await page.click('a[data-path="solution.json"]')
+    await page.locator(EDITOR, { hasText: 'authenticator' }).waitFor()
+    await focusStart(page)
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.type('"firstF')
+    await page.locator('.cm-tooltip-autocomplete li', { hasText: 'firstForm' }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  test('the host is killed while the author types: nothing is lost, on the open page and after it is closed', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'solhost-workbench-'))
+    const properties = {
+      SERVLET_PASSWORD: ADMIN_PASSWORD,
+      PORT: String(await freePort()),
+      ADMIN_PORT: String(await freePort()),
+    }
+    const at = { adminUrl: `http://127.0.0.1:${properties.ADMIN_PORT}` }
+    let process: HostProcess = await startHostProcess(home, properties)
+    async function kill(): Promise<void> {
+      process.child.kill('SIGKILL')
+      await process.gone
+    }
+    try {
+      const draft = await createDraft('sturdy', { template: 'solution' }, at)
+      await using opened = await open(pathOf('sturdy', draft), at)
+      const { page } = opened
+      await page.locator(EDITOR, { hasText: 'function' }).waitFor()
+      await focusStart(page)
+      await page.keyboard.type('// before')
+      await kill()
+      await page.keyboard.type(' and during')
+      await page.locator(`${STATE}[data-state=unsaved]`).waitFor()
+      process = await startHostProcess(home, properties)
+      await page.keyboard.type(' and after')
+      await isSaved(page)
+      await waitUntil(async () =>
+        expect(await textOnHost('sturdy', draft, 'globals.js', at)).toMatch(/^\/\/ before and during and after/),
+      )
+      await kill()
+      await page.keyboard.type(', even closed')
+      await page.locator(`${STATE}[data-state=unsaved]`).waitFor()
+      await page.close()
+      process = await startHostProcess(home, properties)
+      const again = await opened.context.newPage()
+      await again.goto(`${at.adminUrl}${pathOf('sturdy', draft)}`)
+      await again.locator(EDITOR, { hasText: 'and after, even closed' }).waitFor()
+      await isSaved(again)
+      await waitUntil(async () =>
+        expect(await textOnHost('sturdy', draft, 'globals.js', at)).toMatch(/ and after, even closed/),
+      )
+    } finally {
+      await kill()
+      rmSync(home, { recursive: true, force: true })
+    }
+  })
+
+  test('two browsers edit one file: the later one sees both texts, and neither is lost', async () => {
+    await upload('shared', {}, { 'globals.js': 'function one() {}\n' })
+    const draft = await createDraft('shared', { base: await activeOf('shared') })
+    await using first = await open(pathOf('shared', draft))
+    await using second = await open(pathOf('shared', draft))
+    for (const { page } of [first, second]) await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await focusStart(first.page)
+    await first.page.keyboard.type('// of the first ')
+    await isSaved(first.page)
+    await focusStart(second.page)
+    await second.page.keyboard.type('// of the second ')
+    await second.page.locator(`${STATE}[data-state=conflict]`).waitFor()
+    const mine = second.page.getByLabel('globals.js Your text')
+    expect(await mine.inputValue()).toContain('// of the second')
+    expect(await second.page.getByLabel('globals.js Text on the host').inputValue()).toContain('// of the first')
+    expect(await textOnHost('shared', draft)).toContain('// of the first')
+    expect(await lookOf(second.page)).toEqual(SOUND_LOOK)
+    await mine.fill('// of both\nfunction one() {}\n')
+    await second.page.click('text=Keep your text')
+    await isSaved(second.page)
+    expect(await textOnHost('shared', draft)).toBe('// of both\nfunction one() {}\n')
+    // The first browser has unsaved text on top of an earlier version.
+    await first.page.keyboard.type('again ')
+    await first.page.locator(`${STATE}[data-state=conflict]`).waitFor()
+    await first.page.click('text=Take the other text')
+    await first.page.locator(EDITOR, { hasText: '// of both' }).waitFor()
+    expect(await textOnHost('shared', draft)).toBe('// of both\nfunction one() {}\n')
+  })
+
+  test('a deploy in the meantime refuses to publish; after a rebase, the draft is published over it', async () => {
+    await upload('raced', {}, { 'globals.js': 'function one() {}\n', 'scopes/a.js': 'function a() {}\n' })
+    const draft = await createDraft('raced', { base: await activeOf('raced') })
+    await using opened = await open(pathOf('raced', draft))
+    const { page, complaints } = opened
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await focusStart(page)
+    await page.keyboard.type('// of the draft ')
+    await isSaved(page)
+    await page.click('#workbench-publish-open')
+    await page.locator('#workbench-publish-diff .diff-file', { hasText: 'globals.js' }).waitFor()
+    const files = { 'globals.js': '// deployed\nfunction one() {}\n', 'scopes/a.js': 'function a() { return 2 }\n' }
+    const deployed = await upload('raced', { version: '1.5.0' }, files)
+    await page.click('#workbench-publish-button')
+    await page.locator('#workbench-publish-said', { hasText: 'Another version is active now: 1.5.0' }).waitFor()
+    expect(await activeOf('raced')).toBe(deployed)
+    await page.click('text=Rebase the draft onto version 1.5.0')
+    const merged = page.getByLabel('globals.js In your draft')
+    expect(await merged.inputValue()).toContain('// of the draft')
+    await merged.fill('// deployed and of the draft\nfunction one() {}\n')
+    await page.click('text=Keep your text')
+    await page.locator('#workbench-publish-said', { hasText: 'now based on the active version' }).waitFor()
+    await page.click('#workbench-publish-button')
+    await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
+    expect(await textOnHost('raced', draft)).toBe('// deployed and of the draft\nfunction one() {}\n')
+    expect(await textOnHost('raced', draft, 'scopes/a.js')).toBe('function a() { return 2 }\n')
+    // The refused request is in the console of Chromium.
+    expect(complaints.filter((text) => !text.includes('409'))).toEqual([])
+  })
+
+  test('the exported zip has the bytes that are published', async () => {
+    const draft = await createDraft('exported', { template: 'solution' })
+    await using opened = await open(pathOf('exported', draft))
+    const { page } = opened
+    await page.locator(EDITOR, { hasText: 'function' }).waitFor()
+    await focusStart(page)
+    await page.keyboard.type('// mine ')
+    await isSaved(page)
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Download as a bundle')])
+    const exported = await bytesOf(await download.createReadStream())
+    await page.click('#workbench-publish-open')
+    const { version } = JSON.parse(await textOnHost('exported', draft, 'solution.json')) as { version: string }
+    await waitUntil(async () => expect(await page.inputValue('#workbench-publish-version')).not.toBe(''))
+    await page.fill('#workbench-publish-version', version)
+    await page.click('#workbench-publish-button')
+    await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
+    expect(createHash('sha256').update(exported).digest('hex')).toBe(await activeOf('exported'))
+  })
+
+  test('files are added, renamed, reverted and deleted; reverting, deleting and discarding ask first', async () => {
+    await upload('filed', {}, { 'globals.js': 'function one() {}\n' })
+    const draft = await createDraft('filed', { base: await activeOf('filed') })
+    await using opened = await open(pathOf('filed', draft))
+    const { page, complaints } = opened
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await page.click('#workbench-add')
+    await page.fill('#workbench-name-path', 'scopes/more.js')
+    await page.keyboard.press('Enter')
+    await page.locator('#workbench-path', { hasText: 'scopes/more.js' }).waitFor()
+    await page.click(EDITOR)
+    await page.keyboard.type('function more() {{}')
+    await page.click('#workbench-rename')
+    await page.fill('#workbench-name-path', 'scopes/other.js')
+    await page.keyboard.press('Enter')
+    await page.locator('#workbench-path', { hasText: 'scopes/other.js' }).waitFor()
+    expect(await textOnHost('filed', draft, 'scopes/other.js')).toContain('function more()')
+    await page.click('#workbench-delete')
+    await page.locator('dialog[open] button[value=yes]').click()
+    await page.locator('a[data-path="scopes/other.js"]').waitFor({ state: 'detached' })
+    await page.click('a[data-path="globals.js"]')
+    await focusStart(page)
+    await page.keyboard.type('// changed ')
+    await isSaved(page)
+    await page.click('#workbench-revert')
+    await page.locator('dialog[open] button[value=no]').click()
+    expect(await textOnHost('filed', draft)).toContain('// changed')
+    await page.click('#workbench-revert')
+    await page.locator('dialog[open] button[value=yes]').click()
+    await waitUntil(async () => expect(await page.locator(EDITOR).innerText()).not.toContain('// changed'))
+    expect(await textOnHost('filed', draft)).toBe('function one() {}\n')
+    await page.click('#workbench-discard')
+    await page.locator('dialog[open] button[value=yes]').click()
+    await page.locator('text=No drafts yet.').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  test('the pages pass axe in light and dark mode and fit 320 px', async () => {
+    await upload('sound', {}, { 'globals.js': `// ${'long '.repeat(60)}\nfunction one( {}\n` }).catch(() =>
+      upload('sound'),
+    )
+    const draft = await createDraft('sound', { base: await activeOf('sound') })
+    await using opened = await open('/admin/solutions/sound/workbench')
+    const { page } = opened
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await page.goto(`${host.adminUrl}${pathOf('sound', draft, 'solution.json')}`)
+    await page.locator(EDITOR).waitFor()
+    for (const panel of ['try', 'preview', 'publish']) await page.click(`#workbench-${panel}-open`)
+    await page.locator('#workbench-publish-diff > *').first().waitFor()
+    expect(await lookOf(page, 320)).toEqual(SOUND_LOOK)
+  })
+
+  test('without script, the page shows the files and offers nothing to change', async () => {
+    await upload('plain', {}, { 'globals.js': 'function plain() {}\n' })
+    const draft = await createDraft('plain', { base: await activeOf('plain') })
+    await using opened = await open(pathOf('plain', draft), host, { javaScriptEnabled: false })
+    const { page } = opened
+    expect(await page.locator('#workbench-editor pre').innerText()).toContain('function plain()')
+    expect(await page.locator('#workbench-actions').isVisible()).toBe(false)
+    await page.click('#workbench-files a >> text=solution.json')
+    expect(await page.locator('#workbench-editor pre').innerText()).toContain('"authenticator"')
+  })
+
+  test('positions in the log and in a refused upload link to the workbench, which opens the line', async () => {
+    await upload('linked', {}, { 'globals.js': 'function one() {}\n' })
+    await using opened = await open('/admin/solutions/linked/versions')
+    const { page } = opened
+    const buffer = await bundleOf({ name: 'linked', authenticator: 'NONE' }, { 'globals.js': '\nfunction (\n' })
+    await page.setInputFiles('#bundle', { name: 'linked.zip', mimeType: 'application/zip', buffer })
+    await page.click('text=Upload and activate')
+    await page.click('.faults a')
+    await page.waitForURL(/\/workbench\?file=globals\.js&line=2$/)
+    await page.click('text=Edit the active version')
+    await page.waitForURL(/draft=.*file=globals\.js/)
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+  })
+
+  test('another user’s draft opens only on request', async () => {
+    await upload('foreign', {}, { 'globals.js': 'function one() {}\n' })
+    const made = await (await signInToAdmin(host)).api('POST', 'tokens', {
+      name: 'x',
+      scopes: ['solutions:foreign:write'],
+    })
+    const { token, id } = made.json() as { token: string; id: string }
+    const answer = await ask(`${host.url}/admin/api/solutions/foreign/drafts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ base: await activeOf('foreign') }),
+    })
+    const draft = answer.json() as Draft
+    await using opened = await open(pathOf('foreign', draft))
+    const { page } = opened
+    await page.locator(`text=This draft belongs to token:${id}`).waitFor()
+    expect(await page.locator('#workbench-editor').count()).toBe(0)
+    await page.click(`text=Open the draft of token:${id}`)
+    await page.locator(EDITOR).waitFor()
+  })
+
+  async function activeOf(name: string): Promise<string | null> {
+    return ((await (await signInToAdmin(host)).api('GET', `solutions/${name}`)).json() as { active: string | null })
+      .active
+  }
+})
+
+async function bytesOf(stream: NodeJS.ReadableStream): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for await (const part of stream) parts.push(Buffer.from(part as Uint8Array))
+  return Buffer.concat(parts)
+}
