@@ -7,7 +7,11 @@ import { bundleOf } from '../support/zip.ts'
 const FORM = `<form method="post" accept-charset="UTF-8" name="login_form"><input name="username"><input type="password" name="password">
 <input type="checkbox" name="remember"><input type="hidden" name="id_token"><button>go</button></form><p id="errorlabel"></p>`
 const LOGIN = `<!DOCTYPE html><html lang="en"><head><title>own</title></head><body><img src="media/a.svg" alt="">${FORM}</body></html>`
-const FILES = { 'media/login.html': LOGIN, 'media/a.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>', 'globals.js': 'var a = 1\n' }
+const FILES = {
+  'media/login.html': LOGIN,
+  'media/a.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+  'globals.js': 'var a = 1\n',
+}
 
 let host: TestHost
 beforeAll(async () => {
@@ -34,7 +38,9 @@ const framed = (cookie: string) => ({
 })
 
 async function previewOf({ cookie }: Admin, { id }: Draft): Promise<{ address: string; revision: number }> {
-  const answer = await ask(`${host.adminUrl}/admin/solutions/shop/workbench/${id}/preview.json`, { headers: data(cookie) })
+  const answer = await ask(`${host.adminUrl}/admin/solutions/shop/workbench/${id}/preview.json`, {
+    headers: data(cookie),
+  })
   expect(answer.status).toBe(200)
   return answer.json() as { address: string; revision: number }
 }
@@ -82,7 +88,10 @@ test('preview of a draft: only in its frame, by a user who may change the soluti
   const direct = await admin.get(address)
   expect(direct.status).toBe(403)
   expect((await ask(`${host.adminUrl}${address}`, { headers: framed('') })).status).toBe(403)
-  expect((await ask(`${host.adminUrl}${address.replace('/preview/', '/preview/9')}`, { headers: framed(admin.cookie) })).status).toBe(404)
+  expect(
+    (await ask(`${host.adminUrl}${address.replace('/preview/', '/preview/9')}`, { headers: framed(admin.cookie) }))
+      .status,
+  ).toBe(404)
 })
 
 test('preview of a draft: it ends with the revision', async () => {
@@ -131,7 +140,10 @@ test('WORKBENCH=read shows files without an editor, and WORKBENCH=off has no pag
   for (const mode of ['read', 'off']) {
     const other = await startTestHost({ WORKBENCH: mode })
     try {
-      await other.upload('shop', await bundleOf({ name: 'shop', authenticator: 'NONE' }, { 'globals.js': 'var b = 2\n' }))
+      await other.upload(
+        'shop',
+        await bundleOf({ name: 'shop', authenticator: 'NONE' }, { 'globals.js': 'var b = 2\n' }),
+      )
       const page = await (await signInToAdmin(other)).get('/admin/solutions/shop/workbench?file=globals.js')
       expect([mode, page.status]).toEqual([mode, mode === 'read' ? 200 : 404])
       expect(page.text.includes('var b = 2')).toBe(mode === 'read')
