@@ -34,6 +34,7 @@ import { createDraftParts } from '../host/drafts/draft-parts.ts'
 import { platformPlaceOf } from '../host/grants/grant-warnings.ts'
 import { createGrants } from '../host/grants/grants.ts'
 import { createHealth } from '../host/health/health-report.ts'
+import { createJobStore, createJobs } from '../host/jobs/jobs.ts'
 import { createHostMail } from '../host/links/host-mail.ts'
 import { createLinkedUsers } from '../host/links/linked-users.ts'
 import { createAccountSources } from '../host/login/account-sources.ts'
@@ -154,7 +155,25 @@ const adminFactors = createAdminFactors({
 })
 const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution: noSandbox, limits })
 const managedSettings = createManagedSettings(null, settings.defaultSolution)
+const jobStore = createJobStore(db, limits, Date.now)
 const parts: HostParts = {
+  jobStore,
+  jobs: createJobs({
+    jobStore,
+    db,
+    limits,
+    catalog,
+    runEntry: noSandbox,
+    maintenance,
+    isDraining: () => false,
+    solutionLog,
+    log,
+    serverUrlOf: () => '',
+    timeZone: settings.timeZone,
+    hasSchedules: false,
+    failed: () => {},
+    now: Date.now,
+  }),
   settings,
   log,
   version: 'bench',
@@ -274,7 +293,7 @@ function noSupervisor(): Supervisor {
     needRoom: () => {},
     retire: () => {},
     retryAt: () => null,
-    requestsRetryAt: () => null,
+    retryAtOf: () => null,
     processes: () => [],
     stop: () => {},
   }

@@ -13,7 +13,7 @@ export interface HostApi {
   /** @param path absolute, from the root */
   get(path: string): Promise<ApiAnswer>
   /** @param content sent with the matching content type; null for a request without a body */
-  send(method: 'POST' | 'PATCH' | 'DELETE', path: string, content: ApiContent | null): Promise<ApiAnswer>
+  send(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, content: ApiContent | null): Promise<ApiAnswer>
   /**
    * Streams a file of any size.
    * @returns null; or the response if it has another content type, such as an error

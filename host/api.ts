@@ -9,6 +9,7 @@ import { type DraftApiParts, draftRoutes } from './drafts/api.ts'
 import { type EndpointApiParts, endpointRoutes } from './endpoints/api.ts'
 import { type GrantApiParts, grantRoutes } from './grants/api.ts'
 import { type HealthApiParts, healthRoutes } from './health/api.ts'
+import { type JobApiParts, jobRoutes } from './jobs/api.ts'
 import { type LoginTokenApiParts, loginTokenRoutes } from './login/login-token-api.ts'
 import { type LoginPageApiParts, loginPageRoutes } from './login-pages/api.ts'
 import { type MaintenanceApiParts, maintenanceRoutes } from './maintenance/api.ts'
@@ -32,6 +33,7 @@ export type AdminApiParts = SolutionApiParts &
   LoginPageApiParts &
   DraftApiParts &
   EndpointApiParts &
+  JobApiParts &
   GrantApiParts &
   SecretApiParts &
   LoginTokenApiParts &
@@ -75,6 +77,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
     ...loginPageRoutes(parts),
     ...draftRoutes(parts),
     ...endpointRoutes(parts),
+    ...jobRoutes(parts),
     ...grantRoutes(parts),
     ...secretRoutes(parts),
     ...loginTokenRoutes(parts),

@@ -40,6 +40,7 @@ import { platformPlaceOf } from './grants/grant-warnings.ts'
 import { createGrants } from './grants/grants.ts'
 import { healthInWords } from './health/health-in-words.ts'
 import { createHealth, type Health } from './health/health-report.ts'
+import { createJobStore, createJobs } from './jobs/jobs.ts'
 import { createHostMail } from './links/host-mail.ts'
 import { createLinkedUsers } from './links/linked-users.ts'
 import { createLiveSolutions, type LiveSolutions } from './live-solutions.ts'
@@ -84,6 +85,8 @@ export type HostOptions = {
    * error pages reload. Examples, solutions in the image and operator plugins are not loaded.
    */
   readonly isLive?: boolean
+  /** Whether due times of jobs add runs. Default: true. */
+  readonly hasSchedules?: boolean
   /**
    * Opens a debugger for scripts on this port of 127.0.0.1 (0: any free port). If absent, there is no debugger. Anyone
    * who can connect to it can run arbitrary code in the sandbox processes. So only a command can enable it, never an
@@ -164,6 +167,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   const policies = createSignInPolicies(db, testing.now)
   const passkeyPlaces = createPasskeyPlaces(settings, sites)
   const platformDatabase = platformPlaceOf(settings)
+  const jobStore = createJobStore(db, limits, testing.now)
   const solutionParts = await createSolutionParts(
     {
       settings,
@@ -179,6 +183,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
       passwords,
       throttle,
       platformDatabase,
+      storeRuns: jobStore.storeRuns,
       // An operator's policy replaces the one in the manifest.
       takesPasskeys: async (name) =>
         passkeyPlaces.isOfferedFor(name) || (await policies.policyFor({ name, manifest: null })).source === 'operator',
@@ -212,6 +217,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
     throttle,
     isShared,
     platformDatabase,
+    jobStore,
   }
 }
 
@@ -327,6 +333,7 @@ function createParts(
     signOutTargets,
     log: solutionLog,
     audit,
+    storeRuns: foundation.jobStore.storeRuns,
     called: figures.called,
     live: isLive ? { styleHref: (solution) => liveStyleHref(solution, store), reports: new Map() } : undefined,
     onError: (error, of) => log.error({ ...of, err: error }, 'a client failed unexpectedly'),
@@ -346,6 +353,19 @@ function createParts(
     testing.now,
   )
   const adminFactors = createAdminFactors({ mode: settings.adminSecondFactor, factors, openSignIns: adminOpenSignIns })
+  const draining = createDraining(settings.drainTime)
+  const protocol = certificate === null ? 'http' : 'https'
+  const jobs = createJobs({
+    ...foundation,
+    limits,
+    maintenance: signIn.maintenance,
+    isDraining: () => !draining.isReady(),
+    serverUrlOf: (name) => sites.originForAdmin(name, { address: '127.0.0.1', protocol, host: 'localhost' }),
+    timeZone: settings.timeZone,
+    hasSchedules: options.hasSchedules ?? true,
+    failed: ({ solution }) => telemetry.metrics.add('jobsFailed', { solution: telemetry.solutionLabel(solution) }),
+    now: testing.now,
+  })
   const health = createHealth({
     figures,
     supervisor,
@@ -390,7 +410,8 @@ function createParts(
     accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, cloudLogin?.source ?? null),
     changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
     health,
-    draining: createDraining(settings.drainTime),
+    draining,
+    jobs,
   } satisfies HostParts
 }
 
@@ -430,6 +451,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   await managed?.start()
   started.defer(async () => managed?.stop())
   const addresses = await servers.open(parts)
+  started.defer(() => parts.jobs.worker.stop())
   // In parallel: the servers wait for all connections, including those of clients.
   started.defer(async () => void (await Promise.all([servers.close(), clients.stop()])))
   started.defer(async () => solutionLog.endFollowing())
@@ -447,6 +469,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
 
   const host = addresses.url.replace(/^https?:\/\//, '')
   const client = { address: '127.0.0.1', protocol: certificate === null ? 'http' : 'https', host } as const
+  parts.jobs.worker.start()
   const generatedPassword = newPassword === null ? null : await newPassword.keep()
   const everything = started.move()
   let stopped: Promise<void> | null = null
@@ -505,6 +528,7 @@ function sweptOf(parts: ReturnType<typeof createParts>) {
     parts.openSignIns,
     parts.links,
     parts.draftStore,
+    parts.jobStore.runs,
     { sweep: eraseDeleted },
   ]
 }

@@ -24,6 +24,7 @@ import { createEntryRunner, type EntryRunner } from './solutions/run-entry.ts'
 import { createRefusalNote } from './solutions/script-refusals.ts'
 import type { SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
+import type { StoreQueuedRuns } from './solutions/store-queued-runs.ts'
 import { createUploads, type UploadParts, type Uploads } from './solutions/upload.ts'
 import { createFigures, type Figures } from './telemetry/figures.ts'
 import { keepLooking } from './telemetry/look-at-processes.ts'
@@ -58,6 +59,7 @@ export type SolutionNeeds = {
   readonly passwords: Passwords
   readonly throttle: Throttle
   readonly platformDatabase: SolutionDatabasesOptions['platform']
+  readonly storeRuns: StoreQueuedRuns
   readonly takesPasskeys: NonNullable<UploadParts['takesPasskeys']>
 }
 
@@ -77,6 +79,7 @@ export async function createSolutionParts(
     passwords,
     throttle,
     platformDatabase,
+    storeRuns,
     takesPasskeys,
   }: SolutionNeeds,
   started: AsyncDisposableStack,
@@ -146,6 +149,7 @@ export async function createSolutionParts(
     supervisor: watchCalls(supervisor, telemetry),
     bindings,
     log: solutionLog,
+    storeRuns,
     called: figures.called,
   })
   return { catalog, uploads, supervisor, bindings, runEntry, figures, solutionDatabases }

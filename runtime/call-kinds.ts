@@ -4,18 +4,21 @@ export type Unit = 'authenticator' | 'main' | 'configuration'
 /**
  * `login`: an authenticator handles one login attempt. `open`: the main solution opens for a page or client.
  * `configuration`: `getOAuthConfig` returns settings; its commands have no effect. `request`: an endpoint responds to an
- * HTTP request.
+ * HTTP request. `job`: a run of a job.
  */
-export type CallKind = 'login' | 'open' | 'configuration' | 'request'
+export type CallKind = 'login' | 'open' | 'configuration' | 'request' | 'job'
+
+export type ProcessGroup = 'logins' | 'requests' | 'jobs'
 
 export type CallRules = {
   /** The unit that runs unless the caller names another one. */
   readonly unit: Unit
-  readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME'
+  readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME' | 'JOB_TIME'
   /** The processes that run its calls outside clients. Each group has its own processes and its own quarantine. */
-  readonly processes: 'logins' | 'requests'
-  /** The form of the entry function's result: a text or, as JSON, any value or a response. */
+  readonly processes: ProcessGroup
+  /** The form of the entry function's result: a text, or any value as JSON; for endpoints also a response. */
   readonly result: 'text' | 'json'
+  readonly resultLimit: 'RESULT_SIZE' | 'ANSWER_SIZE'
   readonly hasEffects: boolean
   /** Whether `security.login` works. */
   readonly signsIn: boolean
@@ -23,7 +26,7 @@ export type CallRules = {
   readonly refuses: readonly string[]
 }
 
-const OF_PAGES = { processes: 'logins', result: 'text', refuses: [] } as const
+const OF_PAGES = { processes: 'logins', result: 'text', resultLimit: 'RESULT_SIZE', refuses: [] } as const
 
 /** Chosen here: the bindings that need a page or a session, including those that only clients have. */
 const NEED_PAGE = [
@@ -47,6 +50,17 @@ export const CALL_KINDS: Readonly<Record<CallKind, CallRules>> = {
     timeLimit: 'REQUEST_TIME',
     processes: 'requests',
     result: 'json',
+    resultLimit: 'ANSWER_SIZE',
+    hasEffects: true,
+    signsIn: false,
+    refuses: NEED_PAGE,
+  },
+  job: {
+    unit: 'main',
+    timeLimit: 'JOB_TIME',
+    processes: 'jobs',
+    result: 'json',
+    resultLimit: 'RESULT_SIZE',
     hasEffects: true,
     signsIn: false,
     refuses: NEED_PAGE,

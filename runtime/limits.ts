@@ -33,6 +33,20 @@ export const LIMITS = {
     default: '600',
     what: 'maximum number of requests per minute from one network to endpoints without authentication, plus refused requests to any endpoint, on one host',
   },
+  JOB_TIME: { kind: 'time', default: '1m', what: 'maximum time for one run of a job, including waiting' },
+  JOB_DATA: { kind: 'size', default: '64k', what: 'maximum size of the data of one run of a job, as JSON' },
+  JOBS_WAITING: { kind: 'count', default: '10000', what: 'maximum number of waiting runs of one solution’s jobs' },
+  JOBS_AT_ONCE: {
+    kind: 'count',
+    default: '2',
+    what: 'maximum number of concurrent runs of one solution’s jobs on one host; all solutions together run at most one per processor core but one',
+  },
+  JOB_KEPT: { kind: 'time', default: '30d', what: 'how long an ended run of a job is kept' },
+  JOB_KEY: {
+    kind: 'time',
+    default: '1d',
+    what: 'how long after a run succeeded no other run with the same key is added',
+  },
   CALL_REQUESTS: {
     kind: 'count',
     default: '2000',

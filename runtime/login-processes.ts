@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { isDebugged } from './client-processes.ts'
-import { createGate } from './gate.ts'
+import { createGate, type Gate } from './gate.ts'
 import type { Limits } from './limits.ts'
 import { MEMORY_FULL } from './memory-full.ts'
 import type { Failed, Outcome } from './outcome.ts'
@@ -13,7 +13,7 @@ import { createVersionWorkers, noteKill } from './version-workers.ts'
 import { createWorker, type Worker } from './worker.ts'
 
 /**
- * The sandbox processes for logins, and for other calls that don't need a client. The calls of endpoints have their own,
+ * The sandbox processes for logins, and for other calls that don't need a client. Endpoints and jobs each have their own,
  * with another quarantine, so that they can't block sign-ins.
  */
 export interface LoginProcesses {
@@ -39,8 +39,12 @@ export type LoginProcessesOptions = {
   /** Whether each version has only one process, to which debuggers attach. */
   readonly isDebugging: boolean
   readonly killed: (reason: Failed['code'] | 'hung') => void
-  /** Differences of the processes for endpoints: a low priority, and results of this size in bytes. */
-  readonly forRequests?: { readonly largestAnswer: number }
+  /** Differences of the processes for endpoints and jobs: a low priority, and results of this size in bytes. */
+  readonly forOthers?: {
+    readonly largestAnswer: number
+    /** For jobs: calls share neither a process, if there may be another one, nor built-in objects. */
+    readonly areApart?: boolean
+  }
 }
 
 /** A version gets another process once each of its processes has this many calls. One core is left for the host. */
@@ -62,20 +66,24 @@ const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())
 
 export function createLoginProcesses(options: LoginProcessesOptions): LoginProcesses {
-  const { limits, pool, isDebugging, forRequests } = options
+  const { limits, pool, isDebugging, forOthers } = options
   const quarantine = createQuarantine()
   const suspectTurns = createGate(LONG_CALLS)
-  const events = { gone, exited: (worker: Worker) => workers.exited(worker), isLong }
+  const events = {
+    gone,
+    exited: (worker: Worker) => workers.exited(worker),
+    isLong: (pending: PendingCall) => void countLong(suspectTurns, pending),
+  }
   const workers = createVersionWorkers<Worker>({
     pool,
     quarantine,
     limits,
     solutionOf(version) {
-      const { clients: _, ...solution } = version.solution()
-      return solution
+      const { clients: _, isHardened, ...solution } = version.solution()
+      return isHardened === undefined || forOthers?.areApart === true ? solution : { ...solution, isHardened }
     },
-    staysBack: forRequests !== undefined,
-    create: (...given) => createWorker(...given, events, forRequests?.largestAnswer),
+    staysBack: forOthers !== undefined,
+    create: (...given) => createWorker(...given, events, forOthers?.largestAnswer),
   })
   let lastId = 0
   let stopped = false
@@ -105,16 +113,8 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     }
   }
 
-  /** The call is already running, so it doesn't wait for its turn; other calls wait for it. */
-  async function isLong(pending: PendingCall): Promise<void> {
-    if (pending.hasTurn) return
-    suspectTurns.force()
-    await pending.outcome
-    suspectTurns.leave()
-  }
-
   async function findWorker(pending: PendingCall): Promise<void> {
-    const { version } = pending
+    const { version, handlers } = pending
     const retryAt = quarantine.retryAt(version.key)
     if (retryAt !== null) return pending.settle(quarantined(retryAt))
     // A retried call has already been admitted.
@@ -126,7 +126,10 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
       null,
     )
     if (best !== null && !isDebugging && isHot(best, serving.length)) void workers.start(version).catch(() => {})
-    const worker = best ?? (await workers.start(version))
+    const needsOther = forOthers?.areApart === true && best !== null && best.callCount() > 0
+    const mayStart = needsOther && !isDebugging && serving.length < MOST_PROCESSES
+    const worker = best === null || mayStart ? await workers.start(version) : best
+    if (handlers.signal?.aborted) return
     if (stopped) pending.settle({ ...CRASHED, message: 'the host is stopping' })
     else if (worker === null) pending.settle(busy('no sandbox process could be started'))
     else if (!worker.isEnding()) worker.run(pending, quarantine.isSuspect(version.key))
@@ -179,8 +182,9 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     call(version, call, handlers) {
       const { promise: outcome, resolve: settle } = Promise.withResolvers<Outcome>()
       const state = { changedSomething: false, replayed: false, hasTurn: false }
-      void dispatch({ id: ++lastId, version, call, handlers, outcome, settle, ...state })
-      return outcome
+      const pending = { id: ++lastId, version, call, handlers, outcome, settle, ...state }
+      void dispatch(pending)
+      return endedOnAbort(pending, workers.living)
     },
     retire(key) {
       for (const worker of workers.of(key)) retire(worker)
@@ -207,6 +211,29 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
       for (const worker of workers.living) worker.kill()
     },
   }
+}
+
+/** The call is already running, so it doesn't wait for its turn; other calls wait for it. */
+async function countLong(turns: Gate, pending: PendingCall): Promise<void> {
+  if (pending.hasTurn) return
+  turns.force()
+  await pending.outcome
+  turns.leave()
+}
+
+/** Ends the call if its signal says so. Other calls of the same process are retried. */
+function endedOnAbort(pending: PendingCall, living: ReadonlySet<Worker>): Promise<Outcome> {
+  const { outcome, handlers, settle } = pending
+  const { signal } = handlers
+  if (signal === undefined) return outcome
+  function abort(): void {
+    pending.replayed = true
+    settle({ ...CRASHED, message: 'the call was cancelled' })
+    for (const worker of living) if (worker.has(pending)) worker.kill()
+  }
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  return outcome.finally(() => signal.removeEventListener('abort', abort))
 }
 
 function pauseText(seconds: number): string {

@@ -14,6 +14,8 @@ export type CallHandlers = {
    * throw.
    */
   readonly began?: () => void
+  /** Ends the call: its process is killed if it runs the call. */
+  readonly signal?: AbortSignal
 }
 
 /** A login call until it is settled. Up to two processes may run it; the second one is a retry. */

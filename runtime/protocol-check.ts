@@ -1,5 +1,6 @@
 import { MOST_ENDPOINTS } from './bundle/endpoint-schema.ts'
 import { FAULT_CODES, WARNING_CODES } from './bundle/faults.ts'
+import { MOST_JOBS } from './bundle/job-schema.ts'
 import { FAILURES } from './outcome.ts'
 import type { FromSandbox } from './protocol.ts'
 
@@ -86,7 +87,12 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   hung: object({ kind: isText, id: isId }),
   loading: object({ kind: isText, file: isFile }),
   ended: object({ kind: isText, id: isId, outcome: (value) => isReturned(value) || isFailed(value) }),
-  probed: object({ kind: isText, id: isId, faults: listUpTo(10, isFault), found: listUpTo(MOST_ENDPOINTS, isName) }),
+  probed: object({
+    kind: isText,
+    id: isId,
+    faults: listUpTo(10, isFault),
+    found: listUpTo(MOST_ENDPOINTS + MOST_JOBS, isName),
+  }),
   log: object(
     { kind: isText, id: isId, level: (value) => LEVELS.has(value as string), message: isMessage },
     { position: isPosition },

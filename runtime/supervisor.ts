@@ -1,10 +1,10 @@
-import { CALL_KINDS } from './call-kinds.ts'
+import { CALL_KINDS, type ProcessGroup } from './call-kinds.ts'
 import { createCheckProcesses } from './check-processes.ts'
 import type { Probe, UploadCheck } from './check-upload.ts'
 import { createClientProcesses } from './client-processes.ts'
 import type { DebugListener, DebugSession } from './debug-sessions.ts'
 import type { Limits } from './limits.ts'
-import { createLoginProcesses } from './login-processes.ts'
+import { createLoginProcesses, type LoginProcesses } from './login-processes.ts'
 import type { MemoryBound, MemoryState } from './memory-bound.ts'
 import { memoryFull } from './memory-full.ts'
 import type { Failed, Outcome } from './outcome.ts'
@@ -49,8 +49,8 @@ export interface Supervisor {
    * epoch ms. Otherwise null.
    */
   retryAt(key: string): number | null
-  /** The same for the version's endpoints, which are paused separately. */
-  requestsRetryAt(key: string): number | null
+  /** The same for the version's endpoints or jobs, which are paused separately. */
+  retryAtOf(group: 'requests' | 'jobs', key: string): number | null
   /**
    * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running. The member is
    * null unless the supervisor was created with `debugNode`.
@@ -112,14 +112,11 @@ export type SupervisorOptions = {
   readonly keepsSpare?: boolean
 }
 
-function requestKey(key: string): string {
-  return `${key} requests`
+function keyIn(group: ProcessGroup, key: string): string {
+  return group === 'logins' ? key : `${key} ${group}`
 }
 
-function forRequests(version: Loadable): Loadable {
-  return { ...version, key: requestKey(version.key) }
-}
-
+const GROUPS: readonly ProcessGroup[] = ['logins', 'requests', 'jobs']
 /** The interval in ms at which idle processes are ended or pinged. */
 const SWEEP = 5_000
 const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }
@@ -131,21 +128,21 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     keepsSpare: options.keepsSpare,
     memory,
     bound,
-    inUse: () =>
-      [...logins.living(), ...requests.living(), ...clients.living(), ...checks.living()].map(({ pid }) => pid),
-    makeRoom: (isUrgent) => requests.makeRoom() ?? logins.makeRoom() ?? clients.makeRoom(isUrgent),
+    inUse: () => [...living(), ...clients.living(), ...checks.living()].map(({ pid }) => pid),
+    makeRoom: (isUrgent) =>
+      groups.jobs.makeRoom() ?? groups.requests.makeRoom() ?? groups.logins.makeRoom() ?? clients.makeRoom(isUrgent),
     endLargest,
   })
   const isDebugging = debugNode !== undefined
   const killed = (reason: KillReason) => options.killed?.(reason)
-  const logins = createLoginProcesses({ limits, pool, isDebugging, killed })
-  const requests = createLoginProcesses({
-    limits,
-    pool,
-    isDebugging,
-    killed,
-    forRequests: { largestAnswer: limits.ANSWER_SIZE },
-  })
+  const common = { limits, pool, isDebugging, killed }
+  const groups: Readonly<Record<ProcessGroup, LoginProcesses>> = {
+    logins: createLoginProcesses(common),
+    requests: createLoginProcesses({ ...common, forOthers: { largestAnswer: limits.ANSWER_SIZE } }),
+    jobs: createLoginProcesses({ ...common, forOthers: { largestAnswer: limits.RESULT_SIZE, areApart: true } }),
+  }
+  const allGroups = Object.values(groups)
+  const living = () => allGroups.flatMap((group) => group.living())
   const clients = createClientProcesses(limits, pool, () => killed('client'))
   const checks = createCheckProcesses(limits, pool, keepsCheckReady)
   // Use an immediate, so that pending responses to pings are read first if this thread was busy.
@@ -153,14 +150,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   sweep.unref()
 
   function sweepIdle(): void {
-    logins.sweep()
-    requests.sweep()
+    for (const group of allGroups) group.sweep()
     clients.sweep()
     pool.fill()
   }
 
   async function attach(version: Loadable, unit: Unit, listener: DebugListener): Promise<DebugSession | null> {
-    const worker = await (unit === 'main' ? clients : logins).workerFor(version)
+    const worker = await (unit === 'main' ? clients : groups.logins).workerFor(version)
     return worker?.debug?.open(unit, listener) ?? null
   }
 
@@ -170,7 +166,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
    */
   function endLargest(): number | null {
     const ends = [
-      ...[...logins.living(), ...requests.living()].map((worker) => ({ pid: worker.pid, end: worker.endForRoom })),
+      ...living().map((worker) => ({ pid: worker.pid, end: worker.endForRoom })),
       ...clients.living().map((worker) => ({ pid: worker.pid, end: () => clients.end(worker) })),
       ...checks.living().map(({ pid }) => ({ pid, end: () => checks.endForRoom(pid) })),
     ]
@@ -185,14 +181,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   pool.fill()
   return {
     call(version, call, handlers) {
-      const isRequest = CALL_KINDS[call.kind ?? 'login'].processes === 'requests'
-      return isRequest ? requests.call(forRequests(version), call, handlers) : logins.call(version, call, handlers)
+      const group = CALL_KINDS[call.kind ?? 'login'].processes
+      return groups[group].call({ ...version, key: keyIn(group, version.key) }, call, handlers)
     },
     openClient: clients.open,
     checkUpload: checks.check,
     retire(key) {
-      logins.retire(key)
-      requests.retire(requestKey(key))
+      for (const group of GROUPS) groups[group].retire(keyIn(group, key))
       clients.retire(key)
     },
     debug: isDebugging ? attach : null,
@@ -202,12 +197,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     needRoom(bytes) {
       if (!pool.makeRoomFor(bytes)) throw memoryFull()
     },
-    requestsRetryAt: (key) => requests.retryAt(requestKey(key)),
-    retryAt: (key) => Math.max(logins.retryAt(key) ?? 0, clients.retryAt(key) ?? 0) || null,
+    retryAtOf: (group, key) => groups[group].retryAt(keyIn(group, key)),
+    retryAt: (key) => Math.max(groups.logins.retryAt(key) ?? 0, clients.retryAt(key) ?? 0) || null,
     processes: () => [
-      ...[...logins.living(), ...requests.living()].map(({ pid, key, callCount }) => {
-        return { pid, key, calls: callCount() }
-      }),
+      ...living().map(({ pid, key, callCount }) => ({ pid, key, calls: callCount() })),
       ...clients.living().map(({ pid, key, callCount, clientCount }) => {
         return { pid, key, calls: callCount(), clients: clientCount() }
       }),
@@ -217,8 +210,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     stop() {
       clearInterval(sweep)
       pool.stop()
-      logins.stop()
-      requests.stop()
+      for (const group of allGroups) group.stop()
       clients.stop()
       checks.stop()
     },

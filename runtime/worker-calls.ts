@@ -82,6 +82,7 @@ export function createWorkerCalls(
 
   return {
     count: () => runs.size,
+    has: (pending: PendingCall) => runs.has(pending.id),
     running,
     receive(message: FromSandbox & { readonly id: number }): void {
       const run = runs.get(message.id)

@@ -51,6 +51,8 @@ export interface Worker {
    */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
+  /** Whether the process has this call. */
+  readonly has: (pending: PendingCall) => boolean
   /** Whether the process was killed or has exited, so that nothing more may be sent to it. */
   readonly isEnding: () => boolean
   /** Kills the process if it did not respond to the last ping, or grew too large. Called only for idle processes. */
@@ -173,6 +175,7 @@ export function createWorker(
       else end.killFor(run.pending, { code: 'sandbox_busy', message, milliseconds: run.clock.elapsed() })
     },
     kill: () => end.kill('well'),
+    has: calls.has,
     isEnding: process.ended,
     debug: process.debug,
     checkHeartbeat() {

@@ -28,3 +28,12 @@ export function draftTarget(id: string): string {
 export function secretTarget(name: string): string {
   return `secret:${name}`
 }
+
+export function jobTarget(name: string): string {
+  return `job:${name}`
+}
+
+/** @param id of a run of a job */
+export function runTarget(id: string): string {
+  return `run:${id}`
+}

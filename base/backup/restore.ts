@@ -305,4 +305,5 @@ async function writeTables(db: Database, restoring: Restoring): Promise<void> {
     onPart('writing', name)
     await derived.make(db)
   }
+  for (const { restored, version } of tables) await restored?.(db, version)
 }

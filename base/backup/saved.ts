@@ -1,6 +1,7 @@
 import { type Migrations, PLATFORM_MIGRATIONS } from '../database/migrations.ts'
 import type { Database, DatabaseSettings } from '../database/open.ts'
 import { SOLHOST } from '../program/program-name.ts'
+import { pauseJobs } from './pause-jobs.ts'
 import { BACKUP_TABLES, type BackupTable } from './tables.ts'
 
 /** Tables that are migrated together, and therefore backed up together. */
@@ -24,6 +25,8 @@ export type SavedTables = {
     /** Rebuilds the rows. If absent, the host creates them when it needs them. */
     readonly make?: (db: Database) => Promise<void>
   }
+  /** Called after the tables were restored, with their schema version. */
+  readonly restored?: (db: Database, version: string) => Promise<void>
 }
 
 /** The data that a backup of a platform or a control center contains. */
@@ -47,6 +50,7 @@ export const PLATFORM_TABLES: SavedTables = {
   migrations: PLATFORM_MIGRATIONS,
   tables: BACKUP_TABLES,
   derived: { tables: { media_pieces: '009-media-pieces' } },
+  restored: pauseJobs,
 }
 
 export const PLATFORM: Saved = {

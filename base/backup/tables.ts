@@ -1,4 +1,5 @@
 import type { Tables } from '../database/tables.ts'
+import { JOBS } from './pause-jobs.ts'
 
 /** How a table is written to and read from a backup. */
 export type BackupTable = {
@@ -55,4 +56,7 @@ export const BACKUP_TABLES = {
   directories: { key: ['name'], since: '014-directories' },
   drafts: { key: ['id'], since: DRAFTS },
   draft_files: { key: ['draft', 'path'], since: DRAFTS, bytes: ['content'] },
+  job_runs: { key: ['id'], since: JOBS },
+  job_schedules: { key: ['solution', 'job'], since: JOBS },
+  job_pauses: { key: ['solution'], since: JOBS },
 } as const satisfies Record<keyof Tables, BackupTable> & Record<string, BackupTable>

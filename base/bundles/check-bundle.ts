@@ -9,6 +9,7 @@ import { CompiledTemplateSchema } from '../../runtime/template/template-schema.t
 import { activeSolution } from './active-solution.ts'
 import { readCheckedForms } from './checked-forms.ts'
 import { endpointsOf } from './endpoint-table.ts'
+import { jobsOf } from './job-table.ts'
 import { type PreparedSolution, permissionsOf, prepareSolution, unitsOf } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
@@ -70,7 +71,7 @@ function probesOf(bundle: Bundle): readonly Probe[] {
   const hasAuthenticator = bundle.modules.some(({ manifest }) => manifest.type === 'authenticator')
   const units: readonly Unit[] = hasAuthenticator ? ['authenticator', 'main'] : ['main']
   const probes: Probe[] = units.map((unit) => ({ unit, entries: unit === 'main' ? MAIN_ENTRIES : ENTRIES }))
-  const functions = [...new Set(endpointsOf(bundle).map((endpoint) => endpoint.declaration.function))]
+  const functions = [...new Set([...endpointsOf(bundle), ...jobsOf(bundle)].map((one) => one.declaration.function))]
   if (functions.length > 0) probes.push({ unit: 'main', entries: functions, isForRequests: true })
   if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
   // For `getOAuthConfig`, main's scripts run without their modules. They may fail to load that way, so they are probed
@@ -79,7 +80,7 @@ function probesOf(bundle: Bundle): readonly Probe[] {
   return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]
 }
 
-/** Returns an error for each missing entry function that the mode or an endpoint requires. */
+/** Returns an error for each missing entry function that the mode, an endpoint or a job requires. */
 function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string[]>): Fault[] {
   const { authenticator: mode } = bundle.manifest
   const faults: Fault[] = missingFunctions(bundle, found.get('main') ?? [])
@@ -101,10 +102,14 @@ function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string
 }
 
 function missingFunctions(bundle: Bundle, found: readonly string[]): Fault[] {
-  return endpointsOf(bundle)
+  const named = [
+    ...endpointsOf(bundle).map(({ address, ...one }) => ({ ...one, key: `endpoints.${address}` })),
+    ...jobsOf(bundle).map(({ name, ...one }) => ({ ...one, key: `jobs.${name}` })),
+  ]
+  return named
     .filter(({ declaration }) => !found.includes(declaration.function))
-    .map(({ address, module, declaration }) => {
-      const message = `"endpoints.${address}" names the function ${declaration.function}, which no script declares at its top level`
+    .map(({ key, module, declaration }) => {
+      const message = `"${key}" names the function ${declaration.function}, which no script declares at its top level`
       return { code: 'function_missing', file: module === null ? MANIFEST : `modules/${module}/${MANIFEST}`, message }
     })
 }

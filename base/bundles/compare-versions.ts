@@ -62,6 +62,7 @@ const CALLED_OUT = [
   'databases',
   'http',
   'endpoints',
+  'jobs',
 ] as const satisfies readonly (keyof Manifest)[]
 
 /** In ms. */

@@ -1,4 +1,5 @@
 import type { FormUpdate } from '../../plugins/forms/host.ts'
+import type { QueuedRun } from '../../plugins/jobs/host.ts'
 import type { Login, Press, Question, SignedInUser, Tenant } from '../../plugins/security/host.ts'
 import type { Call } from '../../runtime/plugin.ts'
 import type { AccountSourceName } from '../accounts/account-source-name.ts'
@@ -35,6 +36,8 @@ export type Effects = {
   confirm?: Question
   /** Keys that scripts looked up and that no table contains. */
   missingKeys?: readonly string[]
+  /** Runs of jobs to add, in order. */
+  queued?: readonly QueuedRun[]
   logout: SolutionPage | null
   /**
    * Texts that scripts set. For a client's call, this is the complete set after the call: `HostCall.messages` with this
@@ -48,6 +51,8 @@ export type Effects = {
 /** A call with data that only the host uses; plugins see only its `Call` part. */
 export type HostCall = Call & {
   readonly user: SignedInUser | null
+  /** The tenant of a job's run, which has no user; absent in other calls. */
+  readonly tenant?: Tenant | null
   /** The source of the user's account, and the account's id there; null if no user is signed in. */
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
   /** How the user signed in; absent if no user is signed in. */
@@ -76,4 +81,9 @@ export function noEffects(): Effects {
 /** Safe cast: every call that plugins get was created by `createHostCall`. */
 export function hostCall(call: Call): HostCall {
   return call as HostCall
+}
+
+/** The tenant that scripts of the call see. */
+export function tenantOf({ user, tenant }: HostCall): Tenant | null {
+  return user?.tenant ?? tenant ?? null
 }

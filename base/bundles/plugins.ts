@@ -7,6 +7,7 @@ import eventsManager from '../../plugins/events-manager/host.ts'
 import forms from '../../plugins/forms/host.ts'
 import http, { type HttpPorts } from '../../plugins/http/host.ts'
 import i18n from '../../plugins/i18n/host.ts'
+import jobs from '../../plugins/jobs/host.ts'
 import security, { type PasswordHashesPort, type SecurityPorts, type UsersPort } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -16,7 +17,8 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Environment } from '../config/properties.ts'
 import { version } from '../program/version.ts'
-import { hostCall } from './host-call.ts'
+import { hostCall, tenantOf } from './host-call.ts'
+import { jobsOf } from './job-table.ts'
 import { messageTables } from './messages.ts'
 import { eventTypesOf, permissionsOf } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
@@ -36,6 +38,7 @@ export type PluginNeeds = {
 export function builtInPlugins(environment: Environment, limits: Limits, needs: PluginNeeds = {}): readonly Plugin[] {
   const securityPorts: SecurityPorts = {
     user: (call) => hostCall(call).user,
+    tenant: (call) => tenantOf(hostCall(call)),
     permissions: permissionsOf,
     logIn: (call, login) => {
       const { effects } = hostCall(call)
@@ -109,6 +112,16 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
       },
     }),
     eventsManager({ eventTypes: eventTypesOf }),
+    jobs(
+      {
+        names: (solution) => jobsOf(solution).map(({ name }) => name),
+        enqueue: (call, run) => {
+          const { effects } = hostCall(call)
+          effects.queued = [...(effects.queued ?? []), run]
+        },
+      },
+      limits,
+    ),
     forms({
       update: (call, update) => {
         const { effects } = hostCall(call)

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
+import { isTimeZone } from '../../runtime/bundle/schedule.ts'
 import { readHostPort } from '../../runtime/host-port.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
 import { UNFIT } from '../../runtime/visible-name.ts'
@@ -382,12 +383,4 @@ function words(text: string): string[] {
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '')
-}
-
-function isTimeZone(text: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }) !== null
-  } catch {
-    return false
-  }
 }

@@ -405,6 +405,44 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
         constraint.onDelete('cascade'),
       ),
   ],
+  '023-jobs': (schema, { key, text }) => [
+    schema
+      .createTable('job_runs')
+      .addColumn('id', key, (column) => column.primaryKey())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('job', key, (column) => column.notNull())
+      .addColumn('state', key, (column) => column.notNull())
+      .addColumn('once_key', key, (column) => column.notNull().unique())
+      .addColumn('slot', key, (column) => column.notNull().unique())
+      .addColumn('tenant', text)
+      .addColumn('data', text)
+      .addColumn('result', text)
+      .addColumn('failure', text)
+      .addColumn('attempt', 'integer', (column) => column.notNull())
+      .addColumn('missed', 'integer', (column) => column.notNull())
+      .addColumn('scheduled_for', 'bigint')
+      .addColumn('due_at', 'bigint', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('started_at', 'bigint')
+      .addColumn('ended_at', 'bigint')
+      .addColumn('lease', key)
+      .addColumn('lease_until', 'bigint')
+      .addColumn('cancelled_at', 'bigint'),
+    schema.createIndex('job_runs_due').on('job_runs').columns(['state', 'due_at']),
+    schema.createIndex('job_runs_of_job').on('job_runs').columns(['solution', 'job', 'state', 'due_at']),
+    schema.createIndex('job_runs_listed').on('job_runs').columns(['solution', 'created_at']),
+    schema
+      .createTable('job_schedules')
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('job', key, (column) => column.notNull())
+      .addColumn('schedule', text, (column) => column.notNull())
+      .addColumn('checked_until', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('job_schedules_key', ['solution', 'job']),
+    schema
+      .createTable('job_pauses')
+      .addColumn('solution', key, (column) => column.primaryKey())
+      .addColumn('paused_at', 'bigint', (column) => column.notNull()),
+  ],
 }
 
 /** Version names in order; the last one is the current schema version. */

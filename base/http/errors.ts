@@ -157,6 +157,21 @@ export const ERRORS = {
     fixedBy: 'caller',
     advice: 'Activate another version first, or delete the solution.',
   },
+  ERR_JOB_UNKNOWN: {
+    status: 404,
+    fixedBy: 'caller',
+    advice: 'Check the name: `solhost jobs list` shows the jobs of the active version.',
+  },
+  ERR_RUN_DONE: {
+    status: 409,
+    fixedBy: 'caller',
+    advice: 'Start a new run of the job, with the data that it needs.',
+  },
+  ERR_JOBS_WAITING: {
+    status: 503,
+    fixedBy: 'operator',
+    advice: 'Find out why the solution’s runs don’t keep up, or raise `JOBS_WAITING`.',
+  },
   ERR_VERSION_IN_USE: {
     status: 409,
     fixedBy: 'caller',

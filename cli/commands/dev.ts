@@ -28,6 +28,7 @@ export const devCommand = command({
       value: '<number>',
       what: `port for pages (default: PORT, or ${PORT}, or the next free port)`,
     },
+    schedules: { type: 'boolean', what: 'run jobs at the times of their schedules' },
     ...INSPECT_OPTIONS,
   },
   notes:
@@ -39,7 +40,7 @@ manually. Environment variables work as for "start", except those for the host's
   run: ({ arguments: { folder }, options }, terminal) => dev(readSolutionFolder(folder), options, terminal),
 })
 
-type DevOptions = InspectOptions & { readonly port?: string }
+type DevOptions = InspectOptions & { readonly port?: string; readonly schedules?: boolean }
 
 type Running = { readonly host: Host; readonly live: LiveSolutions; readonly notes: readonly string[] }
 
@@ -96,7 +97,15 @@ async function startLive(home: string, options: DevOptions, { environment }: Ter
   const inspect = await readInspect(options, (other) => other === port || other === adminPort)
   const log = await createLog(settings.logLevel, process.stdout.isTTY === true)
   const { startHost } = await import('../../host/main.ts')
-  const host = await startHost({ settings, log, version, terminal: false, isLive: true, inspect })
+  const host = await startHost({
+    settings,
+    log,
+    version,
+    terminal: false,
+    isLive: true,
+    hasSchedules: options.schedules === true,
+    inspect,
+  })
   if (host.live === null) throw new TypeError('the host is not live')
   const notes = port === wanted ? [] : [`Port ${wanted} is already in use. Using port ${port} instead.`]
   return { host, live: host.live, notes }

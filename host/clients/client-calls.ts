@@ -7,6 +7,7 @@ import type { ClientGone, SandboxClient, Supervisor } from '../../runtime/superv
 import { failureLine, type GuestBindings } from '../solutions/guest-bindings.ts'
 import { createRedact } from '../solutions/redact.ts'
 import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
+import { type StoreQueuedRuns, storeQueued } from '../solutions/store-queued-runs.ts'
 import type { Figures } from '../telemetry/figures.ts'
 
 export type ClientCall = {
@@ -36,11 +37,12 @@ export type ClientCallerParts = {
   readonly supervisor: Supervisor
   readonly bindings: GuestBindings
   readonly log: Pick<SolutionLog, 'write'>
+  readonly storeRuns?: StoreQueuedRuns | undefined
   /** Called after each call. */
   readonly called?: Figures['called'] | undefined
 }
 
-export function createClientCaller({ supervisor, bindings, log, called }: ClientCallerParts): ClientCaller {
+export function createClientCaller({ supervisor, bindings, log, storeRuns, called }: ClientCallerParts): ClientCaller {
   async function run(sandbox: SandboxClient, solution: ActiveSolution, asked: ClientCall): Promise<ClientCallResult> {
     const call = createHostCall({ ...asked.call, solution: solution.facts })
     const redact = createRedact(asked.secrets)
@@ -61,13 +63,23 @@ export function createClientCaller({ supervisor, bindings, log, called }: Client
     if (outcome.code !== 'returned') return failed(outcome)
     try {
       bindings.apply(call, outcome.commands)
-      return { failure: null, effects: call.effects }
     } catch (error) {
       // The binding should have rejected the command, so the guest may have bypassed it. Don't trust anything from this
       // client from now on.
       sandbox.close()
       supervisor.retire(solution.loadable.key)
       return failed({ code: 'script_error', message: (error as Error).message, milliseconds: outcome.milliseconds })
+    }
+    const failure = await stored(call)
+    return failure === null ? { failure, effects: call.effects } : failed(failure)
+
+    async function stored(of: HostCall): Promise<Failed | null> {
+      try {
+        return await storeQueued(of, storeRuns)
+      } catch (error) {
+        const message = `the runs of jobs could not be stored: ${(error as Error).message}`
+        return { code: 'script_error', message, milliseconds: 0 }
+      }
     }
 
     function failed(failure: Failed): ClientCallResult {

@@ -12,6 +12,7 @@ import type { CallEnd } from '../solutions/call-end.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import type { GuestBindings } from '../solutions/guest-bindings.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
+import type { StoreQueuedRuns } from '../solutions/store-queued-runs.ts'
 import type { DevReport } from '../web/frames.ts'
 import type { ClientCaller } from './client-calls.ts'
 import type { LateSignOuts } from './late-sign-outs.ts'
@@ -33,6 +34,7 @@ export type ClientsParts = {
   readonly audit: Audit
   /** Absent if open clients stay on their version. */
   readonly live?: Live | undefined
+  readonly storeRuns?: StoreQueuedRuns | undefined
   /** Called after each script call. */
   readonly called?: ((end: CallEnd) => void) | undefined
   /**

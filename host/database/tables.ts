@@ -68,6 +68,40 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     correlation_id: string | null
     correlation: string | null
   }
+  /** Runs of jobs: see host/jobs/job-runs.ts. */
+  job_runs: {
+    id: string
+    solution: string
+    job: string
+    state: string
+    /** The hash of the due time or key that must not be added twice; otherwise the id. */
+    once_key: string
+    /** While it runs, one of the job's `atOnce` places; otherwise the id. */
+    slot: string
+    /** JSON, as `data` and `result`. `data` is erased once the run has succeeded. */
+    tenant: string | null
+    data: string | null
+    result: string | null
+    /** Why the last attempt failed: a `RunFailure` as JSON. */
+    failure: string | null
+    /** The number of the last attempt; 0 before the first one. */
+    attempt: number
+    missed: number
+    scheduled_for: number | null
+    /** The earliest start. */
+    due_at: number
+    created_at: number
+    started_at: number | null
+    ended_at: number | null
+    /** Identifies the attempt of the host that runs it; others may start it again after `lease_until`. */
+    lease: string | null
+    lease_until: number | null
+    /** Set if a running run is to be cancelled. */
+    cancelled_at: number | null
+  }
+  /** The due times of a job up to `checked_until` have been handled. `schedule` includes the time zone. */
+  job_schedules: { solution: string; job: string; schedule: string; checked_until: number }
+  job_pauses: { solution: string; paused_at: number }
   /** The operator's sign-in policy for a solution, as JSON. */
   sign_in_policies: { solution: string; value: string; updated_at: number }
   /** A directory (LDAP) and its settings, as JSON in which the bind account's password is encrypted. */

@@ -33,7 +33,7 @@ export type ListedEndpoint = {
 export type ListEndpointsParts = {
   readonly catalog: Pick<Catalog, 'active'>
   readonly figures: EndpointFigures
-  readonly supervisor: Pick<Supervisor, 'requestsRetryAt'>
+  readonly supervisor: Pick<Supervisor, 'retryAtOf'>
 }
 
 /**
@@ -64,5 +64,5 @@ export async function listEndpoints(
       p95,
     }
   })
-  return { items, retryAt: supervisor.requestsRetryAt(solution.loadable.key) }
+  return { items, retryAt: supervisor.retryAtOf('requests', solution.loadable.key) }
 }

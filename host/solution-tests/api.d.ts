@@ -34,6 +34,12 @@ declare const solution: {
    * Rejects if the script fails.
    */
   request(address: string, request?: TestRequest): Promise<TestResponse>
+  /**
+   * Runs one attempt of a job. `data` is what the job gets as `job.data`. Rejects if the script fails.
+   */
+  runJob(name: string, data?: unknown, run?: TestJobRun): Promise<TestJobDone>
+  /** The runs that scripts have queued so far, in order. Nothing runs them; call `runJob`. */
+  enqueued(): Promise<readonly TestQueuedRun[]>
   /** Opens the solution in a simulated browser. */
   open(options?: TestOpening): Promise<TestClient>
   /** Adds a user to the platform's users table. The scripts can query the table after that. */
@@ -47,6 +53,28 @@ declare const solution: {
   answerHttp(url: string, answer: TestHttpAnswer): Promise<void>
   /** The requests that `plugins.http.fetch` has made so far. */
   httpRequests(): Promise<readonly TestHttpRequest[]>
+}
+
+/** What the job gets in addition to its data. Members you omit have the values of a run that a script queued. */
+interface TestJobRun {
+  readonly attempt?: number
+  readonly scheduledFor?: number | null
+  readonly missed?: number
+  readonly tenant?: readonly (string | number)[]
+}
+
+interface TestJobDone extends TestDone {
+  /** The function's result, as JSON; null if it returned nothing. */
+  readonly result: any
+}
+
+interface TestQueuedRun {
+  /** The job's name. */
+  readonly name: string
+  readonly data: any
+  readonly key: string | null
+  readonly after: number | null
+  readonly at: number | null
 }
 
 interface TestQueryParams {

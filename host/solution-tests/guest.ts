@@ -30,6 +30,9 @@ export default function solution(api: GuestApi<Facts>) {
     signIn: (params: unknown = {}) => ask('signIn', [params], 'solution.signIn'),
     getOAuthConfig: (params: unknown = {}) => ask('getOAuthConfig', [params], 'solution.getOAuthConfig'),
     request: (address: unknown, request: unknown = {}) => ask('request', [address, request], 'solution.request'),
+    runJob: (name: unknown, data: unknown = null, run: unknown = {}) =>
+      ask('runJob', [name, data, run], 'solution.runJob'),
+    enqueued: () => ask('enqueued', [], 'solution.enqueued'),
     async open(options: unknown = {}) {
       const { id, state } = await ask<{ id: number } & Answer>('open', [options], 'solution.open')
       return clientHandle(ask, id, state)

@@ -32,6 +32,13 @@ export const Opening = z.strictObject({
 })
 
 const TestUser = Opening.shape.user
+const TestJobRun = z.strictObject({
+  attempt: z.int().min(1).max(10).optional(),
+  scheduledFor: z.number().nullable().optional(),
+  missed: z.int().min(0).optional(),
+  tenant: Opening.shape.user.unwrap().shape.tenant,
+})
+
 export const TestRequest = z.strictObject({
   body: Plain.optional(),
   headers: z.record(z.string().max(100), z.string().max(8192)).optional(),
@@ -123,6 +130,10 @@ export function createTestPlugin(
       request: asked(z.tuple([z.string().max(8192), TestRequest]), ([address, given]) =>
         stage.request(address, given as Parameters<Stage['request']>[1]),
       ),
+      runJob: asked(z.tuple([z.string().max(100), Plain, TestJobRun]), ([job, data, run]) =>
+        stage.runJob(job, data, run),
+      ),
+      enqueued: asked(z.tuple([]), () => stage.queuedRuns()),
       open: asked(z.tuple([Opening]), async ([opening]) => {
         opened += 1
         if (opened > MOST_CLIENTS) throw new ScriptError(`a test can open at most ${MOST_CLIENTS} clients`)

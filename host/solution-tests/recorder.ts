@@ -3,6 +3,7 @@ import type { Json } from '../../runtime/plugin.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { GuestBindings } from '../solutions/guest-bindings.ts'
 import type { LogLine, NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
+import type { StoreQueuedRuns } from '../solutions/store-queued-runs.ts'
 
 /** Records what scripts do, for tests. It wraps parts of the host without changing their behaviour. */
 export interface Recorder {
@@ -21,6 +22,7 @@ export type RecordedParts = {
   readonly bindings: GuestBindings
   readonly supervisor: Supervisor
   readonly log: Pick<SolutionLog, 'write'>
+  readonly storeRuns?: StoreQueuedRuns | undefined
 }
 
 export type Mark = { readonly commands: number; readonly log: number; readonly failures: number; readonly at: number }
@@ -54,7 +56,8 @@ export function createRecorder(): Recorder {
   }
 
   return {
-    around: ({ bindings, supervisor, log: kept }) => ({
+    around: ({ bindings, supervisor, log: kept, storeRuns }) => ({
+      storeRuns,
       bindings: {
         ...bindings,
         apply(call, list) {

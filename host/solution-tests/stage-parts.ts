@@ -35,6 +35,7 @@ import { createUsersForScripts } from '../users/users-for-scripts.ts'
 import { withCallScript } from './call-script.ts'
 import { createHttpAnswers, type HttpAdvice } from './http-answers.ts'
 import type { OpenClientParts } from './open-client.ts'
+import { createQueuedRuns } from './queued-runs.ts'
 import { endsWithProcess } from './with-process.ts'
 
 /** What a stage needs from outside. */
@@ -115,7 +116,9 @@ export async function createStageParts(
   const lateSignOuts = createLateSignOuts(onError)
   started.defer(() => lateSignOuts.endAll())
   const passkeyRequests = { places: createPasskeyPlaces(settings, sites) }
+  const queuedRuns = createQueuedRuns()
   const ofClients: OpenClientParts = {
+    storeRuns: queuedRuns.store,
     limits,
     isTesting: false,
     supervisor,
@@ -131,7 +134,7 @@ export async function createStageParts(
     lateSignOuts,
     onError,
   }
-  return { solution, ofClients, problems, sessions, users, grants, databases, http }
+  return { solution, ofClients, problems, sessions, users, grants, databases, http, queuedRuns }
 }
 
 /** Only the embedded database answers. */

@@ -4,6 +4,7 @@ import type { DeclaredAnswer, SeenRequest } from './http-answers.ts'
 import { type OpenClient, openClient } from './open-client.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
 import { requestEndpoint, type TestRequest } from './request.ts'
+import { runJob, type TestJobRun } from './run-job.ts'
 import { type GivenParams, getOAuthConfig, signIn } from './sign-in.ts'
 import { createStageParts, type StagePlace } from './stage-parts.ts'
 import { type Opening, visitorOf } from './stage-visitor.ts'
@@ -23,6 +24,9 @@ export interface Stage {
   signIn(params: GivenParams): Promise<Json>
   getOAuthConfig(params: GivenParams): Promise<Json>
   request(address: string, request: TestRequest): Promise<Json>
+  runJob(name: string, data: Json, run: TestJobRun): Promise<Json>
+  /** The runs of jobs that scripts have queued so far. */
+  queuedRuns(): readonly Json[]
   open(opening: Opening): Promise<OpenClient>
   addUser(user: NewUser): Promise<{ uid: string }>
   answerHttp(answer: DeclaredAnswer): void
@@ -44,7 +48,7 @@ const ALL = { limit: 1000 }
 export async function createStage(packed: Uint8Array, name: string, place: StagePlace): Promise<Stage> {
   await using started = new AsyncDisposableStack()
   const parts = await createStageParts(packed, name, place, started)
-  const { solution, problems, sessions, users, grants, databases, http } = parts
+  const { solution, problems, sessions, users, grants, databases, http, queuedRuns } = parts
   const recorder = createRecorder()
   const ofClients = { ...parts.ofClients, ...recorder.around(parts.ofClients) }
   let open: OpenClient[] = []
@@ -89,6 +93,9 @@ export async function createStage(packed: Uint8Array, name: string, place: Stage
           }
         })(),
       ),
+    runJob: (name, data, run) =>
+      withScriptErrors(runJob(solution, name, data, run, { ...ofClients, queued: queuedRuns.add })),
+    queuedRuns: queuedRuns.list,
     async open(opening) {
       const client = await withScriptErrors(openFor(opening))
       open.push(client)
@@ -111,6 +118,7 @@ export async function createStage(packed: Uint8Array, name: string, place: Stage
       if (added.length > 0) await grants.put(name, { ...(await grants.get(name)), users: false })
       await databases.erase(name)
       http.clear()
+      queuedRuns.clear()
       problems.length = 0
       open = []
       added = []

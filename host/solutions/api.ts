@@ -17,6 +17,7 @@ import type { Audit, AuditAction } from '../access/audit.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 import { retryAtOf } from './catalog.ts'
 import { findSolution } from './find-solution.ts'
+import { LOG_LEVELS, LogLineSchema } from './log-line-schema.ts'
 import { type LogLine as Line, lineFilter, type SolutionLog } from './solution-log.ts'
 import type { ExpectedActive, SolutionStore, SolutionSummary } from './solution-store.ts'
 import type { Uploaded as Done, Uploads } from './upload.ts'
@@ -34,8 +35,6 @@ export type SolutionApiParts = {
 }
 
 const Activation = z.strictObject({ sha256: Sha256 }).meta({ id: 'Activation' })
-
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 const LogQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
@@ -76,18 +75,6 @@ export const Uploaded = z
     warnings: z.array(Warning),
   })
   .meta({ id: 'Uploaded' })
-const LogLine = z
-  .object({
-    time: z.int(),
-    level: z.enum(LOG_LEVELS),
-    message: z.string(),
-    code: z.string().optional(),
-    file: z.string().optional(),
-    line: z.int().optional(),
-    column: z.int().optional(),
-    correlationId: z.string().optional(),
-  })
-  .meta({ id: 'LogLine' })
 
 const BUNDLE = { types: ['application/zip'], most: 'BUNDLE_SIZE' } as const satisfies Bytes
 export const UPLOADED = { 201: Uploaded, 200: Uploaded } as const
@@ -220,7 +207,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         query: LogQuery,
-        answers: { 200: pageOf(LogLine) },
+        answers: { 200: pageOf(LogLineSchema) },
       },
       async ({ params: { name }, query, ctx }) => {
         if (!wantsEvents(ctx)) return log.read(name, query)

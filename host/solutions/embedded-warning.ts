@@ -1,20 +1,21 @@
 import { endpointsOf } from '../../base/bundles/endpoint-table.ts'
+import { jobsOf } from '../../base/bundles/job-table.ts'
 import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 import type { Warning } from '../../runtime/bundle/faults.ts'
 import { MANIFEST } from '../../runtime/bundle/layout.ts'
 
 /**
  * Embedded databases belong to one host. If there may be several hosts, a load balancer sends requests to any of them,
- * so a request may not find the data that an earlier one has stored.
+ * and jobs run on any of them, so a request or job may not find the data that an earlier one has stored.
  */
 export function warnOfEmbedded(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Warning[] {
-  if (endpointsOf(solution).length === 0) return []
+  if (endpointsOf(solution).length + jobsOf(solution).length === 0) return []
   const manifests = [solution.manifest, ...solution.modules.map(({ manifest }) => manifest)]
   const names = manifests.flatMap(({ databases }) =>
     Object.entries(databases).flatMap(([name, { server }]) => (server === 'embedded' ? [name] : [])),
   )
   const [name] = names
   if (name === undefined) return []
-  const message = `the database "${name}" is embedded, so each host has its own, but any host may respond to an endpoint's requests: use a database server if there are several hosts`
+  const message = `the database "${name}" is embedded, so each host has its own, but any host may respond to an endpoint's requests or run a job: use a database server if there are several hosts`
   return [{ file: MANIFEST, code: 'embedded_per_host', message }]
 }

@@ -20,6 +20,9 @@ export async function eraseSolutionData(db: HostDatabase, solution: string): Pro
     'sign_in_policies',
     'links',
     'drafts',
+    'job_runs',
+    'job_schedules',
+    'job_pauses',
   ] as const) {
     await db.deleteFrom(table).where('solution', '=', solution).execute()
   }

@@ -10,6 +10,7 @@ import type { CallEnd } from './call-end.ts'
 import { failureLine, type GuestBindings } from './guest-bindings.ts'
 import { createRedact } from './redact.ts'
 import type { NewLogLine, SolutionLog } from './solution-log.ts'
+import { type StoreQueuedRuns, storeQueued } from './store-queued-runs.ts'
 
 export type EntryCall = {
   /** Default: the unit of the call's kind. */
@@ -22,10 +23,12 @@ export type EntryCall = {
   /** Values that must not reach the log, by name. */
   readonly secrets: ReadonlyMap<string, string>
   readonly call: Omit<HostCall, 'effects' | 'solution'>
+  /** Kills the call. */
+  readonly signal?: AbortSignal
 }
 
 export type EntryResult = {
-  /** For endpoints: the function's result, as the guest sent it; null if the function failed or returned nothing. */
+  /** For endpoints and jobs: the function's result, as the guest sent it; null if the function failed or returned nothing. */
   readonly result?: string | null
   /** Null if the call succeeded. */
   readonly failure: Failed | null
@@ -49,12 +52,13 @@ export type EntryRunnerParts = {
   readonly supervisor: Supervisor
   readonly bindings: GuestBindings
   readonly log: Pick<SolutionLog, 'write'>
+  readonly storeRuns?: StoreQueuedRuns | undefined
   /** Called after each call. */
   readonly called?: ((end: CallEnd) => void) | undefined
 }
 
-export function createEntryRunner({ supervisor, bindings, log, called }: EntryRunnerParts): EntryRunner {
-  return async (solution, { unit, entry, label = entry, args, secrets, call: given }) => {
+export function createEntryRunner({ supervisor, bindings, log, storeRuns, called }: EntryRunnerParts): EntryRunner {
+  return async (solution, { unit, entry, label = entry, args, secrets, call: given, signal }) => {
     const call = createHostCall({ ...given, solution: solution.facts })
     const redact = createRedact(secrets)
     const write = (line: NewLogLine) => log.write(solution.name, { ...line, correlationId: call.correlationId })
@@ -69,14 +73,16 @@ export function createEntryRunner({ supervisor, bindings, log, called }: EntryRu
         args,
         state: bindings.stateOf(call),
         timeLimit: rules.timeLimit,
-        ...(rules.processes === 'requests' ? { kind } : {}),
+        ...(rules.processes === 'logins' ? {} : { kind }),
       },
       {
         log: writeScripts,
         request: (plugin, method, requestArgs) => bindings.answer(call, plugin, method, requestArgs),
+        ...(signal === undefined ? {} : { signal }),
       },
     )
-    const failure = outcome.code === 'returned' ? applied(outcome) : outcome
+    const refused = outcome.code === 'returned' ? applied(outcome) : outcome
+    const failure = refused ?? (await storeQueued(call, storeRuns))
     called?.({ solution: solution.name, entry: label, outcome: failure ?? outcome })
     if (failure === null) {
       const result = outcome.code === 'returned' ? outcome.result : null

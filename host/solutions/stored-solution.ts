@@ -13,8 +13,9 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
  * 5: manifests have `signIn`.
  * 6: manifests have `endpoints`.
  * 7: manifests have `realm`.
+ * 8: manifests have `jobs`.
  */
-const FORMAT = 7
+const FORMAT = 8
 
 export type StoredSolution = {
   readonly prepared: PreparedSolution
@@ -43,7 +44,8 @@ function upgrade(stored: Partial<PreparedSolution>, format: number): Partial<Pre
     ...older,
     signIn: format >= 5 ? older.signIn : null,
     endpoints: format >= 6 ? older.endpoints : {},
-    realm: 'fresh',
+    realm: format >= 7 ? older.realm : 'fresh',
+    jobs: {},
   })
   const withManifests = {
     ...stored,

@@ -25,10 +25,11 @@ export function resultLabel(outcome: string): string {
   return RESULTS.includes(outcome) ? outcome : 'other'
 }
 
-/** All form events and all endpoints share one label each, because solutions choose their names. */
+/** All form events, all endpoints and all jobs share one label each, because solutions choose their names. */
 export function entryLabel(entry: string): string {
   if (entry.startsWith('forms.')) return 'forms'
   if (/^[A-Z]+ \//.test(entry)) return 'endpoints'
+  if (entry.startsWith('job ')) return 'jobs'
   return ENTRIES.find((one) => one === entry) ?? 'other'
 }
 

@@ -1,4 +1,3 @@
-import { CALL_KINDS } from '../../runtime/call-kinds.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
 import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
@@ -121,8 +120,8 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     under: 'plugins',
     guest: new URL('./guest.ts', import.meta.url),
     commands: {},
-    // In a call that returns JSON, scripts can return a response with a status and headers.
-    state: (call): Json => (CALL_KINDS[call.kind].result === 'json' ? true : null),
+    // In the call of an endpoint, scripts can return a response with a status and headers.
+    state: (call): Json => (call.kind === 'request' ? true : null),
     requests: {
       fetch: request(
         z.tuple([Url, z.enum(['GET', 'HEAD']), Headers]),

@@ -2,16 +2,12 @@ import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 import { createChecks } from './checks.guest.ts'
 
 type Settings = { readonly permissions: readonly string[] | null }
-type User = {
-  username: string
-  uid: string
-  permissions: readonly string[]
-  tenant: readonly (string | number)[] | null
-}
+type User = { username: string; uid: string; permissions: readonly string[] }
 type Press = { readonly isConfirmed: boolean; readonly isConfirmedNow: boolean }
 type State = {
   readonly signsIn: boolean
   readonly user: User | null
+  readonly tenant: readonly (string | number)[] | null
   readonly methods: readonly string[]
   readonly press: Press | null
 }
@@ -35,7 +31,7 @@ export default function security(api: GuestApi<Settings, State>) {
   api.onCall((state) => {
     signsIn = state.signsIn
     user = state.user
-    tenant = state.user === null ? null : state.user.tenant
+    tenant = state.tenant
     loggedIn = false
     methods = state.methods
     press = state.press

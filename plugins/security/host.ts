@@ -25,6 +25,8 @@ export const LONGEST_REASON = 200
 /** The host services behind the binding `security`. */
 export interface SecurityPorts {
   user(call: Call): SignedInUser | null
+  /** The tenant of the user, or of a job's run. */
+  tenant(call: Call): Tenant | null
   /** The permission names that the solution's scripts can grant; null if they can grant any name. */
   permissions(solution: SolutionFacts): readonly string[] | null
   /**
@@ -162,6 +164,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
     state: (call): Json => ({
       signsIn: CALL_KINDS[call.kind].signsIn,
       user: ports.user(call),
+      tenant: ports.tenant(call),
       methods: ports.methods(call),
       press: ports.press(call),
     }),

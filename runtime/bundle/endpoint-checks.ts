@@ -1,7 +1,7 @@
 import { MOST_ENDPOINTS, shapeOf } from './endpoint-schema.ts'
 import type { Findings } from './findings.ts'
 import { folderOf, MANIFEST } from './layout.ts'
-import { type Modules, type ReadManifest, reachableModules } from './modules.ts'
+import { clientModules, type Modules, type ReadManifest } from './modules.ts'
 
 /** Checks the endpoints of all manifests together. */
 export function checkEndpoints(main: ReadManifest, modules: Modules, found: Findings): void {
@@ -50,14 +50,4 @@ function checkSessions(
       found.fault(`${folderOf(name)}${MANIFEST}`, 'manifest_invalid', message, place)
     }
   }
-}
-
-/** The modules whose scripts run outside sign-ins. */
-function clientModules(main: ReadManifest, modules: Modules): ReadonlySet<string> {
-  const byName = new Map(modules.reached.map((module) => [module.name, module]))
-  return reachableModules(
-    main.names.modules,
-    (name) => byName.get(name)?.names.modules ?? [],
-    (name) => byName.get(name)?.manifest?.type !== 'authenticator' && name !== main.names.loginSolution,
-  )
 }

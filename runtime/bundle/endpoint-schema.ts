@@ -1,7 +1,7 @@
 import { z } from '../zod.ts'
 import {
   areUnique,
-  Identifier,
+  FunctionName,
   list,
   OwnIdentifier,
   orUnknownKey,
@@ -152,9 +152,6 @@ const Signature = z.strictObject(
   { error: orUnknownKey('must be an object with scheme and secret') },
 )
 
-/** A function name in a script. Reserved words are not allowed. */
-const FunctionName = Identifier.refine((name) => !isReserved(name), { error: 'must not be a reserved word' })
-
 export const EndpointSchema = z
   .strictObject(
     {
@@ -245,16 +242,3 @@ function parameterNames(address: string): string[] {
 export function shapeOf(address: string): string {
   return address.replace(/\{[^}]*\}/g, '{}')
 }
-
-/** Whether `typeof name` is a syntax error in sloppy or strict code. */
-function isReserved(name: string): boolean {
-  return RESERVED.has(name)
-}
-
-const RESERVED: ReadonlySet<string> = new Set(
-  (
-    'break case catch class const continue debugger default delete do else enum export extends false finally for function ' +
-    'if import in instanceof new null return super switch this throw true try typeof var void while with yield let static ' +
-    'implements interface package private protected public await eval arguments undefined'
-  ).split(' '),
-)

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { z } from '../zod.ts'
 import { EndpointAddress, EndpointSchema, INPUT_KEYS, MOST_ENDPOINTS } from './endpoint-schema.ts'
+import { JobName, JobSchema, MOST_JOBS } from './job-schema.ts'
 import {
   areUnique,
   Identifier,
@@ -416,6 +417,14 @@ export const ManifestSchema = z
           description:
             'HTTP requests that functions respond to, such as "GET /orders/{id}", below /solution/{name}/api.',
         }),
+      jobs: z
+        .record(JobName, JobSchema, { error: 'must be an object of jobs' })
+        .refine((jobs) => Object.keys(jobs).length <= MOST_JOBS, { error: `must have at most ${MOST_JOBS} jobs` })
+        .optional()
+        .meta({
+          title: 'Jobs',
+          description: 'Functions that run without a user: on a schedule, or when a script queues them.',
+        }),
       realm: z.enum(REALMS, { error: 'must be one of fresh, hardened' }).optional().meta({
         title: 'Realm',
         description:
@@ -437,6 +446,7 @@ export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === 'databases') return Object.keys(Database.shape)
   if (path[0] === 'signIn') return Object.keys(SignIn.shape)
   if (path[0] === 'endpoints') return knownEndpointKeys(path)
+  if (path[0] === 'jobs') return Object.keys(JobSchema.shape)
   if (path[0] === 'eventTypes') return Object.keys((path.length > 2 ? EventArgument : EventTypeDeclaration).shape)
   return Object.keys(ManifestSchema.shape)
 }

@@ -2,6 +2,7 @@ import type { z } from '../zod.ts'
 import { type Authentication, type InputSchema, type WrittenEndpoint, waysOf } from './endpoint-schema.ts'
 import type { Fault, Warning } from './faults.ts'
 import { Findings, showName } from './findings.ts'
+import { type JobDeclaration, jobOf } from './job-schema.ts'
 import { type JsonPlaces, NO_PLACES } from './json-places.ts'
 import {
   AUTHENTICATOR_MODES,
@@ -69,6 +70,8 @@ export type Manifest = {
   readonly databases: Readonly<Record<string, DatabaseRequest>>
   /** By method and path, such as `GET /orders/{id}`. Without a prototype. */
   readonly endpoints: Readonly<Record<string, EndpointDeclaration>>
+  /** By name. Without a prototype. */
+  readonly jobs: Readonly<Record<string, JobDeclaration>>
   /** `host` or `host:port`, in lower case. */
   readonly http: readonly string[]
   readonly listed: boolean
@@ -152,6 +155,7 @@ function normalise(written: WrittenManifest): Manifest {
       query: endpoint.query ?? null,
       body: endpoint.body ?? null,
     })),
+    jobs: mapRecord(written.jobs ?? {}, jobOf),
     http: (written.http ?? []).map((host) => host.toLowerCase()),
     listed: written.listed ?? true,
     realm: written.realm ?? 'fresh',

@@ -133,3 +133,13 @@ function checkModule({ name, manifest, places }: ReachableModule, found: Finding
     found.fault(file, 'module_invalid', message, places.key(['realm']))
   }
 }
+
+/** The modules whose scripts run outside sign-ins. */
+export function clientModules(main: ReadManifest, modules: Modules): ReadonlySet<string> {
+  const byName = new Map(modules.reached.map((module) => [module.name, module]))
+  return reachableModules(
+    main.names.modules,
+    (name) => byName.get(name)?.names.modules ?? [],
+    (name) => byName.get(name)?.manifest?.type !== 'authenticator' && name !== main.names.loginSolution,
+  )
+}

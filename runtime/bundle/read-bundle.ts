@@ -5,6 +5,7 @@ import { type BundleFiles, bundleFiles } from './bundle-files.ts'
 import { checkEndpoints } from './endpoint-checks.ts'
 import type { Fault, Warning } from './faults.ts'
 import { Findings, showName, WHOLE_BUNDLE } from './findings.ts'
+import { checkJobs } from './job-checks.ts'
 import type { JsonPlaces } from './json-places.ts'
 import { folderOf, MANIFEST } from './layout.ts'
 import type { AuthenticatorMode, Manifest } from './manifest.ts'
@@ -137,6 +138,7 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   checkAuthenticators(manifest, modules, places, found)
   checkSignIn(manifest, modules, places, found)
   checkEndpoints(main, modules, found)
+  checkJobs(main, modules, found)
   warnOfOAuth(manifest, places, found)
 }
 

@@ -11,6 +11,9 @@ export const OwnIdentifier = Identifier.refine((name) => !(name in Object.protot
   error: 'must not be the name of a property that every JavaScript object has',
 })
 
+/** A function name in a script. Reserved words are not allowed. */
+export const FunctionName = Identifier.refine((name) => !isReserved(name), { error: 'must not be a reserved word' })
+
 export function text(max: number) {
   const what = `a string of 1 to ${max} characters without control characters`
   return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, what).refine(isWellFormed, { error: `must be ${what}` })
@@ -49,3 +52,16 @@ export function areUnique(items: readonly unknown[]): boolean {
 export function isWellFormed(text: string): boolean {
   return text.isWellFormed()
 }
+
+/** Whether `typeof name` is a syntax error in sloppy or strict code. */
+function isReserved(name: string): boolean {
+  return RESERVED.has(name)
+}
+
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    'break case catch class const continue debugger default delete do else enum export extends false finally for function ' +
+    'if import in instanceof new null return super switch this throw true try typeof var void while with yield let static ' +
+    'implements interface package private protected public await eval arguments undefined'
+  ).split(' '),
+)

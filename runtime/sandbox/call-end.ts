@@ -42,8 +42,8 @@ export function callText(
   { entry, args, state, kind = 'login' }: SandboxCall,
   ofClient: { readonly number?: number; readonly counted?: number } = {},
 ): string {
-  const { result, refuses } = CALL_KINDS[kind]
-  const rules = result === 'json' ? { returnsJson: true, refuses } : {}
+  const { result, resultLimit, refuses } = CALL_KINDS[kind]
+  const rules = result === 'json' ? { returnsJson: true, resultLimit, refuses } : {}
   return JSON.stringify({ kind: 'call', args, state, entry, ...rules, ...ofClient })
 }
 

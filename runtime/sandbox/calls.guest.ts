@@ -60,8 +60,9 @@ export function createEnter(parts: CallParts): Enter {
     let text = hooks.readResult === null ? null : hooks.readResult(returned)
     if (text === null) {
       const value = jsonText(returned)
-      const allowed = limits.ANSWER_SIZE as number
-      if (value.length > allowed) return failedText(quotaError('ANSWER_SIZE', allowed, value.length))
+      const name = state.message.resultLimit as string
+      const allowed = limits[name] as number
+      if (value.length > allowed) return failedText(quotaError(name, allowed, value.length))
       text = `{"value":${value}}`
     }
     return `{"ok":true,"result":${stringify(text)},"commands":[${commandsText()}]}`

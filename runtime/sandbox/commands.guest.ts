@@ -39,7 +39,7 @@ export function createCommands(
     if (refuses === undefined) return
     for (let index = 0; index < refuses.length; index++) {
       if (refuses[index] === command) {
-        throw new SafeTypeError(`${shown} doesn’t work in an endpoint: it needs an open page or a session`)
+        throw new SafeTypeError(`${shown} doesn’t work in an endpoint or job: it needs an open page or a session`)
       }
     }
   }

@@ -28,8 +28,9 @@ export type CallText = {
   /** In clients only: the numbers of this call and of the last call that the process accepted as a success. */
   number?: number
   counted?: number
-  /** In calls of endpoints only: the result is JSON, and these bindings throw an error. */
+  /** In calls of endpoints and jobs only: the result is JSON of this size, and these bindings throw an error. */
   returnsJson?: true
+  resultLimit?: string
   refuses?: string[]
 }
 export type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }

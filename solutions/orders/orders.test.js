@@ -57,3 +57,18 @@ test('if the user closes the question, nothing is deleted', async () => {
   assert.equal(client.confirming, null)
   assert(hasRow(client, id))
 })
+
+test('a shipped order queues one run, which thanks the customer', async () => {
+  const shipped = { body: { order: 1 }, signed: true }
+  await solution.request('POST /hooks/shipped', shipped)
+  const [run] = await solution.enqueued()
+  assert.equal([run.name, run.data, run.key], ['thankCustomer', { order: 1 }, 'order 1'])
+  const { result, log } = await solution.runJob('thankCustomer', run.data)
+  assert.match(result.mail, '@')
+  assert.match(log[0].message, 'is on its way')
+})
+
+test('orders are counted by status', async () => {
+  const { result } = await solution.runJob('countOrders', null, { scheduledFor: 0 })
+  assert(result.every(({ orders }) => orders > 0))
+})

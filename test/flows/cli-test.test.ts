@@ -404,6 +404,8 @@ test('without permissions the list is not shown', async () => {
       ['an API token with the permission adds an order, which can then be read', null],
       ['signed-in users download the orders; the carrier reports shipped ones', null],
       ['if the user closes the question, nothing is deleted', null],
+      ['a shipped order queues one run, which thanks the customer', null],
+      ['orders are counted by status', null],
     ],
   ])
 })

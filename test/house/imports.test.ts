@@ -67,6 +67,7 @@ const ORDER: Record<string, readonly string[]> = {
     'maintenance',
     'testing',
     'endpoints',
+    'jobs',
     'login',
     'second-step',
     'self-service',

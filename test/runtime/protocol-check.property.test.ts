@@ -97,7 +97,7 @@ const MESSAGES: Readonly<Record<string, Record<string, Check>>> = {
   hung: { id: isId },
   gone: { clients: isList(isId, 1000) },
   ended: { id: isId, outcome: (value) => isReturned(value) || isFailed(value) },
-  probed: { id: isId, faults: isList(isFault, 10), found: isList(isName, 200) },
+  probed: { id: isId, faults: isList(isFault, 10), found: isList(isName, 300) },
   log: {
     id: isId,
     level: isOneOf('debug', 'info', 'warn', 'error'),
@@ -502,7 +502,7 @@ test.each<[string, string, string]>([
   ['a known failure', ended({ ...FAILED, code: 'script_quota' }), ended({ ...FAILED, code: 'toString' })],
   ['a boolean ok', ended(RETURNED), ended({ ...RETURNED, ok: 1 })],
   ['a matching outcome', ended(FAILED), ended({ ...FAILED, ok: true })],
-  ['200 functions, as many as there are endpoints', probed(200), probed(201)],
+  ['300 functions, as many as there are endpoints and jobs', probed(300), probed(301)],
   ['a single message', '{"kind":"ready"}', '[{"kind":"ready"}]'],
   ['a kind that exists', '{"kind":"pong"}', '{"kind":"toString"}'],
   ['a kind as an own property', '{"kind":"pong"}', '{"__proto__":{"kind":"pong"}}'],

@@ -214,7 +214,7 @@ test('an endless loop ends at REQUEST_TIME; after three, endpoints are paused, b
   expect(ends.map(({ failure }) => failure?.code)).toEqual([...Array(3).fill('script_timeout'), 'sandbox_busy'])
   expect(ends[0]?.failure).toMatchObject({ limit: { name: 'REQUEST_TIME', allowed: 300 }, position: { line: 5 } })
   const { key } = paused.loadable
-  expect(hurried.supervisor.requestsRetryAt(key)).toBeGreaterThan(Date.now())
+  expect(hurried.supervisor.retryAtOf('requests', key)).toBeGreaterThan(Date.now())
   expect(hurried.supervisor.retryAt(key)).toBeNull()
   expect([before, (await run('login', 'onSolutionOpen')).effects.login?.username]).toEqual(['anna', 'anna'])
   expect(hurried.supervisor.processes().filter((one) => one.key === key)).toHaveLength(1)

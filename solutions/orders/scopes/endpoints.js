@@ -42,4 +42,5 @@ function cell(value) {
 async function orderShipped({ body }) {
   await setUpDatabase()
   await setShipped(body.order)
+  plugins.jobs.enqueue('thankCustomer', { order: body.order }, { key: `order ${body.order}` })
 }

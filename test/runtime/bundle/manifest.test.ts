@@ -31,6 +31,7 @@ test('manifest: omitted settings get their defaults', () => {
       oauth: null,
       databases: {},
       endpoints: {},
+      jobs: {},
       http: [],
       listed: true,
       realm: 'fresh',
@@ -65,6 +66,7 @@ test('manifest: settings that the author writes are kept', () => {
     ...LEAST,
     ...written,
     endpoints: {},
+    jobs: {},
     realm: 'fresh',
     loginSolution: null,
     eventTypes: {

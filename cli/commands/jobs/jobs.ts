@@ -1,0 +1,135 @@
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { CommandError, command } from '../../../base/terminal/command.ts'
+import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
+import { HOST_NOTES, HOST_OPTIONS } from '../../credentials.ts'
+import { openJobs, type ShownJobs, type ShownRun } from '../../jobs-on-host.ts'
+
+const NAME = { what: 'name of the solution' } as const
+const URL_OF_HOST = { what: 'URL of the host, such as https://apps.example.org' } as const
+const JSON_OPTION = { json: { type: 'boolean', what: 'print one JSON object instead of text' } } as const
+
+export const jobsListCommand = command({
+  summary: 'list the jobs of a solution, with their next times and last runs',
+  arguments: { name: NAME, url: URL_OF_HOST },
+  options: { ...HOST_OPTIONS, ...JSON_OPTION },
+  notes: () => HOST_NOTES,
+  async run({ arguments: { name, url }, options }, terminal) {
+    const jobs = await openJobs(name, url, options, terminal)
+    const list = await jobs.list()
+    if (options.json === true) terminal.out(jsonText({ ok: true, ...list }))
+    else {
+      terminal.out(jobsText(list, name))
+      terminal.err(`Next: ${SOLHOST} jobs runs ${name} ${jobs.url.origin}\n`)
+    }
+    return 'done'
+  },
+})
+
+export const jobsRunsCommand = command({
+  summary: 'list the newest runs of jobs of a solution',
+  arguments: { name: NAME, url: URL_OF_HOST },
+  options: {
+    job: { type: 'string', value: '<name>', what: 'only runs of this job' },
+    state: {
+      type: 'string',
+      value: '<state>',
+      what: 'only runs in this state: waiting, running, succeeded, failed, cancelled or skipped',
+    },
+    ...HOST_OPTIONS,
+    ...JSON_OPTION,
+  },
+  notes: () => HOST_NOTES,
+  async run({ arguments: { name, url }, options }, terminal) {
+    const jobs = await openJobs(name, url, options, terminal)
+    const runs = await jobs.runs({ job: options.job, state: options.state })
+    if (options.json === true) terminal.out(jsonText({ ok: true, runs }))
+    else terminal.out(runs.length === 0 ? 'There are no runs.\n' : runs.map(runLine).join(''))
+    return 'done'
+  },
+})
+
+export const jobsRunCommand = command({
+  summary: 'start a run of a job',
+  arguments: { name: NAME, job: { what: 'name of the job' }, url: URL_OF_HOST },
+  options: {
+    data: { type: 'string', value: '<json>', what: 'data that the job gets, as JSON' },
+    ...HOST_OPTIONS,
+    ...JSON_OPTION,
+  },
+  notes: () => HOST_NOTES,
+  async run({ arguments: { name, job, url }, options }, terminal) {
+    const data = options.data === undefined ? undefined : readData(options.data)
+    const jobs = await openJobs(name, url, options, terminal)
+    added(await jobs.run(job, data), name, jobs.url, options.json === true, terminal)
+    return 'done'
+  },
+})
+
+export const jobsAgainCommand = command({
+  summary: 'run a failed or cancelled run of a job again',
+  arguments: { name: NAME, id: { what: 'id of the run, from "jobs runs"' }, url: URL_OF_HOST },
+  options: { ...HOST_OPTIONS, ...JSON_OPTION },
+  notes: () => HOST_NOTES,
+  async run({ arguments: { name, id, url }, options }, terminal) {
+    const jobs = await openJobs(name, url, options, terminal)
+    added(await jobs.again(id), name, jobs.url, options.json === true, terminal)
+    return 'done'
+  },
+})
+
+export const jobsPauseCommand = pauseCommand(true)
+export const jobsResumeCommand = pauseCommand(false)
+
+function pauseCommand(paused: boolean) {
+  const [does, done, next] = paused ? ['pause', 'Paused', 'resume'] : ['resume', 'Resumed', 'list']
+  return command({
+    summary: `${does} the jobs of a solution`,
+    arguments: { name: NAME, url: URL_OF_HOST },
+    options: { ...HOST_OPTIONS, ...JSON_OPTION },
+    notes: () => HOST_NOTES,
+    async run({ arguments: { name, url }, options }, terminal) {
+      const jobs = await openJobs(name, url, options, terminal)
+      await jobs.pause(paused)
+      if (options.json === true) terminal.out(jsonText({ ok: true, paused }))
+      else
+        terminal.out(
+          `${done} the jobs of ${printable(name)}.\nNext: ${SOLHOST} jobs ${next} ${name} ${jobs.url.origin}\n`,
+        )
+      return 'done'
+    },
+  })
+}
+
+function added(id: string, name: string, url: URL, isJson: boolean, terminal: Terminal): void {
+  if (isJson) terminal.out(jsonText({ ok: true, id }))
+  else terminal.out(`Started run ${printable(id)}.\nNext: ${SOLHOST} jobs runs ${name} ${url.origin}\n`)
+}
+
+/** @throws CommandError */
+function readData(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw new CommandError('usage', `--data is not JSON: ${(error as Error).message}`)
+  }
+}
+
+function jobsText({ paused, items }: ShownJobs, name: string): string {
+  const banner = paused ? 'The jobs are paused.\n' : ''
+  if (items.length === 0) return `${banner}${printable(name)} has no jobs.\n`
+  const lines = items.map(({ name: job, schedule, timeZone, next: [first], last }) => {
+    const due = schedule === null ? 'when queued' : `${schedule} (${timeZone})`
+    const times = first === undefined ? '' : `, next ${timeText(first)}`
+    return `${printable(job)}: ${due}${times}${last === null ? '' : `, last run ${last.state}`}\n`
+  })
+  return `${banner}${lines.join('')}`
+}
+
+function runLine({ id, job, state, attempt, createdAt, failure }: ShownRun): string {
+  const why = failure === null ? '' : `  ${failure.code}: ${failure.message}`
+  return `${timeText(createdAt)}  ${printable(`${id}  ${job}  ${state}  attempt ${attempt}${why}`).replace(/\s*\n\s*/g, ' ')}\n`
+}
+
+function timeText(time: number): string {
+  return new Date(time).toISOString().slice(0, 19).replace('T', ' ')
+}

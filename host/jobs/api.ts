@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto'
+import type { Context } from 'koa'
+import { DONE } from '../../base/api/route.ts'
+import { jobTarget, runTarget } from '../../base/api/targets.ts'
+import { type Job, jobsOf } from '../../base/bundles/job-table.ts'
+import { JobName, MISSED } from '../../runtime/bundle/job-schema.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
+import { actorOf, hasScope } from '../access/actor.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { findSolution, namedSolution, type OfSolution } from '../solutions/find-solution.ts'
+import { LogLineSchema } from '../solutions/log-line-schema.ts'
+import type { SolutionLog } from '../solutions/solution-log.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { RUN_STATES, type Run, type RunState, WaitingTooMany } from './job-runs.ts'
+import type { JobWorker } from './job-worker.ts'
+import { type ListJobsParts, listJobs } from './list-jobs.ts'
+
+export type JobApiParts = Omit<ListJobsParts, 'jobs'> & {
+  readonly jobs: ListJobsParts['jobs'] & { readonly worker: Pick<JobWorker, 'wake'> }
+  readonly store: SolutionStore
+  readonly catalog: Catalog
+  readonly log: Pick<SolutionLog, 'read'>
+  readonly limits: Limits
+}
+
+const RUNS_LISTED = 50
+const LINES_OF_RUN = 200
+
+const JobRun = z
+  .object({
+    id: z.string(),
+    job: z.string(),
+    state: z.enum(RUN_STATES),
+    attempt: z.int().describe('of the last attempt; 0 before the first one'),
+    scheduledFor: z.int().nullable().describe('the due time; null if a script or an operator queued it'),
+    missed: z.int().describe('earlier due times at which no host could start it'),
+    dueAt: z.int().describe('the earliest start of the next attempt'),
+    createdAt: z.int(),
+    startedAt: z.int().nullable(),
+    endedAt: z.int().nullable(),
+    failure: z.object({ code: z.string(), message: z.string() }).nullable().describe('of the last attempt'),
+  })
+  .meta({ id: 'JobRun' })
+
+const RunDetails = JobRun.extend({
+  tenant: z.array(z.union([z.string(), z.number()])).nullable(),
+  data: z.unknown().describe('only with the scope write; erased once the run has succeeded'),
+  result: z.unknown().describe('only with the scope write'),
+  log: z.array(LogLineSchema),
+}).meta({ id: 'JobRunDetails' })
+
+const ListedJob = z
+  .object({
+    name: z.string(),
+    module: z.string().nullable().describe('the module that declares it; null: the solution itself'),
+    function: z.string(),
+    schedule: z.string().nullable(),
+    timeZone: z.string().nullable(),
+    missed: z.enum(MISSED),
+    attempts: z.int(),
+    atOnce: z.int(),
+    next: z.array(z.int()).describe('the next due times, in epoch ms'),
+    last: JobRun.nullable(),
+  })
+  .meta({ id: 'ListedJob' })
+
+const Paused = z.strictObject({ paused: z.boolean() }).meta({ id: 'JobsPaused' })
+const Added = z.object({ id: z.string() }).meta({ id: 'JobRunAdded' })
+const RunId = z.uuid()
+
+type OfRun = { readonly params: { readonly name: string; readonly id: string } }
+
+/** Routes for the jobs of a solution and their runs. */
+export function jobRoutes(parts: JobApiParts): AdminRoute[] {
+  return [...listRoutes(parts), ...changeRoutes(parts)]
+}
+
+function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRoute[] {
+  const namedRun = ({ params: { name, id } }: OfRun) => ({ solution: name, target: runTarget(id.slice(0, 36)) })
+
+  /** @throws ERR_JOB_UNKNOWN */
+  async function needJob(solution: string, job: string): Promise<Job> {
+    const found = jobsOf(await catalog.need(solution)).find(({ name }) => name === job)
+    if (found !== undefined) return found
+    throw new PlatformError('ERR_JOB_UNKNOWN', `The active version of "${solution}" has no such job.`)
+  }
+
+  async function addRun(solution: string, job: string, data: unknown): Promise<string> {
+    const text = data === undefined || data === null ? null : JSON.stringify(data)
+    if (text !== null && Buffer.byteLength(text) > limits.JOB_DATA) {
+      throw new PlatformError('ERR_BODY_TOO_LARGE', `The data has more than ${limits.JOB_DATA} bytes (JOB_DATA).`)
+    }
+    const id = randomUUID()
+    try {
+      await jobStore.runs.add([{ id, solution, job, data: text, key: null, tenant: null, dueAt: Date.now() }])
+    } catch (error) {
+      if (!(error instanceof WaitingTooMany)) throw error
+      throw new PlatformError('ERR_JOBS_WAITING', `The solution already has ${limits.JOBS_WAITING} waiting runs.`)
+    }
+    jobs.worker.wake()
+    return id
+  }
+
+  return [
+    route(
+      'POST /solutions/:name/jobs/:job/run',
+      {
+        summary: 'Start a run of a job',
+        right: 'solutions:{name}:write',
+        act: 'job-run',
+        names: ({ params: { name, job } }) => ({ solution: name, target: jobTarget(job.slice(0, 64)) }),
+        body: z.strictObject({ data: z.unknown().optional() }).nullable().meta({ id: 'NewJobRun' }),
+        isBodyOptional: true,
+        answers: { 202: Added },
+      },
+      async ({ ctx, params: { name, job }, body }) => {
+        await needJob(name, job)
+        const id = await addRun(name, job, body?.data)
+        ctx.status = 202
+        return { id }
+      },
+    ),
+    route(
+      'POST /solutions/:name/runs/:id/again',
+      {
+        summary: 'Run a failed or cancelled run again',
+        right: 'solutions:{name}:write',
+        act: 'job-run',
+        names: namedRun,
+        answers: { 202: Added },
+      },
+      async ({ ctx, params: { name, id } }) => {
+        const state = RunId.safeParse(id).success ? await jobStore.runs.again(name, id) : null
+        if (state === null) throw noRun()
+        if (state !== 'failed' && state !== 'cancelled') throw notAgain(state)
+        jobs.worker.wake()
+        ctx.status = 202
+        return { id }
+      },
+    ),
+    route(
+      'DELETE /solutions/:name/runs/:id',
+      {
+        summary: 'Cancel a run. If it is running, it ends within 10 s',
+        right: 'solutions:{name}:write',
+        act: 'job-cancel',
+        names: namedRun,
+        answers: { ...DONE, 202: { description: 'it is running and will be cancelled' } },
+      },
+      async ({ ctx, params: { name, id } }) => {
+        const state = RunId.safeParse(id).success ? await jobStore.runs.cancel(name, id) : null
+        if (state === null) throw noRun()
+        if (state !== 'waiting' && state !== 'running') {
+          throw new PlatformError('ERR_RUN_ENDED', `The run has already ended: it is ${state}.`)
+        }
+        ctx.status = state === 'waiting' ? 204 : 202
+      },
+    ),
+  ]
+}
+
+function listRoutes(parts: JobApiParts): AdminRoute[] {
+  const { store, jobStore, jobs, log } = parts
+  const before = ({ params: { name } }: OfSolution) => findSolution(store, name)
+
+  async function readRun(ctx: Context, solution: string, id: string) {
+    const run = RunId.safeParse(id).success ? await jobStore.runs.find(solution, id) : null
+    if (run === null) throw noRun()
+    const isShown = hasScope(actorOf(ctx), `solutions:${solution}`, 'write')
+    const { items } = await log.read(solution, { limit: LINES_OF_RUN, correlationId: id })
+    return {
+      ...shownRun(run),
+      tenant: run.tenant,
+      data: isShown ? parsed(run.data) : null,
+      result: isShown ? parsed(run.result) : null,
+      log: items,
+    }
+  }
+
+  return [
+    route(
+      'GET /solutions/:name/jobs',
+      {
+        summary: 'List the jobs of the active version',
+        right: 'solutions:{name}:read',
+        before,
+        answers: {
+          200: z.object({
+            paused: z.boolean(),
+            retryAt: z.int().nullable().describe('when they may run again, in epoch ms, if their processes failed'),
+            items: z.array(ListedJob),
+          }),
+        },
+      },
+      async ({ params: { name } }) => {
+        const { items, ...list } = await listJobs(name, parts)
+        return { ...list, items: items.map((job) => ({ ...job, last: job.last && shownRun(job.last) })) }
+      },
+    ),
+    route(
+      'PUT /solutions/:name/jobs',
+      {
+        summary: 'Pause or resume the jobs of a solution. Running calls end normally',
+        right: 'solutions:{name}:write',
+        act: 'jobs-pause',
+        names: namedSolution,
+        before,
+        body: Paused,
+        answers: { 200: Paused },
+      },
+      async ({ params: { name }, body: { paused }, names }) => {
+        names.target = paused ? 'paused' : 'resumed'
+        await jobStore.pauses.set(name, paused)
+        if (!paused) jobs.worker.wake()
+        return { paused }
+      },
+    ),
+    route(
+      'GET /solutions/:name/runs',
+      {
+        summary: 'List runs of jobs, newest first',
+        right: 'solutions:{name}:read',
+        before,
+        query: z.strictObject({
+          job: JobName.optional(),
+          state: z.enum(RUN_STATES).optional(),
+          before: RunId.optional().describe('the id of a run: lists only older ones'),
+        }),
+        answers: { 200: z.object({ items: z.array(JobRun), next: z.string().nullable() }) },
+      },
+      async ({ params: { name }, query }) => {
+        const items = await jobStore.runs.list(name, query, RUNS_LISTED)
+        const next = items.length === RUNS_LISTED ? (items.at(-1)?.id ?? null) : null
+        return { items: items.map(shownRun), next }
+      },
+    ),
+    route(
+      'GET /solutions/:name/runs/:id',
+      {
+        summary: 'Get a run with its log lines',
+        right: 'solutions:{name}:read',
+        before,
+        answers: { 200: RunDetails },
+      },
+      ({ ctx, params: { name, id } }) => readRun(ctx, name, id),
+    ),
+  ]
+}
+
+/** A run without data that only some callers may read. */
+export function shownRun(run: Run) {
+  const { id, job, state, attempt, scheduledFor, missed, dueAt, createdAt, startedAt, endedAt, failure } = run
+  return { id, job, state, attempt, scheduledFor, missed, dueAt, createdAt, startedAt, endedAt, failure }
+}
+
+function parsed(text: string | null): unknown {
+  return text === null ? null : (JSON.parse(text) as unknown)
+}
+
+function noRun(): PlatformError {
+  return new PlatformError('ERR_NOT_FOUND', 'There is no such run.')
+}
+
+function notAgain(state: RunState): PlatformError {
+  if (state === 'succeeded') return new PlatformError('ERR_RUN_DONE', 'The run succeeded, so its data was erased.')
+  const code = state === 'skipped' ? 'ERR_RUN_ENDED' : 'ERR_RUN_GOING_ON'
+  return new PlatformError(code, `Only failed and cancelled runs can run again; this one is ${state}.`)
+}

@@ -1,0 +1,440 @@
+import { randomUUID } from 'node:crypto'
+import type { Selectable, Transaction, Updateable } from 'kysely'
+import { kindOf } from '../../base/database/kinds.ts'
+import { firstRows, insertOnce, isUniqueViolation } from '../../base/database/portable.ts'
+import { storedHash } from '../../base/database/stored-hash.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { HostDatabase, HostTables } from '../database/tables.ts'
+import {
+  type AttemptEnd,
+  type JobRuns,
+  LEASE_TIME,
+  type NewRun,
+  type Run,
+  type RunFailure,
+  type RunState,
+  WaitingTooMany,
+} from './job-runs.ts'
+
+type Row = Selectable<HostTables['job_runs']>
+type Change = Updateable<HostTables['job_runs']>
+type Writing = HostDatabase | Transaction<HostTables>
+
+/** How many waiting runs of a job are tried, since other hosts try the same ones. */
+const TRIED = 5
+/** How often a transaction is repeated if the database rolls it back because of a deadlock. */
+const ROUNDS = 5
+
+type Parts = {
+  readonly db: HostDatabase
+  readonly limits: Pick<Limits, 'JOB_KEY' | 'JOB_KEPT' | 'JOBS_WAITING'>
+  /** The clock, in epoch ms. */
+  readonly now: () => number
+}
+
+/**
+ * The runs in the table `job_runs`, on all kinds of databases. Hosts don't wait for each other: conditional updates
+ * decide which one gets a run, and the unique column `slot` limits how many runs of a job are running.
+ * @param now the clock, in epoch ms
+ */
+export function createEmbeddedRuns(db: HostDatabase, limits: Parts['limits'], now: () => number = Date.now): JobRuns {
+  const parts = { db, limits, now }
+  return { ...added(parts), ...claimed(parts), ...ended(parts), ...cancelled(parts), ...listed(parts) }
+}
+
+/** Adding runs. */
+function added(parts: Parts): Pick<JobRuns, 'add' | 'addDue'> {
+  const { db, now } = parts
+  return {
+    add: (runs) => inTransaction(db, (transaction) => addAll(parts, transaction, runs)),
+    async addDue(run) {
+      const { solution, job, scheduledFor, missed } = run
+      const open = await db
+        .selectFrom('job_runs')
+        .select('id')
+        .where('solution', '=', solution)
+        .where('job', '=', job)
+        .where('state', 'in', ['waiting', 'running'])
+        .where('scheduled_for', 'is not', null)
+        .executeTakeFirst()
+      const isSkipped = open !== undefined
+      const time = now()
+      return insertOnce(db, 'job_runs', {
+        ...rowOf(run, time),
+        once_key: storedHash(`due ${solution} ${job} ${scheduledFor}`),
+        scheduled_for: scheduledFor,
+        missed,
+        ...(isSkipped ? { state: 'skipped', ended_at: time } : {}),
+      })
+    },
+  }
+}
+
+/** Starting runs. */
+function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
+  async function waitingOf(solution: string, job: string): Promise<readonly string[]> {
+    const query = db
+      .selectFrom('job_runs')
+      .select('id')
+      .where('solution', '=', solution)
+      .where('job', '=', job)
+      .where('state', '=', 'waiting')
+      .where('due_at', '<=', now())
+      .orderBy('due_at')
+      .orderBy('created_at')
+      .orderBy('id')
+    return (await firstRows(db, query, TRIED).execute()).map(({ id }) => id)
+  }
+
+  async function usedSlots(solution: string, job: string): Promise<ReadonlySet<string>> {
+    const rows = await db
+      .selectFrom('job_runs')
+      .select('slot')
+      .where('solution', '=', solution)
+      .where('job', '=', job)
+      .where('state', '=', 'running')
+      .execute()
+    return new Set(rows.map(({ slot }) => slot))
+  }
+
+  /** @returns whether this host started the run; null if another run took the place */
+  async function start(id: string, slot: string, lease: string): Promise<boolean | null> {
+    const time = now()
+    try {
+      const { numUpdatedRows } = await db
+        .updateTable('job_runs')
+        .set(({ eb }) => ({
+          state: 'running',
+          slot,
+          lease,
+          lease_until: time + LEASE_TIME,
+          started_at: time,
+          attempt: eb('attempt', '+', 1),
+        }))
+        .where('id', '=', id)
+        .where('state', '=', 'waiting')
+        .executeTakeFirst()
+      return numUpdatedRows > 0n
+    } catch (error) {
+      if (isUniqueViolation(error) || kindOf(db).isDeadlock(error)) return null
+      throw error
+    }
+  }
+
+  return {
+    async due(time) {
+      const rows = await db
+        .selectFrom('job_runs')
+        .select(({ fn }) => ['solution', 'job', fn.min('due_at').as('due_at')])
+        .where('state', '=', 'waiting')
+        .where('due_at', '<=', time)
+        .groupBy(['solution', 'job'])
+        .execute()
+      return rows.map(({ solution, job, due_at }) => ({ solution, job, dueAt: Number(due_at) }))
+    },
+    async claim(solution, job, atOnce) {
+      const used = await usedSlots(solution, job)
+      const slots = Array.from({ length: atOnce }, (_, place) => storedHash(`${solution} ${job} ${place}`))
+      const free = slots.filter((slot) => !used.has(slot))
+      const [first, ...others] = free
+      if (first === undefined) return null
+      let slot = first
+      for (const id of await waitingOf(solution, job)) {
+        const lease = randomUUID()
+        let isStarted = await start(id, slot, lease)
+        while (isStarted === null && others.length > 0) {
+          slot = others.shift() as string
+          isStarted = await start(id, slot, lease)
+        }
+        if (isStarted === null) return null
+        const run = isStarted ? await find(db, id) : null
+        if (run !== null) return { ...run, lease }
+      }
+      return null
+    },
+  }
+}
+
+/** The attempts of running runs. */
+function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
+  const { db, now } = parts
+
+  /** The run was cancelled while its attempt ended. */
+  async function cancelIfAsked(id: string): Promise<void> {
+    await db
+      .updateTable('job_runs')
+      .set({ state: 'cancelled', ended_at: now() })
+      .where('id', '=', id)
+      .where('state', '=', 'waiting')
+      .where('cancelled_at', 'is not', null)
+      .execute()
+  }
+
+  return {
+    async renew({ id, lease }) {
+      const { numUpdatedRows } = await db
+        .updateTable('job_runs')
+        .set({ lease_until: now() + LEASE_TIME })
+        .where('id', '=', id)
+        .where('lease', '=', lease)
+        .executeTakeFirst()
+      if (numUpdatedRows === 0n) return 'lost'
+      const run = await find(db, id)
+      return run?.isCancelled === true ? 'cancelled' : 'renewed'
+    },
+    async end({ id, lease, attempt }, end) {
+      const changed = changeOf(end, now(), attempt)
+      if (end.kind !== 'succeeded' || end.queued.length === 0) {
+        const isRecorded = await change(db, id, lease, changed)
+        if (changed.state === 'waiting') await cancelIfAsked(id)
+        return isRecorded
+      }
+      return inTransaction(db, async (transaction) => {
+        const isRecorded = await change(transaction, id, lease, changed)
+        if (isRecorded) await addAll(parts, transaction, end.queued)
+        return isRecorded
+      })
+    },
+    async loseExpired(attemptsOf) {
+      const rows = await db
+        .selectFrom('job_runs')
+        .selectAll()
+        .where('state', '=', 'running')
+        .where('lease_until', '<', now())
+        .execute()
+      const failed: Run[] = []
+      for (const row of rows) {
+        const isLast = row.attempt >= (await attemptsOf(row.solution, row.job))
+        const failure = { code: 'host_lost', message: 'the host that ran this attempt stopped responding' }
+        const end: AttemptEnd =
+          row.cancelled_at === null
+            ? { kind: 'failed', failure, retryAt: isLast ? null : now() }
+            : { kind: 'cancelled' }
+        const isRecorded = await change(db, row.id, row.lease ?? '', changeOf(end, now(), row.attempt))
+        if (isRecorded && isLast && end.kind === 'failed') failed.push({ ...runOf(row), failure })
+      }
+      return failed
+    },
+  }
+}
+
+/** Cancelling runs, and running them again. */
+function cancelled({ db, now }: Parts): Pick<JobRuns, 'cancel' | 'cancelAll' | 'again'> {
+  async function cancelWaiting(solution: string, id: string | null): Promise<boolean> {
+    let query = db
+      .updateTable('job_runs')
+      .set({ state: 'cancelled', ended_at: now() })
+      .where('solution', '=', solution)
+      .where('state', '=', 'waiting')
+    if (id !== null) query = query.where('id', '=', id)
+    return (await query.executeTakeFirst()).numUpdatedRows > 0n
+  }
+
+  async function cancelRunning(solution: string, id: string | null): Promise<boolean> {
+    let query = db
+      .updateTable('job_runs')
+      .set({ cancelled_at: now() })
+      .where('solution', '=', solution)
+      .where('state', '=', 'running')
+    if (id !== null) query = query.where('id', '=', id)
+    return (await query.executeTakeFirst()).numUpdatedRows > 0n
+  }
+
+  return {
+    async cancel(solution, id) {
+      if (await cancelWaiting(solution, id)) return 'waiting'
+      if (await cancelRunning(solution, id)) return 'running'
+      return (await findOf(db, solution, id))?.state ?? null
+    },
+    async cancelAll(solution) {
+      await cancelWaiting(solution, null)
+      await cancelRunning(solution, null)
+    },
+    async again(solution, id) {
+      const run = await findOf(db, solution, id)
+      if (run === null || (run.state !== 'failed' && run.state !== 'cancelled')) return run?.state ?? null
+      const fresh = { state: 'waiting', attempt: 0, due_at: now(), ended_at: null, cancelled_at: null, failure: null }
+      await db.updateTable('job_runs').set(fresh).where('id', '=', id).where('state', '=', run.state).execute()
+      return run.state
+    },
+  }
+}
+
+/** Reading and deleting runs. */
+function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'last' | 'sweep'> {
+  return {
+    find: (solution, id) => findOf(db, solution, id),
+    async list(solution, { job, state, before }, limit) {
+      const edge = before === undefined ? null : await findOf(db, solution, before)
+      if (before !== undefined && edge === null) return []
+      let query = db.selectFrom('job_runs').selectAll().where('solution', '=', solution)
+      if (job !== undefined) query = query.where('job', '=', job)
+      if (state !== undefined) query = query.where('state', '=', state)
+      if (edge !== null) {
+        query = query.where((eb) =>
+          eb.or([
+            eb('created_at', '<', edge.createdAt),
+            eb.and([eb('created_at', '=', edge.createdAt), eb('id', '<', edge.id)]),
+          ]),
+        )
+      }
+      const rows = await firstRows(db, query.orderBy('created_at', 'desc').orderBy('id', 'desc'), limit).execute()
+      return rows.map(runOf)
+    },
+    async last(solution, jobs) {
+      const latest = new Map<string, Run>()
+      for (const job of jobs) {
+        const query = db
+          .selectFrom('job_runs')
+          .selectAll()
+          .where('solution', '=', solution)
+          .where('job', '=', job)
+          .where('state', '!=', 'waiting')
+        const [row] = await firstRows(db, query.orderBy('created_at', 'desc').orderBy('id', 'desc'), 1).execute()
+        if (row !== undefined) latest.set(job, runOf(row))
+      }
+      return latest
+    },
+    async sweep() {
+      await db
+        .deleteFrom('job_runs')
+        .where('ended_at', '<', now() - limits.JOB_KEPT)
+        .execute()
+    },
+  }
+}
+
+async function inTransaction<T>(
+  db: HostDatabase,
+  work: (transaction: Transaction<HostTables>) => Promise<T>,
+): Promise<T> {
+  for (let round = 1; ; round++) {
+    try {
+      return await db.transaction().execute(work)
+    } catch (error) {
+      if (round === ROUNDS || !kindOf(db).isDeadlock(error)) throw error
+    }
+  }
+}
+
+async function addAll({ limits, now }: Parts, to: Writing, runs: readonly NewRun[]): Promise<void> {
+  for (const solution of new Set(runs.map((run) => run.solution))) {
+    const { count } = await to
+      .selectFrom('job_runs')
+      .select(({ fn }) => fn.countAll().as('count'))
+      .where('solution', '=', solution)
+      .where('state', '=', 'waiting')
+      .executeTakeFirstOrThrow()
+    const used = Number(count) + runs.filter((run) => run.solution === solution).length
+    if (used > limits.JOBS_WAITING) throw new WaitingTooMany(solution, used)
+  }
+  for (const run of runs) {
+    if (run.key !== null) await freeKey({ limits, now }, to, keyHash(run, run.key))
+    await insertOnce(to, 'job_runs', rowOf(run, now()))
+  }
+}
+
+/** Lets a key be used again if its run failed or was cancelled, or succeeded longer than `JOB_KEY` ago. */
+async function freeKey({ limits, now }: Omit<Parts, 'db'>, to: Writing, key: string): Promise<void> {
+  const old = await to
+    .selectFrom('job_runs')
+    .select(['id', 'state', 'ended_at'])
+    .where('once_key', '=', key)
+    .executeTakeFirst()
+  if (old === undefined || old.state === 'waiting' || old.state === 'running') return
+  if (old.state === 'succeeded' && Number(old.ended_at) > now() - limits.JOB_KEY) return
+  await to
+    .updateTable('job_runs')
+    .set({ once_key: old.id })
+    .where('id', '=', old.id)
+    .where('state', '=', old.state)
+    .execute()
+}
+
+async function find(db: HostDatabase, id: string): Promise<Run | null> {
+  const row = await db.selectFrom('job_runs').selectAll().where('id', '=', id).executeTakeFirst()
+  return row === undefined ? null : runOf(row)
+}
+
+async function findOf(db: HostDatabase, solution: string, id: string): Promise<Run | null> {
+  const run = await find(db, id)
+  return run?.solution === solution ? run : null
+}
+
+/** Changes a run of this attempt. @returns false if the lease was lost */
+async function change(to: Writing, id: string, lease: string, changed: Change): Promise<boolean> {
+  const { numUpdatedRows } = await to
+    .updateTable('job_runs')
+    .set({ ...changed, slot: id, lease: null, lease_until: null })
+    .where('id', '=', id)
+    .where('lease', '=', lease)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+function keyHash({ solution, job }: Pick<NewRun, 'solution' | 'job'>, key: string): string {
+  return storedHash(`key ${solution} ${job} ${key}`)
+}
+
+function rowOf(run: NewRun, time: number): Row {
+  return {
+    id: run.id,
+    solution: run.solution,
+    job: run.job,
+    state: 'waiting',
+    once_key: run.key === null ? run.id : keyHash(run, run.key),
+    slot: run.id,
+    tenant: run.tenant === null ? null : JSON.stringify(run.tenant),
+    data: run.data,
+    result: null,
+    failure: null,
+    attempt: 0,
+    missed: 0,
+    scheduled_for: null,
+    due_at: Math.round(run.dueAt),
+    created_at: time,
+    started_at: null,
+    ended_at: null,
+    lease: null,
+    lease_until: null,
+    cancelled_at: null,
+  }
+}
+
+function changeOf(end: AttemptEnd, time: number, attempt: number): Change {
+  switch (end.kind) {
+    case 'succeeded':
+      return { state: 'succeeded', result: end.result, data: null, failure: null, ended_at: time }
+    case 'failed': {
+      const failure = JSON.stringify(end.failure)
+      return end.retryAt === null
+        ? { state: 'failed', failure, ended_at: time }
+        : { state: 'waiting', failure, due_at: Math.round(end.retryAt) }
+    }
+    case 'cancelled':
+      return { state: 'cancelled', ended_at: time }
+    case 'returned':
+      return { state: 'waiting', due_at: Math.round(end.dueAt), attempt: attempt - 1 }
+  }
+}
+
+function runOf(row: Row): Run {
+  return {
+    id: row.id,
+    solution: row.solution,
+    job: row.job,
+    state: row.state as RunState,
+    tenant: row.tenant === null ? null : JSON.parse(row.tenant),
+    data: row.data,
+    result: row.result,
+    failure: row.failure === null ? null : (JSON.parse(row.failure) as RunFailure),
+    attempt: row.attempt,
+    missed: row.missed,
+    scheduledFor: row.scheduled_for,
+    dueAt: row.due_at,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    isCancelled: row.cancelled_at !== null,
+  }
+}

@@ -1,0 +1,115 @@
+import type { QueuedRun } from '../../plugins/jobs/host.ts'
+import type { Tenant } from '../../plugins/security/host.ts'
+
+/** `skipped`: the previous run of the job was still waiting or running at a due time. */
+export const RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const
+export type RunState = (typeof RUN_STATES)[number]
+
+/** Why the last attempt failed. */
+export type RunFailure = { readonly code: string; readonly message: string }
+
+/** A run of a job. Times are in epoch ms. */
+export type Run = {
+  readonly id: string
+  readonly solution: string
+  readonly job: string
+  readonly state: RunState
+  readonly tenant: Tenant | null
+  /** JSON. */
+  readonly data: string | null
+  readonly result: string | null
+  readonly failure: RunFailure | null
+  /** The number of the last attempt; 0 before the first one. */
+  readonly attempt: number
+  readonly missed: number
+  /** Null if it was queued. */
+  readonly scheduledFor: number | null
+  /** The earliest start of the next attempt. */
+  readonly dueAt: number
+  readonly createdAt: number
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  /** Whether it is running but to be cancelled. */
+  readonly isCancelled: boolean
+}
+
+/** A run to add. */
+export type NewRun = Pick<QueuedRun, 'id' | 'job' | 'data' | 'key'> & {
+  readonly solution: string
+  readonly tenant: Tenant | null
+  readonly dueAt: number
+}
+
+/** A run that this host has started. `lease` identifies the attempt. */
+export type ClaimedRun = Run & { readonly lease: string }
+
+/** How an attempt ended. */
+export type AttemptEnd =
+  | { readonly kind: 'succeeded'; readonly result: string | null; readonly queued: readonly NewRun[] }
+  /** `retryAt` null: after the last attempt. */
+  | { readonly kind: 'failed'; readonly failure: RunFailure; readonly retryAt: number | null }
+  | { readonly kind: 'cancelled' }
+  /** The attempt doesn't count. */
+  | { readonly kind: 'returned'; readonly dueAt: number }
+
+export type RunFilter = {
+  readonly job?: string | undefined
+  readonly state?: RunState | undefined
+  /** The id of a run: only older ones are listed. */
+  readonly before?: string | undefined
+}
+
+/** A job that has waiting runs that are due. */
+export type DueJob = { readonly solution: string; readonly job: string; readonly dueAt: number }
+
+/**
+ * Stores the runs of jobs, and gives each to one host at a time. A lease lasts 45 s and must be renewed; after that,
+ * `loseExpired` lets another host start the run again.
+ */
+export interface JobRuns {
+  /**
+   * Adds runs, all or none of them. Runs with a key that is in use are left out.
+   * @throws WaitingTooMany if the solution then has more waiting runs than `JOBS_WAITING`
+   */
+  add(runs: readonly NewRun[]): Promise<void>
+  /** Adds the run of a due time. It is `skipped` if the last one hasn't ended. @returns false if it was added before */
+  addDue(run: NewRun & { readonly scheduledFor: number; readonly missed: number }): Promise<boolean>
+  due(now: number): Promise<readonly DueJob[]>
+  /** Starts the job's next waiting run, unless `atOnce` runs are already running on all hosts together. */
+  claim(solution: string, job: string, atOnce: number): Promise<ClaimedRun | null>
+  /** @returns whether the lease is still valid, and the run isn't to be cancelled */
+  renew(run: ClaimedRun): Promise<'renewed' | 'lost' | 'cancelled'>
+  /** Records how an attempt ended. @returns false if the lease was lost, so that nothing was recorded */
+  end(run: ClaimedRun, end: AttemptEnd): Promise<boolean>
+  /**
+   * Ends the attempts of hosts that didn't renew their lease.
+   * @param attemptsOf the maximum number of attempts of a job
+   * @returns the runs that failed, since these were their last attempts
+   */
+  loseExpired(attemptsOf: (solution: string, job: string) => Promise<number>): Promise<readonly Run[]>
+  /** @returns the state before, or null if there is no such run */
+  cancel(solution: string, id: string): Promise<RunState | null>
+  /** Cancels all runs of a solution that have not ended. */
+  cancelAll(solution: string): Promise<void>
+  /** Queues a failed or cancelled run again. @returns the state before, or null if there is no such run */
+  again(solution: string, id: string): Promise<RunState | null>
+  find(solution: string, id: string): Promise<Run | null>
+  /** The newest runs, newest first. */
+  list(solution: string, filter: RunFilter, limit: number): Promise<readonly Run[]>
+  /** The last run of each job that has started or been skipped, by job. */
+  last(solution: string, jobs: readonly string[]): Promise<ReadonlyMap<string, Run>>
+  /** Deletes runs that ended longer than `JOB_KEPT` ago. */
+  sweep(): Promise<void>
+}
+
+/** How long a lease lasts, in ms. */
+export const LEASE_TIME = 45_000
+
+export class WaitingTooMany extends Error {
+  readonly used: number
+
+  constructor(solution: string, used: number) {
+    super(`the solution "${solution}" has too many waiting runs of jobs`)
+    this.used = used
+  }
+}

@@ -1,0 +1,173 @@
+import { jobsOf } from '../../base/bundles/job-table.ts'
+import { insertOnce } from '../../base/database/portable.ts'
+import { timeOrderedId } from '../../base/database/time-ordered-id.ts'
+import type { JobDeclaration } from '../../runtime/bundle/job-schema.ts'
+import { createSchedule, type Schedule } from '../../runtime/bundle/schedule.ts'
+import type { HostDatabase } from '../database/tables.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import type { JobRuns } from './job-runs.ts'
+import type { Pauses } from './pauses.ts'
+
+/** Adds the runs of jobs with a schedule at their due times. */
+export interface Schedules {
+  /** Handles the due times of all solutions since the last call on any host. */
+  tick(): Promise<void>
+  /** The next due times of a job; empty if it has no schedule. */
+  next(declaration: JobDeclaration, count: number): readonly number[]
+}
+
+export type SchedulesParts = {
+  readonly db: HostDatabase
+  readonly catalog: Pick<Catalog, 'active'>
+  readonly runs: Pick<JobRuns, 'addDue'>
+  readonly pauses: Pick<Pauses, 'paused'>
+  /** `TIMEZONE`. */
+  readonly timeZone: string
+  /** Epoch ms. */
+  readonly now: () => number
+}
+
+type ScheduledJob = {
+  readonly name: string
+  readonly schedule: Schedule
+  /** The schedule and its time zone: if they change, earlier due times don't count. */
+  readonly text: string
+  readonly missed: JobDeclaration['missed']
+}
+type Known = { readonly sha256: string; readonly jobs: readonly ScheduledJob[] }
+
+/** A due time that is older than this was missed, in ms. */
+const LATE = 60_000
+/** Maximum due times that are counted as missed. */
+const MOST_MISSED = 10_000
+const DAY = 86_400_000
+
+export function createSchedules(parts: SchedulesParts): Schedules {
+  const { db, catalog, runs, pauses, timeZone, now } = parts
+  /** The scheduled jobs of active versions, by solution. */
+  const known = new Map<string, Known>()
+  /** The next due time of a job according to this host, by solution, job and schedule. */
+  const expected = new Map<string, number>()
+
+  function scheduled(declaration: JobDeclaration): Schedule | null {
+    const { schedule, timeZone: own } = declaration
+    return schedule === null ? null : createSchedule(schedule, own ?? timeZone)
+  }
+
+  async function jobsOfActive(name: string, sha256: string): Promise<readonly ScheduledJob[]> {
+    const before = known.get(name)
+    if (before?.sha256 === sha256) return before.jobs
+    const solution = await catalog.active(name)
+    if (solution === null) return []
+    const jobs = jobsOf(solution).flatMap(({ name: job, declaration }) => {
+      const schedule = scheduled(declaration)
+      const text = `${declaration.schedule} ${declaration.timeZone ?? timeZone}`
+      return schedule === null ? [] : [{ name: job, schedule, text, missed: declaration.missed }]
+    })
+    await forgetOthers(name, jobs)
+    known.set(name, { sha256: solution.facts.sha256, jobs })
+    return jobs
+  }
+
+  /** If a job is declared again later, the due times in between don't count. */
+  async function forgetOthers(solution: string, jobs: readonly ScheduledJob[]): Promise<void> {
+    const rows = await db.selectFrom('job_schedules').select('job').where('solution', '=', solution).execute()
+    for (const { job } of rows) {
+      if (jobs.some(({ name }) => name === job)) continue
+      await db.deleteFrom('job_schedules').where('solution', '=', solution).where('job', '=', job).execute()
+    }
+  }
+
+  /** The time until which hosts have handled the job's due times; null if this is its first time. */
+  async function checkedUntil(solution: string, { name, text }: ScheduledJob): Promise<number | null> {
+    const row = await db
+      .selectFrom('job_schedules')
+      .select(['schedule', 'checked_until'])
+      .where('solution', '=', solution)
+      .where('job', '=', name)
+      .executeTakeFirst()
+    if (row?.schedule === text) return Number(row.checked_until)
+    const fresh = { schedule: text, checked_until: now() }
+    if (row === undefined) await insertOnce(db, 'job_schedules', { solution, job: name, ...fresh })
+    else {
+      await db
+        .updateTable('job_schedules')
+        .set(fresh)
+        .where('solution', '=', solution)
+        .where('job', '=', name)
+        .where('checked_until', '=', row.checked_until)
+        .execute()
+    }
+    return null
+  }
+
+  async function handle(solution: string, job: ScheduledJob): Promise<void> {
+    const place = `${solution} ${job.name} ${job.text}`
+    const time = now()
+    if ((expected.get(place) ?? 0) > time) return
+    const since = await checkedUntil(solution, job)
+    const { last, count } = dueSince(job.schedule, since ?? time, time)
+    if (last !== null && since !== null) await addRun(solution, job, { last, count, since, time })
+    expected.set(place, job.schedule.next(time) ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** The unique due time decides which host adds the run. Only then is the mark moved, so that no due time is lost. */
+  async function addRun(
+    solution: string,
+    job: ScheduledJob,
+    { last, count, since, time }: { last: number; count: number; since: number; time: number },
+  ): Promise<void> {
+    const isLate = time - last > LATE
+    if (!isLate || job.missed === 'once') {
+      const missed = job.missed === 'once' ? count - 1 : 0
+      const run = { id: timeOrderedId(time), solution, job: job.name, data: null, key: null, tenant: null }
+      await runs.addDue({ ...run, dueAt: last, scheduledFor: last, missed })
+    }
+    await db
+      .updateTable('job_schedules')
+      .set({ checked_until: last })
+      .where('solution', '=', solution)
+      .where('job', '=', job.name)
+      .where('checked_until', '=', since)
+      .execute()
+  }
+
+  return {
+    async tick() {
+      const active = await db
+        .selectFrom('solutions')
+        .select(['name', 'active_sha256'])
+        .where('deleted_at', 'is', null)
+        .where('active_sha256', 'is not', null)
+        .execute()
+      const paused = await pauses.paused()
+      for (const { name, active_sha256 } of active) {
+        if (paused.has(name)) continue
+        for (const job of await jobsOfActive(name, active_sha256 as string)) await handle(name, job)
+      }
+    },
+    next(declaration, count) {
+      const schedule = scheduled(declaration)
+      const times: number[] = []
+      for (let time = schedule?.next(now()) ?? null; time !== null && times.length < count; ) {
+        times.push(time)
+        time = schedule?.next(time) ?? null
+      }
+      return times
+    },
+  }
+}
+
+/**
+ * The last due time after `since` until `time`, and how many there are. If there are more than `MOST_MISSED`, the
+ * others are not counted.
+ */
+function dueSince(schedule: Schedule, since: number, time: number): { last: number | null; count: number } {
+  let last: number | null = null
+  let count = 0
+  for (let due = schedule.next(since); due !== null && due <= time; due = schedule.next(due)) {
+    last = due
+    if (count < MOST_MISSED && ++count === MOST_MISSED) due = Math.max(due, time - DAY)
+  }
+  return { last, count }
+}

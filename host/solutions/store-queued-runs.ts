@@ -1,0 +1,15 @@
+import type { HostCall } from '../../base/bundles/host-call.ts'
+import type { Failed } from '../../runtime/outcome.ts'
+
+/**
+ * Stores the runs of jobs that a call has queued.
+ * @returns null, or why the call fails. @throws if the database is unreachable
+ */
+export type StoreQueuedRuns = (call: HostCall) => Promise<Failed | null>
+
+/** Stores what the call queued, if anything. A job's own runs are stored together with its result. */
+export async function storeQueued(call: HostCall, store: StoreQueuedRuns | undefined): Promise<Failed | null> {
+  const { effects, kind } = call
+  if (store === undefined || kind === 'job' || (effects.queued ?? []).length === 0) return null
+  return store(call)
+}

@@ -1,0 +1,65 @@
+import { parseStrictJson } from '../../runtime/bundle/strict-json.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { type Call, command, type Json, type Plugin, type SolutionFacts } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
+
+/** A run of a job that a script queues. */
+export type QueuedRun = {
+  readonly id: string
+  readonly job: string
+  /** JSON; null: none. */
+  readonly data: string | null
+  /** In ms from now, or as epoch ms; null: now. */
+  readonly after: number | null
+  readonly at: number | null
+  readonly key: string | null
+  /** Null: that of the call. */
+  readonly tenant: readonly (string | number)[] | null
+}
+
+/** The host services behind the binding `plugins.jobs`. */
+export interface JobsPorts {
+  names(solution: SolutionFacts): readonly string[]
+  /** Adds the run once the call has succeeded. */
+  enqueue(call: Call, run: QueuedRun): void
+}
+
+/** How far in the future a run may be, in ms. */
+export const LATEST = 366 * 86_400_000
+export const LONGEST_KEY = 200
+
+const Tenant = z
+  .array(z.union([z.string().max(200), z.number()]))
+  .min(1)
+  .max(100)
+
+export default function jobs(ports: JobsPorts, limits: Limits): Plugin {
+  const Data = z
+    .string()
+    .refine((text) => Buffer.byteLength(text) <= limits.JOB_DATA, { error: 'the data has more bytes than JOB_DATA' })
+    .refine((text) => !('error' in parseStrictJson(text)), { error: 'the data is nested too deeply' })
+  const Run = z.strictObject({
+    id: z.uuid(),
+    job: z.string().min(1).max(64),
+    data: Data.nullable(),
+    after: z.number().min(0).max(LATEST).nullable(),
+    at: z.number().min(0).nullable(),
+    key: z.string().min(1).max(LONGEST_KEY).nullable(),
+    tenant: Tenant.nullable(),
+  })
+  return {
+    name: 'jobs',
+    under: 'plugins',
+    guest: new URL('./guest.ts', import.meta.url),
+    commands: {
+      enqueue: command(z.tuple([Run]), (call, [run]) => {
+        // The binding throws in these cases, so only a guest that bypassed it gets here.
+        if (!ports.names(call.solution).includes(run.job) || (run.tenant !== null && call.kind !== 'job')) return
+        ports.enqueue(call, run)
+      }),
+    },
+    settings: (solution): Json => ports.names(solution),
+    // Only a job may set the tenant of a run.
+    state: (call): Json => call.kind === 'job',
+  }
+}

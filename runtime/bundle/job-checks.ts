@@ -1,0 +1,37 @@
+import type { Findings } from './findings.ts'
+import { MOST_JOBS } from './job-schema.ts'
+import { folderOf, MANIFEST } from './layout.ts'
+import { clientModules, type Modules, type ReadManifest } from './modules.ts'
+import { createSchedule } from './schedule.ts'
+
+/** Checks the jobs of all manifests together. */
+export function checkJobs(main: ReadManifest, modules: Modules, found: Findings): void {
+  const forClients = clientModules(main, modules)
+  const all = [{ name: null, ...main }, ...modules.reached]
+  const names = new Set<string>()
+  for (const { name, manifest, places } of all) {
+    const jobs = Object.keys(manifest?.jobs ?? {})
+    if (jobs.length === 0) continue
+    for (const job of jobs) names.add(job)
+    if (name === null || forClients.has(name)) continue
+    const message = `"jobs" of "${name}" would have no effect, because it signs users in: move it to the solution or another module`
+    found.fault(`${folderOf(name)}${MANIFEST}`, 'module_invalid', message, places.key(['jobs']))
+  }
+  if (names.size > MOST_JOBS) {
+    const message = `the solution and its modules have ${names.size} jobs; at most ${MOST_JOBS} are allowed`
+    found.fault(MANIFEST, 'manifest_invalid', message, main.places.key(['jobs']))
+  }
+  if (found.faults.length === 0) checkDue(all, found)
+}
+
+/** Reports the first schedule that is never due: finding that out takes a tenth of a second each. */
+function checkDue(all: readonly (ReadManifest & { readonly name: string | null })[], found: Findings): void {
+  for (const { name, manifest, places } of all) {
+    for (const [job, { schedule }] of Object.entries(manifest?.jobs ?? {})) {
+      if (schedule === null || createSchedule(schedule, 'Etc/UTC').next(Date.now()) !== null) continue
+      const message = `"jobs.${job}.schedule" is never due: "${schedule}"`
+      found.fault(`${folderOf(name)}${MANIFEST}`, 'manifest_invalid', message, places.value(['jobs', job, 'schedule']))
+      return
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { Cron } from 'croner'
+
+/** When a job is due. */
+export type Schedule = {
+  /** The first time after `time`, in epoch ms; null if there is none. */
+  next(time: number): number | null
+}
+
+/**
+ * Reads a schedule of five fields. When the clock is set forward, a time in the gap is due at its end. When it is set
+ * back, a time that occurs twice is due only the first time, unless the schedule's hour is `*`.
+ * @throws Error if the schedule is malformed
+ */
+export function createSchedule(schedule: string, timeZone: string): Schedule {
+  const cron = new Cron(withoutSteps(schedule), { ...FIVE_FIELDS, timezone: timeZone })
+  return { next: (time) => cron.nextRun(new Date(time))?.getTime() ?? null }
+}
+
+/** @returns why the schedule is malformed, or null */
+export function scheduleProblem(schedule: string): string | null {
+  try {
+    new Cron(schedule, FIVE_FIELDS)
+    return null
+  } catch (error) {
+    return (error as Error).message.replace(/^CronPattern: /, '').slice(0, 200)
+  }
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null
+  } catch {
+    return false
+  }
+}
+
+/** Without wildcards in the hour, croner treats a schedule as one with fixed times. */
+const FIVE_FIELDS = { mode: '5-part', fixedTimeRule: 'no-wildcard', paused: true } as const
+
+/**
+ * Writes the steps of the minute and hour as lists, so that croner treats them as fixed times, except with any hour:
+ * such a schedule continues through both occurrences of a repeated hour.
+ */
+function withoutSteps(schedule: string): string {
+  const [minute = '', hour = '', ...others] = schedule.trim().split(/\s+/)
+  if (hour === '*') return schedule
+  return [listed(minute, 60), listed(hour, 24), ...others].join(' ')
+}
+
+function listed(field: string, size: number): string {
+  return field
+    .split(',')
+    .map((part) => {
+      const [, from, to, step] = /^(?:\*|(\d+)-(\d+))(?:\/(\d+))?$/.exec(part) ?? []
+      const isWild = part.startsWith('*')
+      if (!isWild && step === undefined) return part
+      const values: number[] = []
+      const last = isWild ? size - 1 : Number(to)
+      for (let value = isWild ? 0 : Number(from); value <= last; value += Number(step ?? 1)) values.push(value)
+      return values.join(',')
+    })
+    .join(',')
+}
