@@ -22,7 +22,7 @@ test('completions: members have their signatures and doc comments', () => {
     detail: '(name: string): boolean',
     info: 'Whether the user signed in with this permission. false if no user is signed in.',
   })
-  expect(namesOf('plugins')).toEqual(['database', 'http'])
+  expect(namesOf('plugins')).toEqual(['database', 'http', 'jobs'])
   expect(namesOf('plugins.http')).toEqual(['fetch', 'answer'])
   expect(namesOf('plugins.database')).toContain('query')
   expect(namesOf('LOGGINGLEVEL')).toContain('WARNING')
