@@ -168,7 +168,7 @@ function argumentsOf(declaration: unknown): string {
   return `[${all.map(({ name, type }, index) => `${isIdentifier(name) ? name : `argument${index + 1}`}?: ${typeOf(type)}`).join(', ')}]`
 }
 
-/** A manifest can declare any string as a type. Use only those that are known type names. */
+/** A manifest can declare any string as a type. Use it only if it has the form of a type, such as `string[] | number`. */
 function typeOf(written: unknown): string {
   const isType = isText(written) && /^[A-Za-z]+(\[\])*( \| [A-Za-z]+(\[\])*)*$/.test(written)
   return isType ? written : 'any'

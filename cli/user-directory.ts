@@ -20,7 +20,7 @@ export const User = z.object({
   /** The number of second factors. Older hosts don't report it. */
   factors: z.int().min(0).default(0),
   /**
-   * When the user verified the address in `email`, and the language of mails to it. Older hosts don't report these, as
+   * When the user verified the address in `email`, and the language of emails to it. Older hosts don't report these, as
    * with `factors`.
    */
   emailVerifiedAt: z.int().min(0).nullable().default(null),

@@ -33,7 +33,7 @@ export interface LiveSolutions {
    */
   reportFirst(report: DevReport): Promise<void>
   /**
-   * Creates a user in the default users table with all permissions of the solution, or adds the permissions that are
+   * Creates a user in the users table with all permissions of the solution, or adds the permissions that are
    * missing.
    */
   keepUser(username: string, password: string, solution: string): Promise<void>

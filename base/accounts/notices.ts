@@ -4,7 +4,7 @@ import type { Mail } from '../mail/mail.ts'
 import { platformText } from '../web/texts.ts'
 import type { User } from './users.ts'
 
-/** Events that users are notified about. The mails' texts are below the key `platform.notice`. */
+/** Events that users are notified about. The emails' texts are below the key `platform.notice`. */
 export type NoticeKind = 'password' | 'address' | 'factors' | 'recovery'
 
 type Notified = Pick<User, 'username' | 'email' | 'locale'>

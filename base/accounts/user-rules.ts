@@ -12,7 +12,7 @@ export type UserInput = {
   readonly username?: string | undefined
   readonly displayName?: string | null | undefined
   readonly email?: string | null | undefined
-  /** The language of mails to the user, such as `nl` or `pt-BR`. */
+  /** The language of emails to the user, such as `nl` or `pt-BR`. */
   readonly locale?: string | null | undefined
   readonly enabled?: boolean | undefined
   /** If absent and the input sets a password, the user must choose another one at the next sign-in. */

@@ -39,7 +39,7 @@ export type User = {
   readonly email: string | null
   /** When the user verified the address, in epoch ms; null if they haven't. */
   readonly emailVerifiedAt: number | null
-  /** The language of mails to the user; null if unknown. */
+  /** The language of emails to the user; null if unknown. */
   readonly locale: string | null
   readonly enabled: boolean
   readonly mustChangePassword: boolean
@@ -78,7 +78,7 @@ export type UserPorts = {
   readonly directories?: DirectoryPort
 }
 
-/** The default users: one table for all solutions, with permissions that are valid in all solutions or in one. */
+/** The platform's users table: one for all solutions, with permissions that are valid in all solutions or in one. */
 export interface Users {
   /** Ordered by name. A search reads at most 100,000 users, so a short page can still have a `next`. */
   list(query: UserQuery): Promise<UserPage>

@@ -68,7 +68,7 @@ function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, En
   for (const [name, { bytes }] of Object.entries(parts)) {
     const size = entries.get(name)?.uncompressedSize
     if (size === undefined) throw invalid(file, `the part ${name} is missing`)
-    if (size !== bytes) throw invalid(file, `the part ${name} was changed`)
+    if (size !== bytes) throw invalid(file, `the size of the part ${name} does not match the manifest`)
   }
   const more = [...entries.keys()].find((name) => !Object.hasOwn(parts, name))
   if (more !== undefined) throw invalid(file, `it has the part ${more}, which its manifest does not list`)

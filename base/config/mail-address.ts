@@ -1,7 +1,7 @@
 import { z } from '../../runtime/zod.ts'
 
 /**
- * An address to send mails to. Chosen here: only addresses that all mail servers parse the same way, so that no part
+ * An address to send emails to. Chosen here: only addresses that all mail servers parse the same way, so that no part
  * can be interpreted as a second address or as a header.
  */
 export const MailAddress = z

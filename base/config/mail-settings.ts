@@ -2,7 +2,7 @@ import { isLoopback } from './host-names.ts'
 import { MailAddress } from './mail-address.ts'
 import type { Property, ValuesOf } from './property.ts'
 
-/** The mail server, and the sender of mails. */
+/** The mail server, and the sender of emails. */
 export type MailSettings = {
   readonly host: string
   readonly port: number
@@ -13,7 +13,7 @@ export type MailSettings = {
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }
-  /** Maximum mails per hour that an organisation of a control center, or a host, may send. */
+  /** Maximum emails per hour that an organisation of a control center, or a host, may send. */
   readonly hourly: number
 }
 
@@ -30,7 +30,7 @@ export const MAIL_PROPERTIES = {
   SMTP_URL: {
     default: '',
     read: (text: string) => (text === '' ? null : readServer(text)),
-    form: 'a URL such as smtp://user:password@host:port or smtps://…; if empty, no mails are sent',
+    form: 'a URL such as smtp://user:password@host:port or smtps://…; if empty, no emails are sent',
     what: 'mail server for invitations and password reset links; TLS is required except on loopback',
     secret: true,
   },
@@ -38,17 +38,17 @@ export const MAIL_PROPERTIES = {
     default: '',
     read: (text: string) => (text === '' ? null : readSender(text)),
     form: 'an address such as no-reply@example.org or Example <no-reply@example.org>',
-    what: 'sender address of mails; required with SMTP_URL',
+    what: 'sender address of emails; required with SMTP_URL',
   },
   MAILS_HOURLY: {
     default: String(MAILS_HOURLY),
     read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
     form: 'a whole number, 1 to 9999999',
-    what: 'maximum mails per hour, counted separately for mails that operators send and mails that anyone can request on a login page',
+    what: 'maximum emails per hour, counted separately for emails that operators send and emails that anyone can request on a login page',
   },
 } as const satisfies Record<string, Property>
 
-/** Null if no mails are sent. If there is a mail server but no sender, `mailFaults` reports an error. */
+/** Null if no emails are sent. If there is a mail server but no sender, `mailFaults` reports an error. */
 export function mailSettingsOf(values: Values): MailSettings | null {
   const { SMTP_URL: server, MAIL_FROM: from } = values
   return server === null || from === null ? null : { ...server, from, hourly: values.MAILS_HOURLY }

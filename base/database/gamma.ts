@@ -183,7 +183,7 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
 
 /** Streaming is not supported, because a stream would not notice a broken connection. */
 function notStreamed(): never {
-  throw new TypeError('rows are not streamed here')
+  throw new TypeError('streaming is not supported')
 }
 
 /** Values of at least this size in bytes are sent separately. The same size is reserved for the statement's text. */

@@ -53,7 +53,7 @@ export interface Tables {
     created_at: number
     /** When the user verified the address in `email`; null if they haven't. */
     email_verified_at: number | null
-    /** The language of mails to the user; null if unknown. */
+    /** The language of emails to the user; null if unknown. */
     locale: string | null
     /** The directory that checks the user's password, by its name; null if the password is stored here. */
     directory: string | null

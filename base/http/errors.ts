@@ -357,7 +357,7 @@ export const ERRORS = {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Set `SMTP_URL` and `MAIL_FROM`, on a host also `PUBLIC_URL` or `SOLUTION_ORIGIN`. If they are set, the log says why the mail server rejects mails.',
+      'Set `SMTP_URL` and `MAIL_FROM`, on a host also `PUBLIC_URL` or `SOLUTION_ORIGIN`. If they are set, the log says why the mail server rejects emails.',
   },
   ERR_STORAGE_FULL: {
     status: 507,

@@ -19,7 +19,7 @@ export interface Sites {
    */
   originForAdmin(solution: string, client: ClientSide): string
   /**
-   * A solution's URL for links in mails, without a path; null if neither `SOLUTION_ORIGIN` nor `PUBLIC_URL` is set. It
+   * A solution's URL for links in emails, without a path; null if neither `SOLUTION_ORIGIN` nor `PUBLIC_URL` is set. It
    * doesn't depend on a request, whose sender could otherwise choose where a link leads.
    */
   linkOriginOf(solution: string): string | null

@@ -1,11 +1,11 @@
 import { firstRows } from '../database/portable.ts'
 import type { MailDatabase, MailRow, MailService } from './tables.ts'
 
-/** Selects the mails to send next. */
+/** Selects the emails to send next. */
 export interface DueMails {
   /**
    * Round-robin over the organisations, oldest mail first. So an organisation's only mail doesn't have to wait for
-   * another organisation's thousand mails.
+   * another organisation's thousand emails.
    * @param now in epoch ms
    */
   next(now: number, most: number): Promise<readonly MailRow[]>

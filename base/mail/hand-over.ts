@@ -16,7 +16,7 @@ export const HAND_OVER_TIME = 60_000
 /** Timeouts in ms: to connect and receive the greeting, between two replies, and in total. */
 const TIMES = { connect: 10_000, answer: 20_000, all: HAND_OVER_TIME }
 
-/** Hands mails to the mail server. It opens a new connection for each mail, because there are few. */
+/** Hands emails to the mail server. It opens a new connection for each mail, because there are few. */
 export function createHandOver(
   settings: Omit<MailSettings, 'hourly'>,
   times = TIMES,

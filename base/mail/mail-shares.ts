@@ -6,7 +6,7 @@ import type { MailDatabase, MailService } from './tables.ts'
 /**
  * Who a mail is sent for. `organisation` is the id of the control center's organisation, or '' on a host. `askedBy` is
  * one of its members or an operator of the host, or anyone at a login page. Each has a separate hourly limit, so that
- * strangers at a login page can't use up the mails that are needed for invitations.
+ * strangers at a login page can't use up the emails that are needed for invitations.
  */
 export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
 
@@ -14,13 +14,13 @@ export type MailOrigin = { readonly organisation: string; readonly askedBy: 'mem
  * Limits how much is sent for each organisation, or by a host, because all share the mail server and its reputation.
  */
 export interface MailShares {
-  /** @throws ERR_THROTTLED if too many mails of the organisation are queued, or it has sent too many in this hour */
+  /** @throws ERR_THROTTLED if too many emails of the organisation are queued, or it has sent too many in this hour */
   need(origin: MailOrigin): Promise<void>
   /** Does the same as `need`, and counts one mail. */
   take(origin: MailOrigin): Promise<void>
 }
 
-/** Maximum queued mails per organisation or host: a tenth of the whole queue. */
+/** Maximum queued emails per organisation or host: a tenth of the whole queue. */
 const MOST_WAITING = 1000
 /** Retry-After in seconds when an organisation's queue is full. */
 const AGAIN = 600
@@ -50,7 +50,7 @@ export function createMailShares(
     if (Number(waiting) < MOST_WAITING) return
     throw new PlatformError(
       'ERR_THROTTLED',
-      `${service.sender} already has ${MOST_WAITING} mails waiting to be sent. Try again later. ${service.ifWaiting}`,
+      `${service.sender} already has ${MOST_WAITING} emails waiting to be sent. Try again later. ${service.ifWaiting}`,
       { retryAfter: AGAIN },
     )
   }
@@ -65,7 +65,7 @@ export function createMailShares(
     const left = hour + HOUR - now()
     return new PlatformError(
       'ERR_THROTTLED',
-      `${service.sender} has sent ${hourly} mails this hour, which is the maximum. Try again in ${Math.ceil(left / 60_000)} ` +
+      `${service.sender} has sent ${hourly} emails this hour, which is the maximum. Try again in ${Math.ceil(left / 60_000)} ` +
         `minutes, or ${service.ifUsedUp}.`,
       { retryAfter: Math.ceil(left / 1000) },
     )

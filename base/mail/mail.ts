@@ -10,35 +10,35 @@ import { HAND_OVER_TIME, type HandedOver, type MailText } from './hand-over.ts'
 import { createMailShares, type MailOrigin } from './mail-shares.ts'
 import type { MailRow, MailService, MailTables } from './tables.ts'
 
-/** Sends a service's mails: invitations, password reset links, confirmations and notices. */
+/** Sends a service's emails: invitations, password reset links, confirmations and notices. */
 export interface Mail {
   /** Whether `SMTP_URL` is set. If not, links are shown instead of mailed. */
   readonly isSetUp: boolean
   /**
    * Resolves when the mail is stored in the database. It is sent from there, and retried for three days.
    * @param origin who the mail is sent for; if omitted, the service itself
-   * @throws ERR_MAIL_UNAVAILABLE if no mail server is configured, or too many mails are queued
+   * @throws ERR_MAIL_UNAVAILABLE if no mail server is configured, or too many emails are queued
    * @throws ERR_THROTTLED under the same conditions as `needShare`
    */
   send(mail: MailText, origin?: MailOrigin): Promise<void>
   /**
    * Call this before creating something that is only useful if a mail about it is sent.
-   * @throws ERR_THROTTLED if too many mails of the origin are queued, or it has sent too many in this hour
+   * @throws ERR_THROTTLED if too many emails of the origin are queued, or it has sent too many in this hour
    */
   needShare(origin: MailOrigin): Promise<void>
 }
 
 export type MailQueue = Mail & {
-  /** Sends the mails that are due now. Resolves when each has been attempted once. */
+  /** Sends the emails that are due now. Resolves when each has been attempted once. */
   deliverDue(): Promise<void>
   /**
    * Starts sending in the background.
-   * @returns a function that stops sending and waits for the mails in progress
+   * @returns a function that stops sending and waits for the emails in progress
    */
   start(): () => Promise<void>
 }
 
-/** Maximum queued mails of a service; further mails are rejected. */
+/** Maximum queued emails of a service; further emails are rejected. */
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /**
@@ -50,7 +50,7 @@ const LONGEST_WAIT = 3_600_000
 const GIVEN_UP = 3 * 24 * 3_600_000
 /** How long a node reserves a mail while it hands the mail over, in ms. */
 const TAKEN = 2 * HAND_OVER_TIME
-/** Polling interval in ms, for mails that other nodes queued, or left unsent when they crashed. */
+/** Polling interval in ms, for emails that other nodes queued, or left unsent when they crashed. */
 const LOOK_EVERY = 30_000
 
 export type MailParts = {
@@ -110,7 +110,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     for (;;) {
       const rows = await due.next(now(), AT_ONCE)
       await Promise.all(rows.map((row) => tryOne(row, handOver)))
-      // The remaining mails stay in the database until the service starts again.
+      // The remaining emails stay in the database until the service starts again.
       if (rows.length === 0 || isStopped) return
     }
   }
@@ -132,7 +132,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     const wait = await deliverDue()
       .then(() => (isStarted ? nextLook() : LOOK_EVERY))
       .catch((error: Error) => {
-        log.error({ stack: error.stack }, 'waiting mails could not be read from the database')
+        log.error({ stack: error.stack }, 'waiting emails could not be read from the database')
         return LOOK_EVERY
       })
     if (!isStarted) return
@@ -156,7 +156,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
       if (Number(waiting) >= MOST_WAITING) {
         throw new PlatformError(
           'ERR_MAIL_UNAVAILABLE',
-          `${MOST_WAITING} mails are waiting for the mail server. Check the log, and try again when the mail server accepts mails.`,
+          `${MOST_WAITING} emails are waiting for the mail server. Check the log, and try again when the mail server accepts emails.`,
         )
       }
       if (origin !== undefined) await shares.take(origin)

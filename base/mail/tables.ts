@@ -15,7 +15,7 @@ export type MailRow = {
 }
 
 /**
- * The number of mails that have been sent since `hour` (the start of the hour, in epoch ms). `asked_by` has the same
+ * The number of emails that have been sent since `hour` (the start of the hour, in epoch ms). `asked_by` has the same
  * values as in `MailOrigin`.
  */
 export type MailCountRow = { organisation: string; asked_by: string; hour: number; count: number }
@@ -30,13 +30,13 @@ export type MailTables = {
 
 export type MailDatabase = Kysely<MailTables>
 
-/** The service that sends mails: its tables, and the name of the sender in its messages. */
+/** The service that sends emails: its tables, and the name of the sender in its messages. */
 export type MailService = {
   readonly mails: 'mails' | 'host_mails'
   readonly counts: 'mail_counts' | 'host_mail_counts'
   /** At the start of a sentence, such as "The organisation". */
   readonly sender: string
-  /** Where to find out why the mail server rejects mails, as a sentence. */
+  /** Where to find out why the mail server rejects emails, as a sentence. */
   readonly ifWaiting: string
   /** What else to do when `MAILS_HOURLY` is used up, as the end of a sentence. */
   readonly ifUsedUp: string

@@ -77,7 +77,7 @@ export function cookieScopeOf(ctx: Context): CookieScope {
 }
 
 /**
- * The origin for links that are opened elsewhere, such as those in mails: `PUBLIC_URL` if set, otherwise the origin of
+ * The origin for links that are opened elsewhere, such as those in emails: `PUBLIC_URL` if set, otherwise the origin of
  * this request.
  */
 export function publicOriginOf(ctx: Context, { publicUrl }: Pick<ServiceSettings, 'publicUrl'>): string {

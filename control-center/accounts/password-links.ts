@@ -11,7 +11,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 export interface PasswordLinks {
   /**
    * @returns the link's token; null if the account already has three valid links. The limit prevents others from
-   * flooding the mailbox with requested mails.
+   * flooding the mailbox with requested emails.
    */
   create(uid: string): Promise<string | null>
   /**
@@ -33,7 +33,7 @@ export interface PasswordLinks {
 export type LinkedAccount = { readonly username: string }
 
 /**
- * In ms. Chosen here: the same as for users of solutions. Together with `MOST_OPEN`, it limits how many mails an
+ * In ms. Chosen here: the same as for users of solutions. Together with `MOST_OPEN`, it limits how many emails an
  * account gets per hour.
  */
 export const LINK_LIFETIME = 3_600_000

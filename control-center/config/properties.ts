@@ -34,7 +34,7 @@ const {
 export const CENTER_PROPERTIES = {
   PORT: { ...PROPERTIES.PORT, default: '8090', what: 'port for pages, the API and Satellites' },
   HOST: { ...HOST },
-  PUBLIC_URL: { ...PUBLIC_URL, what: 'the URL that browsers and Satellites use; links in mails contain it too' },
+  PUBLIC_URL: { ...PUBLIC_URL, what: 'the URL that browsers and Satellites use; links in emails contain it too' },
   PLATFORM_HOME: {
     ...PROPERTIES.PLATFORM_HOME,
     default: './control-center-data',
@@ -63,7 +63,7 @@ export const CENTER_PROPERTIES = {
   ...MAIL_PROPERTIES,
   MAILS_HOURLY: {
     ...MAIL_PROPERTIES.MAILS_HOURLY,
-    what: 'maximum mails per organisation and hour, counted separately for mails that members send and mails that users request on login pages',
+    what: 'maximum emails per organisation and hour, counted separately for emails that members send and emails that users request on login pages',
   },
   TRUSTED_PROXIES,
   ALLOWED_HOSTS,

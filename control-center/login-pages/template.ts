@@ -44,7 +44,7 @@ const LONGEST_TEMPLATE = 256 * 1024
 
 type Texts = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** @param forgot URL of the page for requesting a new password; null if no mails are sent */
+/** @param forgot URL of the page for requesting a new password; null if no emails are sent */
 export function renderDesign(design: Design, forgot: string | null): LoginPageAnswer {
   const has = (name: TextName) => TEXT_LOCALES.some((locale) => textOf(design, locale, name) !== undefined)
   const template = templates.render('login-page', {

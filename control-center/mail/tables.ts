@@ -10,9 +10,9 @@ export const CENTER_MAIL: MailService = {
   counts: 'mail_counts',
   sender: 'The organisation',
   ifWaiting:
-    'If the problem persists, ask the operator of the control center: its log says why the mail server does not accept mails.',
+    'If the problem persists, ask the operator of the control center: its log says why the mail server does not accept emails.',
   ifUsedUp: 'ask the operator of the control center to raise MAILS_HOURLY',
-  usedUp: 'an organisation has reached its limit of mails per hour (MAILS_HOURLY)',
+  usedUp: 'an organisation has reached its limit of emails per hour (MAILS_HOURLY)',
 }
 
 export const MAIL_STEPS: Steps = (schema, { key, text }) => [

@@ -11,7 +11,7 @@ export const OrganisationName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
 
-/** A single line, since it also appears in mails. */
+/** A single line, since it also appears in emails. */
 export const OrganisationTitle = z
   .string()
   .trim()

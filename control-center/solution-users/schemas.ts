@@ -34,7 +34,7 @@ const UserFields = {
   displayName: z.string().max(200).nullable(),
   email: MailAddress.nullable(),
   mustVerifyEmail: z.boolean().describe('users can sign in only after they confirmed their email address'),
-  locale: z.enum(PLATFORM_LOCALES).describe('the language of mails to the user'),
+  locale: z.enum(PLATFORM_LOCALES).describe('the language of emails to the user'),
   enabled: z.boolean(),
   tenant: z
     .array(z.union([TenantText, z.number()]))

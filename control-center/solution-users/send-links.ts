@@ -23,14 +23,14 @@ export interface SendLinks {
   /**
    * Call this before creating a user who is invited in the same request.
    * @param email null if no mail is sent
-   * @throws ERR_THROTTLED if the organisation has sent too many mails
+   * @throws ERR_THROTTLED if the organisation has sent too many emails
    */
   needShare(organisation: Pick<Organisation, 'id'>, email: string | null): Promise<void>
   /**
    * Creates a link for an operator. It replaces earlier links of the same kind.
-   * @throws ERR_REQUEST_INVALID if this kind of link doesn't apply to the user, ERR_MAIL_UNAVAILABLE if too many mails
+   * @throws ERR_REQUEST_INVALID if this kind of link doesn't apply to the user, ERR_MAIL_UNAVAILABLE if too many emails
    * are queued
-   * @throws ERR_THROTTLED if the organisation has sent too many mails
+   * @throws ERR_THROTTLED if the organisation has sent too many emails
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
   /**

@@ -3,7 +3,7 @@ import type { Steps } from '../../base/database/migrations.ts'
 type SolutionUserTables = {
   /** Solutions that an operator added to this list, with or without a package. */
   named_solutions: { organisation: string; solution: string; created_at: number }
-  /** Users of an organisation's solutions. `tenant` is JSON or null; `locale` is the language of mails to the user. */
+  /** Users of an organisation's solutions. `tenant` is JSON or null; `locale` is the language of emails to the user. */
   solution_users: {
     uid: string
     organisation: string

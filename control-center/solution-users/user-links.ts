@@ -28,7 +28,7 @@ export interface UserLinks {
    * the link is shown
    * @param wanted.lifetime in ms
    * @returns null if the user already has three valid links of this kind. The limit prevents others from flooding the
-   * mailbox with requested mails.
+   * mailbox with requested emails.
    */
   create(
     uid: string,

@@ -85,7 +85,8 @@ const Url = z
   .string()
   .max(LONGEST)
   .refine((text) => tidyUrl(text) !== null, {
-    error: 'must be "ldaps://" or "ldap://", a host and at most a port, such as "ldaps://dc1.example.org"',
+    error:
+      'must be "ldaps://" or "ldap://", followed by a host and optionally a port, such as "ldaps://dc1.example.org"',
   })
 
 export const DirectoryFields = z.strictObject({

@@ -37,7 +37,7 @@ export const TryForm = z
       run: z.literal('open'),
       params: Params,
       loginForm: z.boolean().default(false),
-      form: Name.optional().describe('the form to show after the solution was opened'),
+      form: Name.optional().describe('the form to show once the solution is open'),
       events: z
         .array(z.strictObject({ type: Name, element: Name, value: AnyJson.default(null) }))
         .max(MOST_EVENTS)

@@ -5,7 +5,7 @@ import type { EndpointMethod } from '../../runtime/bundle/endpoint-schema.ts'
 /** The endpoints at a path, by method. */
 export type Matched = ReadonlyMap<EndpointMethod, MatchedEndpoint>
 
-/** Headers that pages of other origins may send, in addition to those that need no permission. */
+/** Headers that cross-origin requests may send, in addition to the CORS-safelisted request headers. */
 const ALLOWED_HEADER = /^(?:authorization|content-type|x-[a-z0-9-]{1,60})$/
 const MOST_HEADERS = 50
 /** How long browsers cache a preflight, in seconds. */

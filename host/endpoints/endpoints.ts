@@ -156,5 +156,5 @@ function needPermission({ declaration: { permission } }: Endpoint, { user }: Cal
 }
 
 function busy(): Failed {
-  return { code: 'sandbox_busy', message: 'too many calls of the solution are running', milliseconds: 0 }
+  return { code: 'sandbox_busy', message: 'the solution has too many calls in progress', milliseconds: 0 }
 }

@@ -11,17 +11,17 @@ export const HOST_MAIL: MailService = {
   mails: 'host_mails',
   counts: 'host_mail_counts',
   sender: 'This host',
-  ifWaiting: 'If the problem persists, see the log: it says why the mail server does not accept mails.',
+  ifWaiting: 'If the problem persists, see the log: it says why the mail server does not accept emails.',
   ifUsedUp: 'raise MAILS_HOURLY',
-  usedUp: 'this host has reached its limit of mails per hour (MAILS_HOURLY)',
+  usedUp: 'this host has reached its limit of emails per hour (MAILS_HOURLY)',
 }
 
-/** Separates mails caused by an operator or an API token from those that anyone can request. */
+/** Separates emails caused by an operator or an API token from those that anyone can request. */
 export const BY_OPERATOR: MailOrigin = { organisation: '', askedBy: 'member' }
 export const BY_ANYBODY: MailOrigin = { organisation: '', askedBy: 'anybody' }
 
 /**
- * Sends the host's mails. Does nothing unless `SOLUTION_ORIGIN` or `PUBLIC_URL` is set, because links in mails must not
+ * Sends the host's emails. Does nothing unless `SOLUTION_ORIGIN` or `PUBLIC_URL` is set, because links in emails must not
  * depend on the headers of the request that caused them.
  */
 export function createHostMail(

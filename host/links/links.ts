@@ -41,7 +41,7 @@ export type FoundLink = { readonly user: User; readonly row: HostTables['links']
 export interface Links {
   /**
    * @returns null if the user already has three valid links of this kind. The limit prevents strangers from flooding a
-   *   mailbox with requested mails
+   *   mailbox with requested emails
    */
   create(user: User, link: NewLink): Promise<MadeLink | null>
   /** Invalidates the user's links of this kind. */

@@ -97,7 +97,7 @@ async function mailCode(
   { openSignIns, factorThrottle, mail, now }: SecondStepParts,
 ): Promise<string | null> {
   const unsent = platformText(locale, 'platform.proof.code.unsent')
-  // Limits how many mails someone with the password can trigger.
+  // Limits how many emails someone with the password can trigger.
   if ((await factorThrottle.count(`mail ${accountId(found.open.account)}`)) !== null) return unsent
   const code = newMailedCode(now())
   const values = [found.open.login.username, solution.manifest.title, code.text, CODE_TIME / 60_000]

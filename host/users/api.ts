@@ -67,7 +67,11 @@ const User = z
     username: z.string(),
     displayName: z.string().nullable(),
     email: z.string().nullable(),
-    emailVerifiedAt: z.int().min(0).nullable().describe('when the user proved that they can read mails to the address'),
+    emailVerifiedAt: z
+      .int()
+      .min(0)
+      .nullable()
+      .describe('when the user proved that they can read emails to the address'),
     locale: z.string().nullable(),
     enabled: z.boolean(),
     permissions: z.array(Permission).describe('a string applies to all solutions'),
@@ -91,7 +95,7 @@ const Imported = z
 
 const NO_CONTENT = { description: 'done' }
 
-/** Routes for the default users. Passwords can be set, but are never returned. */
+/** Routes for the platform's users table. Passwords can be set, but are never returned. */
 export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: UserApiParts): AdminRoute[] {
   async function named({ params: { uid } }: { readonly params: { readonly uid: string } }) {
     const user = await users.get(uid)
@@ -135,7 +139,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
       'GET /users',
       {
         summary:
-          'List the default users, sorted by name. A search reads at most 100,000 users at a time: a page can be short or empty and still have a `next`',
+          'List the users in the users table, sorted by name. A search reads at most 100,000 users at a time: a page can be short or empty and still have a `next`',
         right: 'users:read',
         query: UserQuery,
         answers: { 200: pageOf(User) },

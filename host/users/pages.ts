@@ -23,7 +23,7 @@ const PAGE = 50
 /** Maximum permissions shown per user in the list. */
 const SHOWN_PERMISSIONS = 4
 
-/** Pages for the default users, who sign in to solutions that have the authenticator `DEFAULT`. */
+/** Pages for the platform's users table, whose users sign in to solutions that have the authenticator `DEFAULT`. */
 export function addUserPages(pages: PageRouter, parts: UserPageParts): void {
   const { users, factors, store, catalog, operatorLinks, limits } = parts
   const forForms = async () => ({

@@ -7,7 +7,7 @@ import { startMailServer, type TestMailServer } from '../support/mail.ts'
 const PASSWORD = 'quiet rivers run at night'
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
-describe.skipIf(browserPath === undefined)('links in mails, in a browser', () => {
+describe.skipIf(browserPath === undefined)('links in emails, in a browser', () => {
   let server: TestMailServer
   let center: TestCenter
   let browser: Browser

@@ -141,7 +141,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('causes at most three mails an hour', async () => {
+  test('causes at most three emails an hour', async () => {
     const username = await account()
     for (let again = 0; again < 5; again++) await forgot(username)
     await center.parts.forgottenPasswords.settle()

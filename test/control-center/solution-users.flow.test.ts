@@ -372,7 +372,7 @@ describe('a forgotten password', () => {
     expect((await ask(forgot('Not-A-Name'), { headers: NAVIGATION })).status).toBe(404)
   })
 
-  test('links on the login page and in mails open pages with the login page’s design; a guessed URL does not', async () => {
+  test('links on the login page and in emails open pages with the login page’s design; a guessed URL does not', async () => {
     const { username, email } = await user({ password: PASSWORD })
     const names = { organisation: 'acme', solution: 'crm' }
     const logo =
@@ -401,7 +401,7 @@ describe('a forgotten password', () => {
     expect(isDesigned((await choose(link, 'another good password')).text)).toBe(true)
   })
 
-  test('an email address can be used in place of the username, and at most three mails are sent', async () => {
+  test('an email address can be used in place of the username, and at most three emails are sent', async () => {
     const { email } = await user({ password: PASSWORD })
     for (let again = 0; again < 5; again++) await post(forgot(), { username: email.toUpperCase() })
     await center.parts.passwordRequests.settle()

@@ -173,7 +173,7 @@ const API_CALLS: readonly [string, string, Record<string, string>, number][] = [
   ['GET', 'with neither', {}, 403],
 ]
 
-test.each(API_CALLS)('API with the cookie: %s %s returns %4$i', async (method, _from, given, status) => {
+test.each(API_CALLS)('API with the cookie: %s %s returns $3', async (method, _from, given, status) => {
   const { cookie, csrfToken } = await signInToAdmin(host)
   const values: Record<string, string> = { TOKEN: csrfToken, OWN: host.adminUrl }
   const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, values[value] ?? value]))

@@ -22,7 +22,7 @@ const PASSWORD = 'secret-of-admin'
 export async function forgottenPassword(rows: Rows): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-forgotten-password-'))
   const server = await startMailServer()
-  // Links in mails need PUBLIC_URL, so the port must be known before the host starts.
+  // Links in emails need PUBLIC_URL, so the port must be known before the host starts.
   const port = String(await freePort())
   const { child, url, gone } = await startHostProcess(home, {
     PORT: port,
@@ -44,7 +44,7 @@ export async function forgottenPassword(rows: Rows): Promise<void> {
     }
     const times = await measure(url, server.mails)
     const [known, unknown] = [percentile(times.known, 50), percentile(times.unknown, 50)]
-    rows.tell('pairs of requests; mails sent', `${PAIRS}; ${server.mails.length}`)
+    rows.tell('pairs of requests; emails sent', `${PAIRS}; ${server.mails.length}`)
     rows.tell('median of the answer for a known name, ms', known)
     rows.tell('median of the answer for an unknown name, ms', unknown)
     rows.atMost('ratio of the medians, the longer one by the shorter one', 1.05, ratioOf(known, unknown))

@@ -171,7 +171,7 @@ test.each(KINDS)('%s: after LOG_LINES and a line that says so, further lines are
   expect(logged).toEqual(['0', '1', '2', '3', '4', '5'])
 })
 
-test('a call that waited too long for its start is rejected, and not retried when its process is killed', async () => {
+test('a call that waited too long to start is rejected, and not retried when its process is killed', async () => {
   const { outcome, process, runAgain } = login()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(outcome()).toMatchObject({ code: 'sandbox_busy' })

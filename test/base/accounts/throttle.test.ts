@@ -122,7 +122,7 @@ describe.each([
     expect(await throttle.count(attempt, true)).toBeNull()
   })
 
-  test('attempts without a known account count only for the network, across solutions; successful ones don’t count', async () => {
+  test('attempts without a known account count only towards the network’s limit, across solutions; successful ones don’t count', async () => {
     const throttle = make({ THROTTLE_NETWORK: 30 })
     const address = `203.0.113.${isShared ? 5 : 6}`
     const attempt = { source: 'solution crm', username: '', address }

@@ -30,7 +30,7 @@ test('if an embedded database’s disk is full, writes report it, and reads keep
   await db.destroy()
 })
 
-test('a full disk is recognized by the codes of the system and of each kind of server', () => {
+test('a full disk is recognized by the error codes of the operating system and of each database server', () => {
   const error = (facts: object) => Object.assign(new Error('x'), facts)
   expect(isDiskFull(error({ code: 'ENOSPC' }))).toBe(true)
   expect(isDiskFull(error({ code: 'EDQUOT' }))).toBe(true)

@@ -159,7 +159,7 @@ function testShares(properties: () => Record<string, string>): void {
   const of = (organisation: string, askedBy: 'member' | 'anybody' = 'member') => ({ organisation, askedBy })
   const to = (name: string) => ({ ...LETTER, to: `${name}@example.org` })
 
-  test('mails of different organisations alternate: an organisation with one mail does not wait for another’s thousands', async () => {
+  test('emails of different organisations alternate: an organisation with one mail does not wait for another’s thousands', async () => {
     const { queue } = await database(properties())
     const sent: string[] = []
     const mail = queue(async (letter) => {
@@ -181,7 +181,7 @@ function testShares(properties: () => Record<string, string>): void {
     expect(sent.toSorted()).toEqual(['few0', 'few1', ...many, 'own'])
   })
 
-  test('an organisation can send a limited number of mails per hour; others and the control center are not affected', async () => {
+  test('an organisation can send a limited number of emails per hour; others and the control center are not affected', async () => {
     const { queue, lines } = await database(properties())
     const mail = queue(async () => ({ outcome: 'sent' }), 3)
     clock = Math.ceil(clock / 3_600_000) * 3_600_000 + 30 * 60_000
@@ -190,7 +190,7 @@ function testShares(properties: () => Record<string, string>): void {
       await expect(refused()).rejects.toMatchObject({
         code: 'ERR_THROTTLED',
         message: expect.stringMatching(
-          /^The organisation has sent 3 mails this hour, .* Try again in 30 minutes, .*MAILS_HOURLY/,
+          /^The organisation has sent 3 emails this hour, .* Try again in 30 minutes, .*MAILS_HOURLY/,
         ),
         details: { retryAfter: 1800 },
       })
@@ -203,7 +203,7 @@ function testShares(properties: () => Record<string, string>): void {
     await mail.send(LETTER, of('acme'))
   })
 
-  test('all mails that are sent at the same time are counted', async () => {
+  test('all emails that are sent at the same time are counted', async () => {
     const { queue, waiting } = await database(properties())
     const mail = queue(async () => ({ outcome: 'sent' }), 5)
     const all = await Promise.allSettled(Array.from({ length: 12 }, () => mail.send(LETTER, of('acme'))))
@@ -211,14 +211,14 @@ function testShares(properties: () => Record<string, string>): void {
     expect(await waiting()).toHaveLength(5)
   })
 
-  test('each organisation can queue up to 1,000 mails, independently of others', async () => {
+  test('each organisation can queue up to 1,000 emails, independently of others', async () => {
     const { queue, fill } = await database(properties())
     const mail = queue(async () => ({ outcome: 'failed', reason: 'away' }), 5000)
     await fill('acme', 999)
     await mail.send(LETTER, of('acme'))
     await expect(mail.send(LETTER, of('acme'))).rejects.toMatchObject({
       code: 'ERR_THROTTLED',
-      message: expect.stringMatching(/^The organisation already has 1000 mails waiting to be sent/),
+      message: expect.stringMatching(/^The organisation already has 1000 emails waiting to be sent/),
     })
     await expect(mail.needShare(of('acme', 'anybody'))).rejects.toMatchObject({ code: 'ERR_THROTTLED' })
     await mail.send(LETTER, of('other'))
@@ -283,7 +283,7 @@ describe('the queue', () => {
     expect(sent).toBe(1)
   })
 
-  test('stopping waits for mails that are being sent, but not for those that are queued', async () => {
+  test('stopping waits for emails that are being sent, but not for those that are queued', async () => {
     const { queue, waiting, lines } = await database()
     const handedOver = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<HandedOver>()

@@ -67,7 +67,7 @@ test('user work: rows selected one by one are selected together, without deselec
   expect(again(work)).toEqual([])
 })
 
-test('user work: only the work in the shown form is repeated, even if a version in between could not be opened', () => {
+test('user work: only events in the form that is shown are replayed, even if an intermediate version failed to open', () => {
   const work = createUserWork()
   work.note(enter('name', 'Ada'))
   work.note(enter('name', 'of another form', 'other'))

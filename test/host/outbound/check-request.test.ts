@@ -64,7 +64,7 @@ test.each([
   `http://${'a'.repeat(64)}.example/`,
   `http://api.example.org/${'a'.repeat(8192)}`,
   'http://api.example.org/\ud800',
-])('a URL is not requested: %s', (url) => {
+])('an invalid URL is rejected: %s', (url) => {
   expect(() => readTarget(url)).toThrow(INVALID)
 })
 

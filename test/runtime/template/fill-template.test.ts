@@ -167,7 +167,7 @@ test('fillTemplate: notice and reference are placed after the error label or, wi
   expect(fill(FORM, { reference: 'K7' })).toContain('value="TOKEN"><p class="platform-reference">K7</p>')
 })
 
-test('fillTemplate: kept fields count as values, so that inputs with the same name cannot use up the memory', () => {
+test('fillTemplate: restored field values count towards the size limit, so that inputs with one name cannot exhaust memory', () => {
   const inputs = '<input name=custom_a>'.repeat(9000)
   const page = fill(FORM + inputs, { fields: new Map([['custom_a', 'x'.repeat(50_000)]]) })
   expect(page.length).toBeLessThan(3_000_000)
