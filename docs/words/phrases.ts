@@ -11,6 +11,7 @@ export type Exception = { readonly file: string; readonly text: string; readonly
 export const PHRASES: readonly Phrase[] = [
   { phrase: /\b(go(es)?|going|went) on\b/i, write: 'continues; keeps running' },
   { phrase: /\be-mails?\b/i, write: 'email' },
+  { phrase: /\b(accepts?|in|many|no|of|queued|rejects?|requested|such|the|these) mails\b/i, write: 'emails' },
   { phrase: /\buser names?\b/, write: 'username' },
   { phrase: /\bcomes? (with|by)\b/i, write: 'is included in; is sent in; is set by' },
   { phrase: /(?<!\bno )\bfaults?\b/i, write: 'error; invalid' },

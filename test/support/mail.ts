@@ -12,7 +12,7 @@ export type ArrivedMail = {
   readonly text: string
 }
 
-/** A real mail server on loopback that stores the mails it receives. */
+/** A real mail server on loopback that stores the emails it receives. */
 export type TestMailServer = {
   /** The URL to use as `SMTP_URL`. */
   readonly url: string
