@@ -1,6 +1,5 @@
 import type { Property } from '../../base/config/property.ts'
 
-/** Settings of the image builder. */
 export const BUILDER_PROPERTIES = {
   BUILDER_COMMAND: {
     default: '',

@@ -6,7 +6,6 @@ import type { Run } from './run-rows.ts'
 import { isOpen, RUN_STEPS, type RunState, type RunStep, type StepState } from './run-states.ts'
 import type { StepWork } from './run-steps.ts'
 
-/** A run that this process performs. */
 export type RunAtWork = {
   readonly run: Run
   readonly pipeline: Pipeline

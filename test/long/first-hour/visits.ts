@@ -71,7 +71,6 @@ function kindOf(path: string): string {
   return path.replace(/\/users\/(?!(new|import)$)[^/]+/, '/users/user')
 }
 
-/** Whether the path belongs to the solution. */
 export function isOf(path: string, solution: string): boolean {
   return path === `/admin/solutions/${solution}` || path.startsWith(`/admin/solutions/${solution}/`)
 }
