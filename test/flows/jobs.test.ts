@@ -177,8 +177,11 @@ test('a run that fails for good is failed, with a log line, and can run again', 
     failure: { code: 'script_error', message: expect.stringContaining('no mail server for carol') },
     data: { to: 'carol' },
   })
-  const log = (run.log as { message: string }[]).map(({ message }) => message)
-  expect(log.at(-1)).toContain('the job "fails" failed after attempt 1')
+  // The host writes the line after it has recorded the end.
+  await waitUntil(async () => {
+    const log = ((await runOf(id)).log as { message: string }[]).map(({ message }) => message)
+    expect(log.at(-1)).toContain('the job "fails" failed after attempt 1')
+  })
   const again = await api.send('POST', `/solutions/${NAME}/runs/${id}/again`)
   expect([again.status, again.json()]).toEqual([202, { id }])
   expect((await ended(id)).state).toBe('failed')
