@@ -8,6 +8,7 @@ import { addDirectoryPages, type DirectoryPageParts } from './directories/pages.
 import { addEndpointPages, type EndpointPageParts } from './endpoints/pages.ts'
 import { addSolutionAccessPages, type SolutionAccessPageParts } from './grants/pages.ts'
 import { addHealthPages, type HealthPageParts } from './health/pages.ts'
+import { addJobPages, type JobPageParts } from './jobs/pages.ts'
 import { addLoginPagePages, type LoginPagePageParts } from './login-pages/pages.ts'
 import { addLoginPreviewRoutes, type LoginPreviewParts } from './login-pages/preview-pages.ts'
 import { addMaintenancePages, type MaintenancePageParts } from './maintenance/pages.ts'
@@ -31,6 +32,7 @@ export type AdminPageParts = SignInParts &
   SolutionAccessPageParts &
   LoginPagePageParts &
   EndpointPageParts &
+  JobPageParts &
   LoginPreviewParts &
   WorkbenchPageParts &
   OAuthPageParts &
@@ -59,6 +61,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addSolutionAccessPages(pages, parts, (name, active) => policyCard(name, active, parts))
   addLoginPagePages(pages, parts)
   addEndpointPages(pages, parts)
+  addJobPages(pages, parts)
   addLoginPreviewRoutes(router, parts)
   addWorkbenchPages(pages, router, parts)
   addOAuthPages(pages, parts)

@@ -23,6 +23,7 @@ export const ADMIN_GUIDES = {
   'solution-access': 'operating#grant-access-to-databases-and-hosts',
   'solution-api': 'endpoints',
   'solution-diff': 'uploading',
+  'solution-jobs': 'jobs',
   'solution-log': 'operating#when-something-is-wrong',
   'solution-versions': 'uploading',
   solutions: 'uploading',

@@ -12,9 +12,12 @@ export function exampleNames(): readonly string[] {
     .sort()
 }
 
-/** Examples that need only a host. `many-providers` needs providers: `npm run example:oauth` starts both. */
+/**
+ * Examples that need only a host. `many-providers` needs providers: `npm run example:oauth` starts both. `webhooks`
+ * needs senders.
+ */
 export function firstExampleNames(): readonly string[] {
-  return exampleNames().filter((name) => name !== 'many-providers')
+  return exampleNames().filter((name) => name !== 'many-providers' && name !== 'webhooks')
 }
 
 export function exampleFolder(name: string): string {

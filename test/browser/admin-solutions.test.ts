@@ -45,7 +45,7 @@ const ENDPOINTS = {
 const MEND = 'Fix the script here, or just before this position.'
 const PAGES = [
   '/admin/',
-  ...['', '/versions', '/diff', '/log', '/access', '/api'].map((path) => `/admin/solutions/shown${path}`),
+  ...['', '/versions', '/diff', '/log', '/access', '/api', '/jobs'].map((path) => `/admin/solutions/shown${path}`),
 ]
 
 describe.skipIf(browserPath === undefined)('admin pages for solutions, in a browser', () => {

@@ -10,7 +10,7 @@ const HOSTILE = '</title><script>alert(1)</script>'
 const ESCAPED = '&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;'
 /** A loop in native code, which no timeout inside the process can stop. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
-const PATHS = ['', '/versions', '/diff', '/log', '/access', '/api']
+const PATHS = ['', '/versions', '/diff', '/log', '/access', '/api', '/jobs']
 
 let host: TestHost
 let admin: Awaited<ReturnType<typeof signInToAdmin>>
@@ -253,6 +253,31 @@ test('the tab API lists endpoints, who may call them and missing secrets, and de
   }
   expect((await admin.get('/admin/solutions/called/access')).text).toContain('<code>HOOK</code>')
   expect((await admin.get('/admin/solutions/plain/api')).text).toContain('The active version has no endpoints.')
+})
+
+test('the tab Jobs lists jobs with their next times, and runs with their actions', async () => {
+  const jobs = {
+    nightly: { function: 'work', schedule: '30 2 * * *', timeZone: 'Europe/Brussels' },
+    fails: { function: 'fails', attempts: 1 },
+  }
+  await upload(
+    'works',
+    { jobs },
+    { 'globals.js': `function work() {}; function fails() { throw new Error('${HOSTILE}') }` },
+  )
+  expect((await admin.get('/admin/solutions/works/jobs')).text).toContain('No runs yet.')
+  const headers = { authorization: host.admin, 'content-type': 'application/json' }
+  await ask(`${host.url}/admin/api/solutions/works/jobs/fails/run`, { method: 'POST', headers, body: '{}' })
+  await waitUntil(async () => {
+    const { text } = await admin.get('/admin/solutions/works/jobs')
+    for (const part of ['Europe/Brussels', ' 02:30', 'script_error', 'Run again', 'Run now', 'Pause jobs']) {
+      expect(text).toContain(part)
+    }
+  })
+  await ask(`${host.url}/admin/api/solutions/works/jobs`, { method: 'PUT', headers, body: '{"paused":true}' })
+  const { text } = await admin.get('/admin/solutions/works/jobs?state=succeeded')
+  expect(text).toContain('The jobs of this solution are paused')
+  expect(text).toContain('No run matches the filter.')
 })
 
 test('an unknown version returns 404, with a page that says so', async () => {

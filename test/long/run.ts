@@ -11,6 +11,7 @@ import { fullScale } from './full-scale.ts'
 import { fuzzServers } from './fuzz.ts'
 import { growth } from './growth.ts'
 import { heldTests } from './held-tests.ts'
+import { jobs } from './jobs.ts'
 import { killedSignIns } from './killed-sign-ins.ts'
 import { killedUploads } from './killed-uploads.ts'
 import { manySolutions } from './many-solutions.ts'
@@ -34,6 +35,9 @@ const RUNS: Readonly<Record<string, (rows: Rows, folder: string | undefined) => 
   fuzz: fuzzServers,
   growth,
   'held-tests': heldTests,
+  jobs: (rows) => jobs(rows),
+  'jobs postgresql': (rows) => jobs(rows, 'postgresql'),
+  'jobs mariadb': (rows) => jobs(rows, 'mariadb'),
   'kill-sign-ins': killedSignIns,
   'kill-uploads': killedUploads,
   'many-solutions': manySolutions,

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { TestServer } from '../support/database-server.ts'
+import { ADMIN, sharedProperties } from '../support/host-group.ts'
+import { type HostProcess, startHostProcess } from '../support/host-process.ts'
+import { ask } from '../support/http.ts'
+import { mariadbPath, startMariadb } from '../support/mariadb-server.ts'
+import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { bundleOf } from '../support/zip.ts'
+import type { Rows } from './report.ts'
+
+const MINUTES = Number(process.env.LONG_MINUTES ?? 10)
+/** The number of runs that are queued per minute. */
+const PER_MINUTE = 50
+/** How long after the last kill all runs must have succeeded, in ms. */
+const END_TIME = 180_000
+/** A run can be repeated for each call that a host ran when it was killed. */
+const AT_ONCE = Math.max(1, availableParallelism() - 1)
+
+const JOBS = { work: { function: 'work', atOnce: 10, attempts: 10 } }
+const SCRIPT = `function work(job) {
+  for (const end = Date.now() + 300; Date.now() < end; );
+  return job.attempt
+}
+function onSolutionOpen() {}`
+
+type Kind = 'postgresql' | 'mariadb'
+
+const KINDS = {
+  postgresql: { kind: 'alpha', path: postgresPath, start: startPostgres, every: 20_000 },
+  mariadb: { kind: 'gamma', path: mariadbPath, start: startMariadb, every: 120_000 },
+} as const
+
+/**
+ * Two hosts with one database, of which one is killed again and again while runs of jobs are queued: each run succeeds,
+ * and few are repeated.
+ */
+export async function jobs(rows: Rows, only?: Kind): Promise<void> {
+  for (const name of only === undefined ? (Object.keys(KINDS) as Kind[]) : [only]) {
+    const { kind, path, start, every } = KINDS[name]
+    if (path === undefined) throw new Error(`it takes ${name}`)
+    const server = await start()
+    try {
+      await killedWhileQueuing(rows, name, sharedProperties(kind, server as TestServer), every)
+    } finally {
+      await server.stop()
+    }
+  }
+}
+
+async function killedWhileQueuing(rows: Rows, name: Kind, properties: Record<string, string>, every: number) {
+  const homes = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'solhost-jobs-')))
+  const hosts: HostProcess[] = []
+  try {
+    for (const home of homes) hosts.push(await startHostProcess(home, { LOG_LEVEL: 'error', ...properties }))
+    await upload(hosts[0] as HostProcess)
+    const ids: string[] = []
+    let kills = 0
+    const end = performance.now() + MINUTES * 60_000
+    let nextKill = performance.now() + every
+    while (performance.now() < end) {
+      const id = await queue(hosts)
+      if (id !== null) ids.push(id)
+      if (performance.now() > nextKill) {
+        await killAndStart(hosts, homes, kills++ % 2, properties)
+        nextKill = performance.now() + every
+      }
+      await wait(60_000 / PER_MINUTE)
+    }
+    const { unfinished, repeated, slowest } = await results(hosts, ids)
+    rows.tell(`${name}: minutes`, MINUTES)
+    rows.tell(`${name}: kill -9 of a host`, kills)
+    rows.atLeast(`${name}: queued runs`, (MINUTES * PER_MINUTE) / 2, ids.length)
+    rows.atMost(`${name}: runs that did not succeed`, 0, unfinished)
+    rows.atMost(`${name}: repeated attempts`, kills * AT_ONCE, repeated)
+    rows.tell(`${name}: longest time from queuing to success, in s`, slowest / 1000)
+  } finally {
+    for (const { child } of hosts) child.kill('SIGTERM')
+    await Promise.all(hosts.map(({ gone }) => gone))
+    for (const home of homes) rmSync(home, { recursive: true, force: true })
+  }
+}
+
+async function upload({ url }: HostProcess): Promise<void> {
+  const manifest = { name: 'work', authenticator: 'NONE', jobs: JOBS }
+  const { status, text } = await ask(`${url}/admin/api/solutions/work`, {
+    method: 'PUT',
+    headers: { authorization: ADMIN, 'content-type': 'application/zip' },
+    body: await bundleOf(manifest, { 'globals.js': SCRIPT }),
+  })
+  if (status !== 201) throw new Error(`the solution was refused: ${text}`)
+}
+
+/** @returns the run's id; null if the host was just killed */
+async function queue(hosts: readonly HostProcess[]): Promise<string | null> {
+  const host = hosts[Math.floor(Math.random() * hosts.length)] as HostProcess
+  try {
+    const answer = await ask(`${host.url}/admin/api/solutions/work/jobs/work/run`, {
+      method: 'POST',
+      headers: { authorization: ADMIN },
+    })
+    return answer.status === 202 ? (answer.json() as { id: string }).id : null
+  } catch {
+    return null
+  }
+}
+
+async function killAndStart(
+  hosts: HostProcess[],
+  homes: readonly string[],
+  index: number,
+  properties: Record<string, string>,
+): Promise<void> {
+  const { child, gone } = hosts[index] as HostProcess
+  child.kill('SIGKILL')
+  await gone
+  hosts[index] = await startHostProcess(homes[index] as string, { LOG_LEVEL: 'error', ...properties })
+}
+
+type Result = { readonly state: string; readonly attempt: number; readonly createdAt: number; readonly endedAt: number }
+
+async function results([host]: readonly HostProcess[], ids: readonly string[]) {
+  const read = async (id: string) => {
+    const answer = await ask(`${host?.url}/admin/api/solutions/work/runs/${id}`, { headers: { authorization: ADMIN } })
+    return answer.json() as Result
+  }
+  const open = async () => {
+    const states = await Promise.all(
+      ['waiting', 'running'].map(async (state) => {
+        const url = `${host?.url}/admin/api/solutions/work/runs?state=${state}`
+        return ((await ask(url, { headers: { authorization: ADMIN } })).json() as { items: unknown[] }).items.length
+      }),
+    )
+    if (states.some((count) => count > 0)) throw new Error('runs are still open')
+  }
+  await waitUntil(open, { timeout: END_TIME, interval: 1000 }).catch(() => {})
+  const all: Result[] = []
+  for (const id of ids) all.push(await read(id))
+  const succeeded = all.filter(({ state }) => state === 'succeeded')
+  return {
+    unfinished: all.length - succeeded.length,
+    repeated: all.reduce((sum, { attempt }) => sum + attempt - 1, 0),
+    slowest: Math.max(0, ...succeeded.map(({ createdAt, endedAt }) => endedAt - createdAt)),
+  }
+}
