@@ -155,7 +155,7 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
   }
 }
 
-/** The attempts of running runs. */
+/** Renewing, ending and giving up the attempts of runs in progress. */
 function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
   const { db, now } = parts
 

@@ -17,7 +17,7 @@ import { z } from '../../runtime/zod.ts'
 export interface FormsPorts {
   update(call: Call, update: FormUpdate): void
   show(call: Call, form: string): void
-  /** A script requests another form, and the user must agree to leave unsaved input. */
+  /** A script requests another form, but the user has unsaved input and must first agree to discard it. */
   leaving(call: Call, form: string): void
   /** The only form that may be shown while no user is signed in; null if any form may be shown. */
   onlyForm(call: Call): string | null

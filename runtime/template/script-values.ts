@@ -92,8 +92,8 @@ class ScriptOutput {
 const TOKEN = /\\(?:u\{[0-9a-f]*\}?|u[0-9a-f]{0,4}|x[0-9a-f]{0,2}|[0-7]{1,3}|[\s\S]|$)|[<>$]/gi
 
 /**
- * Escapes `<` and `>`, so that no value can complete `</script>` or `<!--` with the text around it, and a `$` at the
- * end, which an empty value would join with `{`. Drops a lone backslash before a value, since it would escape the
+ * Escapes `<` and `>`, so that no value can complete `</script>` or `<!--` with the text around it. Also escapes a `$`
+ * at the end, because after an empty value it could form `${` with the next text. Drops a lone backslash before a value, since it would escape the
  * value. `splitsEscape`: the text ends within an escape sequence such as `\u00`, which a value would continue.
  */
 function protect(literal: string, kind: StringText['kind']): { text: string; splitsEscape: boolean } {

@@ -151,7 +151,7 @@ test('signature: the signing key equals the one in the published example', () =>
   expect(key.toString('hex')).toBe('c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9')
 })
 
-test('an elastic registry returns a login password for the keys; if it rejects them, the error does not contain the keys', async () => {
+test('Amazon ECR returns a login password for the access keys; if it rejects them, the error does not contain the keys', async () => {
   const registry = { host: '123456789012.dkr.ecr.eu-west-1.amazonaws.com', region: 'eu-west-1' }
   const keys = { accessKeyId: 'AKIATESTTESTTEST1234', secretAccessKey: 'not-a-real-secret-but-long' }
   const asked: { url: string; headers: Headers; body: unknown }[] = []

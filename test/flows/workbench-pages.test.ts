@@ -94,7 +94,7 @@ test('preview of a draft: only in its frame, by a user who may change the soluti
   ).toBe(404)
 })
 
-test('preview of a draft: it ends with the revision', async () => {
+test('preview of a draft: its URL no longer works once the draft has changed', async () => {
   const admin = await signInToAdmin(host)
   const draft = await createDraft(admin)
   const before = await previewOf(admin, draft)

@@ -1,6 +1,6 @@
 import { elementOf, wordsFor } from './page-data.ts'
 
-/** The response of the API, as for two versions. */
+/** The response of a draft's `diff`. It has the same form as the one for two versions of a solution. */
 export type Difference = {
   readonly files: readonly {
     readonly file: string

@@ -62,7 +62,7 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
     }
   }
 
-  /** Says so only once the version is active: an accepted request alone is not enough. */
+  /** Reports success only once the version is active: an accepted request alone is not enough. */
   async function published({ sha256, version: name }: Published): Promise<void> {
     for (let asked = 0; asked < ASK_ACTIVE; asked++) {
       const answer = await callHost<DraftState>('GET', '')

@@ -53,7 +53,7 @@ async function writeOlderPlatform(home: string): Promise<void> {
   await db.destroy()
 }
 
-/** Uses the older row on the current version, then rotates it, which stores values. @returns both results */
+/** Uses the older version's row with the current version, then rotates it. @returns both results */
 async function useAndRotate(home: string): Promise<unknown[]> {
   const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')

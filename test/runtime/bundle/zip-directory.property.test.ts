@@ -84,7 +84,7 @@ test('zip: in whatever way files are stored, they are read as they were packed',
   )
 })
 
-test('zip: files packed by an ordinary program are read as they were packed', async () => {
+test('zip: files packed by an ordinary ZIP program are read as they were packed', async () => {
   await fc.assert(
     fc.asyncProperty(FileList, fc.boolean(), async (files, compress) => {
       const named = Object.fromEntries(files.map(({ name, content }) => [name, content]))
