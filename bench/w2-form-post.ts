@@ -88,23 +88,17 @@ function rowsOf(
   version: string,
 ): Row[] {
   const { host, workerd, lean, hostToLean, hardened, plain } = served
+  const againstLean = (realm: string, goal: number, { rates }: Served): Row => ({
+    work: `W2 throughput, form POST over HTTP, ${realm}, ${LEAN_CONNECTIONS} browsers`,
+    against: `workerd ${version} with the smallest login: one shared global scope, a signed cookie`,
+    reach: { atLeast: goal },
+    unit: 'ratio',
+    measured: median(rates) / median(lean.rates),
+    details: `${figure(median(rates))} : ${figure(median(lean.rates))} logins/s`,
+  })
   return [
-    {
-      work: `W2 throughput, form POST over HTTP, hardened realm, ${LEAN_CONNECTIONS} browsers`,
-      against: `workerd ${version} with the smallest login: one shared global scope, a signed cookie`,
-      reach: { atLeast: 0.4 },
-      unit: 'ratio',
-      measured: median(hardened.rates) / median(lean.rates),
-      details: `${figure(median(hardened.rates))} : ${figure(median(lean.rates))} logins/s`,
-    },
-    {
-      work: `W2 throughput, form POST over HTTP, fresh globals, ${LEAN_CONNECTIONS} browsers`,
-      against: `workerd ${version} with the smallest login: one shared global scope, a signed cookie`,
-      reach: { atLeast: 0.2 },
-      unit: 'ratio',
-      measured: median(hostToLean.rates) / median(lean.rates),
-      details: `${figure(median(hostToLean.rates))} : ${figure(median(lean.rates))} logins/s`,
-    },
+    againstLean('hardened realm', 0.4, hardened),
+    againstLean('fresh globals', 0.2, hostToLean),
     {
       work: 'W2 throughput, form POST over HTTP, fresh globals',
       against: `workerd ${version}, one shared global scope`,

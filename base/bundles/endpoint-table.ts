@@ -1,6 +1,6 @@
 import { ENDPOINT_METHODS, type EndpointMethod, shapeOf } from '../../runtime/bundle/endpoint-schema.ts'
 import type { EndpointDeclaration } from '../../runtime/bundle/manifest.ts'
-import { modulesByUse, type PreparedSolution } from './prepared-solution.ts'
+import { clientManifests, type PreparedSolution } from './prepared-solution.ts'
 
 export type Endpoint = {
   /** The key in the manifest, such as `GET /orders/{id}`. */
@@ -17,17 +17,12 @@ export type MatchedEndpoint = { readonly endpoint: Endpoint; readonly params: Re
 
 /** The endpoints of the solution and its modules, sorted by path. Main takes precedence, then later modules. */
 export function endpointsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Endpoint[] {
-  const { forClient } = modulesByUse(solution)
-  const parts = [
-    ...solution.modules.filter(({ name }) => forClient.has(name)),
-    { name: null, manifest: solution.manifest },
-  ]
   const byShape = new Map<string, Endpoint>()
-  for (const { name, manifest } of parts) {
+  for (const { module, manifest } of clientManifests(solution)) {
     for (const [address, declaration] of Object.entries(manifest.endpoints)) {
       const [method = '', path = ''] = address.split(' ', 2)
       const segments = path.slice(1).split('/')
-      byShape.set(shapeOf(address), { address, method: method as EndpointMethod, segments, module: name, declaration })
+      byShape.set(shapeOf(address), { address, method: method as EndpointMethod, segments, module, declaration })
     }
   }
   return [...byShape.values()].sort((a, b) => compare(pathOf(a), pathOf(b)) || methodOrder(a) - methodOrder(b))

@@ -137,7 +137,7 @@ export function unitsOf(
   }
 }
 
-export function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) {
+function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) {
   const manifests = new Map(solution.modules.map(({ name, manifest }) => [name, manifest]))
   const isAuthenticator = (name: string) =>
     manifests.get(name)?.type === 'authenticator' || name === solution.manifest.loginSolution
@@ -147,6 +147,17 @@ export function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modu
     forLogin: reachableModules(authenticators, modulesOf, () => true),
     forClient: reachableModules(solution.manifest.modules, modulesOf, (name) => !isAuthenticator(name)),
   }
+}
+
+/** The manifests of the solution's modules that clients use, and then its own, whose `module` is null. */
+export function clientManifests(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) {
+  const { forClient } = modulesByUse(solution)
+  return [
+    ...solution.modules
+      .filter(({ name }) => forClient.has(name))
+      .map(({ name, manifest }) => ({ module: name, manifest })),
+    { module: null, manifest: solution.manifest },
+  ]
 }
 
 /** Returns the forms available to clients, by name. */

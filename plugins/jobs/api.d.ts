@@ -16,7 +16,7 @@ interface Plugins {
   }
 }
 
-/** When and for whom a run of a job starts. */
+/** When a run of a job starts, and for which tenant. */
 interface EnqueueOptions {
   /** Earliest start in milliseconds from now, at most 366 days. */
   after?: number | null
