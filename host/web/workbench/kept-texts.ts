@@ -50,6 +50,8 @@ async function inStore<Result>(
   opened ??= openTexts()
   const transaction = (await opened).transaction(STORE, mode)
   const request = act(transaction.objectStore(STORE))
+  // Without it, the browser waits for the request's event, which no longer comes if the page is closed meanwhile.
+  transaction.commit()
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve(request.result)
     transaction.onerror = () => reject(transaction.error)

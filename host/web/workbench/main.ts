@@ -30,6 +30,8 @@ let shownPath: string | null = null
 let checked: Checked = { faults: [], warnings: [] }
 let checkTimer: ReturnType<typeof setTimeout> | undefined
 let checkNumber = 0
+/** Ends when no check waits for the host. */
+let checking: Promise<unknown> = Promise.resolve()
 /** Conflicts of files that are not shown. */
 const conflicts = new Map<string, HostText>()
 /** Texts of earlier pages that are not resumed yet, because another one of the same file comes first. */
@@ -83,7 +85,7 @@ async function start(): Promise<void> {
   if (first != null) await openFile(first)
   if (line !== null && file !== null && first === file) editor.goTo(line)
   await resumeTexts()
-  void check()
+  check()
 }
 
 function isListed(path: string | null): boolean {
@@ -111,7 +113,7 @@ async function reloadDraft(): Promise<void> {
     editor.forget(one.path)
   }
   if (shownPath !== null && !saving.texts.has(shownPath)) await openFile(isListed(shownPath) ? shownPath : null)
-  void check()
+  check()
 }
 
 function showFiles(): void {
@@ -233,13 +235,17 @@ async function settleConflict(one: OpenText, theirs: HostText, { side, text }: C
 
 function checkLater(): void {
   clearTimeout(checkTimer)
-  checkTimer = setTimeout(() => void check(), CHECK_AFTER)
+  checkTimer = setTimeout(check, CHECK_AFTER)
 }
 
-/** Checks what the host has, so it saves first. Only the newest check counts. */
-async function check(): Promise<void> {
+/** Only the newest check counts. */
+function check(): void {
   clearTimeout(checkTimer)
-  const number = ++checkNumber
+  checking = Promise.all([checking, checkSaved(++checkNumber)])
+}
+
+/** Checks what the host has, so it saves first. */
+async function checkSaved(number: number): Promise<void> {
   const isSaved = await saveAll()
   if (number !== checkNumber || !isSaved) return
   const answer = await callHost<Checked>('POST', '/check')
@@ -253,7 +259,7 @@ async function check(): Promise<void> {
 async function saveShown(): Promise<void> {
   const isSaved = await saveAll()
   say(wordsFor(isSaved ? 'saved' : 'publish.unsaved'))
-  if (isSaved) void check()
+  if (isSaved) check()
 }
 
 function takeOverActions(): void {
@@ -280,7 +286,7 @@ function takeOverActions(): void {
       }
       await loadDraft()
       await openFile(open !== null && isListed(open) ? open : null, true)
-      void check()
+      check()
     },
     refused: showRefusal,
   })
@@ -291,6 +297,10 @@ function takeOverActions(): void {
 
 async function discard(): Promise<void> {
   if (!(await isSure(wordsFor('discard.sure')))) return
+  // No request of this page may arrive after the draft is deleted.
+  clearTimeout(checkTimer)
+  checkNumber++
+  await Promise.all([checking, saveAll()])
   const answer = await callHost('DELETE', '')
   if (!answer.ok) return showRefusal(answer.problem)
   for (const path of [...saving.texts.keys()]) saving.close(path)
