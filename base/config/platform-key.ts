@@ -30,12 +30,13 @@ function createPlatformKey(secret: string): PlatformKey {
     keys.set(purpose, key)
     return key
   }
-  const sign = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text).digest()
+  const hmacOf = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text)
   return {
-    sign: (purpose, text) => sign(purpose, text).toString('base64url'),
+    // Faster than encoding a buffer.
+    sign: (purpose, text) => hmacOf(purpose, text).digest('base64url'),
     verify: (purpose, text, signature) => {
       const given = Buffer.from(signature, 'base64url')
-      const expected = sign(purpose, text)
+      const expected = hmacOf(purpose, text).digest()
       return given.length === expected.length && timingSafeEqual(given, expected)
     },
     encrypt(purpose, text) {

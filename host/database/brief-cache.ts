@@ -5,6 +5,8 @@
 export interface BriefCache<T> {
   /** Concurrent callers share one read; a failed read is not cached. */
   get(key: string): Promise<T>
+  /** The value, if it is cached; undefined if `get` would wait for the database. */
+  cached(key: string): T | undefined
   /** Call this after a local change, so that the next `get` reads the row again. */
   forget(key: string): void
 }
@@ -16,22 +18,33 @@ const MANY = 500
 
 /** @param now the clock, in milliseconds */
 export function createBriefCache<T>(read: (key: string) => Promise<T>, now: () => number = Date.now): BriefCache<T> {
-  const held = new Map<string, { readonly value: Promise<T>; readonly until: number }>()
+  const held = new Map<string, { readonly value: Promise<T>; readonly until: number; known?: T }>()
 
   function dropOld(): void {
     for (const [key, { until }] of held) if (until <= now()) held.delete(key)
   }
 
+  function fresh(key: string) {
+    const found = held.get(key)
+    return found !== undefined && found.until > now() ? found : undefined
+  }
+
   return {
     get(key) {
-      const found = held.get(key)
-      if (found !== undefined && found.until > now()) return found.value
+      const found = fresh(key)
+      if (found !== undefined) return found.value
       if (held.size >= MANY) dropOld()
-      const reading = { value: read(key), until: now() + HELD }
+      const reading: { value: Promise<T>; until: number; known?: T } = { value: read(key), until: now() + HELD }
       held.set(key, reading)
-      reading.value.catch(() => held.get(key) === reading && held.delete(key))
+      reading.value.then(
+        (value) => {
+          reading.known = value
+        },
+        () => held.get(key) === reading && held.delete(key),
+      )
       return reading.value
     },
+    cached: (key) => fresh(key)?.known,
     forget: (key) => void held.delete(key),
   }
 }

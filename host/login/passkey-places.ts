@@ -15,7 +15,15 @@ export function createPasskeyPlaces(
   { passkeys, passkeyDomain, host, publicUrl }: PlaceSettings,
   sites: Pick<Sites, 'shared' | 'originOf'>,
 ): PasskeyPlaces {
+  /** Parsing a URL takes longer than the rest, and most requests have the same origin. */
+  let last: { readonly origin: string; readonly place: PasskeyPlace | null } | null = null
+
   function at(origin: string): PasskeyPlace | null {
+    if (last?.origin !== origin) last = { origin, place: placeOf(origin) }
+    return last.place
+  }
+
+  function placeOf(origin: string): PasskeyPlace | null {
     const { hostname, origin: exact } = new URL(origin)
     const isOffered = passkeys === 'on' || (passkeys === 'auto' && (!sites.shared || isLoopback(hostname)))
     if (!isOffered || !takesPasskeys(origin)) return null

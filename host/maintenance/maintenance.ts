@@ -37,7 +37,7 @@ export function createMaintenance(db: HostDatabase, now: () => number = Date.now
   /** While the database is unreachable, the last known state applies. The sign-in itself then reports the outage. */
   async function isProbablyOn(): Promise<boolean> {
     try {
-      last = await answeredWithin(PATIENCE, cache.get(KEY))
+      last = cache.cached(KEY) ?? (await answeredWithin(PATIENCE, cache.get(KEY)))
     } catch (error) {
       if (!(error instanceof PlatformError && error.code === 'ERR_DATABASE_UNREACHABLE')) throw error
     }

@@ -44,3 +44,14 @@ test('short-lived cache: a failed read is not cached', async () => {
   fails = false
   expect(await cache.get('a')).toBe('back')
 })
+
+test('short-lived cache: `cached` returns a value only after it was read, and until it expires', async () => {
+  const { cache, after } = counted()
+  expect(cache.cached('a')).toBeUndefined()
+  const reading = cache.get('a')
+  expect(cache.cached('a')).toBeUndefined()
+  await reading
+  expect([cache.cached('a'), cache.cached('b')]).toEqual(['a1', undefined])
+  after(1000)
+  expect(cache.cached('a')).toBeUndefined()
+})
