@@ -90,7 +90,7 @@ function instructions(reader: Reader): readonly Instruction[] {
   const { page } = user
   return [
     [
-      'Remove a bracket from `shop/globals.js` and run the command again: it shows the line and how to fix the error. Put the bracket back.',
+      'To try it, remove a bracket from `shop/globals.js` and run the command again. The output shows the line and how to fix the error. Then put the bracket back.',
       () => breakAndFix(reader),
     ],
     [
