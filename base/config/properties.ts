@@ -119,7 +119,7 @@ export const PROPERTIES = {
     default: 'edit',
     read: oneOf(['edit', 'read', 'off']),
     form: 'one of edit, read, off',
-    what: 'whether authors can edit solutions on the admin pages. read: they can only look at them, as always if a control center manages the solution. off: there is no workbench',
+    what: 'whether authors can edit solutions on the admin pages. edit: they can, except solutions that a control center manages, which they can only view. read: they can only view solutions. off: there is no workbench',
   },
   PASSKEYS: {
     default: 'auto',

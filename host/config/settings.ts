@@ -27,7 +27,7 @@ export type Settings = ServiceSettings & {
   readonly passwordHelp: string
   /** The mail server and the sender; null if the host sends no mail. */
   readonly mail: MailSettings | null
-  /** `WORKBENCH`; see `createWorkbenchMode` for one solution's mode. */
+  /** `WORKBENCH`; see `createWorkbenchModes` for one solution's mode. */
   readonly workbench: 'edit' | 'read' | 'off'
   readonly passkeys: 'auto' | 'on' | 'off'
   /**
