@@ -126,7 +126,10 @@ export const RebasedDraft = z
   })
   .meta({ id: 'RebasedDraft' })
 
-/** Buffer skips invalid characters, so they make the content shorter. A pattern would need much memory for long texts. */
+/**
+ * `Buffer` skips invalid characters, so the decoded length shows whether there are any. A regular expression would need
+ * much memory for long texts.
+ */
 function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   return text.length % 4 === 0 && Buffer.from(text, 'base64').length === (text.length / 4) * 3 - padding

@@ -368,7 +368,7 @@ function versionFileRoutes({ drafts, workbenchModes }: DraftApiParts): AdminRout
   ]
 }
 
-/** A file as JSON, never as a document that a browser would show. */
+/** Sends a file as JSON, so that browsers never open it as a document. */
 function shownFile(ctx: Context, { path, etag, bytes, content }: ReadFile) {
   ctx.set('ETag', `"${etag}"`)
   if (isKnown(ctx, etag)) ctx.status = 304

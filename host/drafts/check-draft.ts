@@ -7,7 +7,7 @@ import type { DraftOf } from './edit-draft.ts'
 
 export type DraftCheck = {
   readonly revision: number
-  /** Of the draft as a bundle. */
+  /** The SHA-256 of the draft's bundle. */
   readonly sha256: string
   readonly faults: readonly Explained<Fault>[]
   readonly warnings: readonly Explained<Warning>[]
@@ -22,9 +22,14 @@ export type PreparedDraft = {
 
 /** Checks drafts with the code that checks uploads. */
 export interface DraftChecks {
-  /** While a check of a draft is running, all later requests share the next one, which sees the newest files. */
+  /**
+   * While a check of a draft is running, all further requests share the next check, which includes the newest files.
+   */
   check(of: DraftOf): Promise<DraftCheck>
-  /** The draft as it would run. Cached until the draft changes. @throws ERR_BUNDLE_REFUSED with its errors */
+  /**
+   * The draft, prepared to run as after an upload. Cached until the draft changes.
+   * @throws ERR_BUNDLE_REFUSED with its errors
+   */
   prepare(of: DraftOf): Promise<PreparedDraft>
 }
 
@@ -33,7 +38,7 @@ export type DraftCheckParts = DraftBundleParts & { readonly uploads: Pick<Upload
 type Checked = { readonly shown: DraftCheck; readonly prepared: PreparedDraft | null }
 type Turn = { readonly running: Promise<Checked>; waiting: Promise<Checked> | null }
 
-/** Prepared drafts can be megabytes, and few people edit at the same time. */
+/** Maximum number of cached drafts. A prepared draft can take megabytes, and few people edit at the same time. */
 const CACHED = 8
 
 export function createDraftChecks(parts: DraftCheckParts): DraftChecks {

@@ -7,7 +7,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import type { Draft, DraftStore } from './draft-store.ts'
 
-/** Where a draft can start without a version: a small solution, or the default login page. */
+/** Templates for the first files of a draft: a small solution, or the default login page. */
 export const TEMPLATES = ['solution', 'login-page'] as const
 export type Template = (typeof TEMPLATES)[number]
 
@@ -26,7 +26,7 @@ export type CreateDraftParts = {
 const LOGIN_PAGE = 'media/login.html'
 
 /**
- * Creates a draft of a version or from a template, for a solution that exists or for a new one.
+ * Creates a draft from a version or a template, for an existing or a new solution.
  * @throws ERR_VERSION_NOT_FOUND, ERR_SOLUTION_EXISTS, ERR_TOO_MANY_DRAFTS, ERR_REQUEST_INVALID for an invalid name
  */
 export async function createDraft(given: NewDraft, { drafts, store }: CreateDraftParts): Promise<Draft> {
@@ -39,7 +39,7 @@ export async function createDraft(given: NewDraft, { drafts, store }: CreateDraf
   const base = given.base ?? (template === 'login-page' ? active : null)
   if (base !== null && !(await store.hasVersion(solution, base))) throw versionNotFound(solution, base)
   const draft = await drafts.create({ solution, base, owner }, filesOf(solution, base, template))
-  // A draft keeps its base from being erased, but only from now on.
+  // The version can't be erased while a draft is based on it, but it may have been erased just before.
   if (base === null || (await store.hasVersion(solution, base))) return draft
   await drafts.remove(solution, draft.id)
   throw versionNotFound(solution, base)

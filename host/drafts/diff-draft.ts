@@ -12,7 +12,7 @@ export type DraftDifference = Omit<VersionDifference, 'manifest'> & {
   readonly manifest: VersionDifference['manifest'] | null
 }
 
-/** Only one comparison per solution runs at a time, because each holds two unpacked bundles in memory. */
+/** Only one comparison per solution runs at a time, because each keeps two unpacked bundles in memory. */
 const inTurn = createQueue()
 
 /**

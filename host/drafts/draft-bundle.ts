@@ -13,7 +13,7 @@ export type DraftContents = {
   readonly files: ReadonlyMap<string, Uint8Array>
   /** The files of the base. */
   readonly baseFiles: ReadonlyMap<string, Uint8Array>
-  /** The draft's own changes; null if the draft deletes the file. */
+  /** The contents of the files that the draft changes; null if it deletes the file. */
   readonly changes: ReadonlyMap<string, Uint8Array | null>
 }
 
@@ -47,7 +47,7 @@ export async function readDraft({ solution, id }: DraftOf, parts: DraftBundlePar
   throw new PlatformError('ERR_CHANGED_MEANWHILE', 'The draft is being changed. Try again.')
 }
 
-/** The draft as a bundle. Without changes, these are the bytes of its base. */
+/** The draft as a bundle. If the draft has no changes, this is the unmodified bundle of its base. */
 export async function bundleOfDraft(of: DraftOf, parts: DraftBundleParts): Promise<DraftBundle> {
   const contents = await readDraft(of, parts)
   const { base } = contents.draft

@@ -8,7 +8,7 @@ import type { FileFacts } from './version-files.ts'
 export type Files = ReadonlyMap<string, FileFacts>
 export type DraftFile = FileFacts & { readonly path: string; readonly change: 'none' | 'added' | 'changed' }
 
-/** The files of a draft: those of its base with the draft's changes. */
+/** The files of a draft: the files of its base, with the draft's changes applied. */
 export function filesOf(base: Files, entries: DraftEntries): Files {
   const files = new Map(base)
   for (const [path, { etag, bytes }] of entries) {
@@ -35,7 +35,7 @@ export function removedFiles(base: Files, entries: DraftEntries): string[] {
   return [...entries].flatMap(([path, { etag }]) => (etag === null && base.has(path) ? [path] : [])).sort()
 }
 
-/** The file that the sender of a change has read; null if they expect that there is none. */
+/** The etag of the file that the sender of a change has read; null if they expect that the file doesn't exist. */
 export type ExpectedFile = string | null
 
 /** @throws ERR_CHANGED_MEANWHILE with the current etag */
@@ -47,7 +47,7 @@ export function needExpected(path: string, files: Files, expected: ExpectedFile,
   throw new PlatformError('ERR_CHANGED_MEANWHILE', message, { path, etag, revision })
 }
 
-/** Names follow the rules of bundles. @throws ERR_REQUEST_INVALID */
+/** Checks that a bundle can contain a file with this path. @throws ERR_REQUEST_INVALID */
 export function needName(path: string): void {
   const problem = problemOfName(path)
   if (problem === null) return
@@ -64,7 +64,7 @@ export function needSize(path: string, content: Uint8Array, limits: Limits): voi
 
 /**
  * Checks that a draft can have another file.
- * @param files the other files and the new one
+ * @param files all files of the draft, including the new one
  * @throws ERR_FILE_EXISTS, ERR_BUNDLE_TOO_LARGE
  */
 export function needPlace(path: string, files: Files, limits: Limits): void {

@@ -22,7 +22,7 @@ export type DraftNeeds = {
   readonly now: () => number
 }
 
-/** The parts of the workbench. */
+/** Creates the parts of the workbench. */
 export function createDraftParts({
   db,
   limits,

@@ -13,7 +13,7 @@ export type Draft = {
   readonly base: string | null
   /** The creator: `admin` or `token:{id}`. */
   readonly owner: string
-  /** Grows with each change. */
+  /** Incremented with each change. */
   readonly revision: number
   readonly createdAt: number
   readonly changedAt: number
@@ -29,7 +29,7 @@ export type DraftChange = {
   readonly base?: string | null | undefined
   /** New contents by path; null if the draft deletes the base's file. */
   readonly put?: ReadonlyMap<string, Uint8Array | null>
-  /** Files that are the same as in the base again. */
+  /** Paths of files that are the same as in the base again. */
   readonly drop?: readonly string[]
 }
 
@@ -50,7 +50,8 @@ export interface DraftStore {
   contents(id: string): Promise<ReadonlyMap<string, Uint8Array | null>>
   /**
    * Changes a draft. Of two simultaneous changes, on any host, the later one sees the result of the first.
-   * @param decide called again if the draft changes in the meantime; null if there is nothing to change
+   * @param decide returns the change, or null if there is nothing to change; called again if the draft changes in the
+   * meantime
    * @throws ERR_DRAFT_NOT_FOUND, and the errors of `decide`
    */
   change(
@@ -111,7 +112,8 @@ export function createDraftStore(
   async function write(draft: Draft, { base, put = new Map(), drop = [] }: DraftChange): Promise<Draft | null> {
     const changed = { revision: draft.revision + 1, changed_at: now() }
     const isWritten = await db.transaction().execute(async (transaction) => {
-      // This comes first: it decides which of two simultaneous changes continues, and locks the draft for it.
+      // Update this row first: the update decides which of two simultaneous changes is made, and locks the draft for
+      // it.
       const { numUpdatedRows } = await transaction
         .updateTable('drafts')
         .set(base === undefined ? changed : { ...changed, base_sha256: base })

@@ -33,7 +33,7 @@ export type ReadFile = {
   readonly content: Uint8Array
 }
 
-/** What the workbench reads: drafts, their files and the files of versions. */
+/** Reads drafts, their files and the files of versions for the workbench. */
 export interface Drafts extends DraftChecks {
   readonly editor: DraftEditor
   readonly versions: VersionFiles
@@ -91,7 +91,7 @@ export function createDrafts({ draftStore, store, uploads, supervisor, limits }:
     return { path, etag: entry.etag, bytes: content.length, content }
   }
 
-  /** The version that the author wrote into the manifest; otherwise the one after the active version. */
+  /** The version in the draft's manifest, if the author has changed it; otherwise the one after the active version. */
   async function proposedVersion(draft: Draft, entries: DraftEntries, now: VersionRef | null): Promise<string> {
     const content = entries.has(MANIFEST) ? await draftStore.content(draft.id, MANIFEST) : null
     const written = content === null ? null : versionIn(content)

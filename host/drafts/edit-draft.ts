@@ -17,11 +17,14 @@ import type { FileFacts, VersionFiles } from './version-files.ts'
 export type EditedFile = FileFacts & { readonly path: string; readonly revision: number }
 
 /**
- * Changes to the files of a draft. Each names the content that its sender has read, so that nobody overwrites what
- * someone else has saved.
+ * Changes the files of a draft. Each change contains the etag of the content that its sender has read, so that nobody
+ * overwrites changes that someone else has saved.
  */
 export interface DraftEditor {
-  /** Writing the content that the file already has succeeds, because the answer to an earlier request may be lost. */
+  /**
+   * Writing the content that the file already has succeeds, because the response to an earlier request may have been
+   * lost.
+   */
   write(of: DraftOf, path: string, content: Uint8Array, expected: ExpectedFile): Promise<EditedFile>
   /** @returns the new revision */
   remove(of: DraftOf, path: string, expected: string): Promise<number>
@@ -54,7 +57,7 @@ export function createDraftEditor({ drafts, versions, limits }: DraftEditorParts
     return content
   }
 
-  /** @param base the base's file of that name */
+  /** @param base the file at this path in the draft's base */
   function written(path: string, content: Uint8Array, base: FileFacts | undefined): DraftChange {
     return base?.etag === contentEtag(content) ? { drop: [path] } : { put: new Map([[path, content]]) }
   }

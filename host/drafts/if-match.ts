@@ -7,7 +7,8 @@ export const IF_MATCH = { 'If-Match': 'the `etag` of the file that you read, in 
 export const IF_NONE_MATCH = { 'If-None-Match': '`*`: the file does not exist yet' } as const
 
 /**
- * The content that the sender of a change has read (RFC 9110, section 13.1); null if they expect no file.
+ * The etag of the content that the sender of a change has read (RFC 9110, section 13.1); null if they expect that the
+ * file doesn't exist.
  * @throws ERR_IF_MATCH_MISSING, ERR_BAD_REQUEST
  */
 export function expectedFile(ctx: Context): ExpectedFile {
@@ -21,14 +22,14 @@ export function expectedFile(ctx: Context): ExpectedFile {
   )
 }
 
-/** The same for a file that must exist. @throws ERR_IF_MATCH_MISSING, ERR_BAD_REQUEST */
+/** Like `expectedFile`, for a file that must exist. @throws ERR_IF_MATCH_MISSING, ERR_BAD_REQUEST */
 export function expectedContent(ctx: Context): string {
   const match = ctx.get('If-Match')
   if (match !== '') return readEtag(match)
   throw new PlatformError('ERR_IF_MATCH_MISSING', 'Send If-Match with the etag of the file that you read.')
 }
 
-/** Whether the reader has this content already. */
+/** Whether the client already has the content with this etag. */
 export function isKnown(ctx: Context, etag: string): boolean {
   return ctx.get('If-None-Match') === `"${etag}"`
 }

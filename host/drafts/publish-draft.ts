@@ -21,9 +21,9 @@ export type PublishParts = DraftBundleParts & {
 export type Published<Shown> = { readonly uploaded: Shown; readonly revision: number }
 
 /**
- * Uploads a draft as a version with this number. Afterwards, the published version is the draft's base, and only what
- * someone has saved in the meantime is still a change.
- * @param over the version that must be active; null if none may be
+ * Uploads a draft as a version with the number `version`. Afterwards, the published version is the draft's base, and
+ * the draft contains only changes that were saved in the meantime.
+ * @param over the version that must be active; null if no version may be active
  * @param explain runs the upload of the packed bundle, and adds source lines to its errors and warnings
  * @throws ERR_CHANGED_MEANWHILE if another version is active, and the other errors of `Uploads.upload`
  */
@@ -58,7 +58,7 @@ export async function publishDraft<Shown extends Pick<Uploaded, 'sha256'>>(
   }
 }
 
-/** What has changed in a draft since it was read, as changes to the version that was made of it. */
+/** The changes that were saved in a draft after it was read, relative to the published version. */
 function savedSince(
   draft: Draft,
   entries: DraftEntries,
@@ -69,14 +69,15 @@ function savedSince(
     return content === undefined ? undefined : content === null ? null : contentEtag(content)
   }
   const drop = [...entries].flatMap(([path, { etag }]) => (etagBefore(path) === etag ? [path] : []))
-  // These were reverted to the base in the meantime, which is no longer the base.
+  // These files were reverted to the old base in the meantime. The published version is now the base, so their old
+  // content is a change.
   const reverted = draft.base === before.base ? [...changes.keys()].filter((path) => !entries.has(path)) : []
   return { drop, put: new Map(reverted.map((path) => [path, baseFiles.get(path) ?? null] as const)) }
 }
 
 export type Choices = Readonly<Record<string, 'draft' | 'onto'>>
 
-/** The etags of a file that changed on both sides; null: no such file. */
+/** A file that changed on both sides, with its etags; an etag is null if there is no such file. */
 export type Conflict = {
   readonly path: string
   readonly draft: string | null
@@ -93,8 +94,8 @@ export type Rebased = {
 }
 
 /**
- * Makes another version the base of a draft. Files that changed on one side are taken from there. If any changed on
- * both sides and `choices` doesn't say which to keep, nothing happens.
+ * Makes another version the base of a draft. Files that changed on only one side are taken from that side. If a file
+ * changed on both sides and `choices` doesn't contain it, nothing is changed.
  * @throws ERR_VERSION_NOT_FOUND
  */
 export async function rebaseDraft(
@@ -116,7 +117,7 @@ export async function rebaseDraft(
     result = { isDone, taken, conflicts }
     return isDone && current.base !== onto ? { base: onto, drop } : null
   })
-  // A draft keeps its base from being erased, but only from now on.
+  // The version can't be erased while a draft is based on it, but it may have been erased just before.
   if (!(await store.hasVersion(solution, onto))) throw versionNotFound(solution, onto)
   return { ...result, draft }
 }

@@ -33,22 +33,22 @@ export type Tried = {
 }
 
 /**
- * Runs a draft's scripts on a stage, as `solhost test` does: a separate host in a temporary folder, without grants,
- * secrets, users or a network, whose processes end with the try.
+ * Runs a draft's scripts on a stage, as `solhost test` does: on a separate host in a temporary folder, without grants,
+ * secrets, users or a network. Its processes end when the run ends.
  * @throws ERR_SANDBOX_BUSY, ERR_MEMORY_FULL, ERR_BUNDLE_REFUSED if the draft has errors, ERR_DRAFT_NOT_FOUND
  */
 export type TryDraft = (of: DraftOf, form: TryForm) => Promise<Tried>
 
 export type TryParts = {
   readonly drafts: Pick<Drafts, 'bundle'>
-  /** The host's own supervisor, for its memory only. */
+  /** The host's own supervisor, which only checks whether there is enough free memory. */
   readonly supervisor: Pick<Supervisor, 'needRoom'>
   readonly limits: Limits
-  /** PLATFORM_HOME, which is writable also where the system's folder for temporary files is not. */
+  /** PLATFORM_HOME. It contains the temporary folders, because the system's temporary folder may not be writable. */
   readonly home: string
 }
 
-/** How long a try waits for others, in ms. */
+/** How long a run waits until other runs have ended, in ms. */
 const PATIENCE = 5000
 /** How often the memory is measured, in ms. */
 const MEASURE = 50
@@ -59,7 +59,7 @@ export function createTryDraft({ drafts, supervisor, limits, home }: TryParts): 
   let cleared: Promise<void> | undefined
 
   async function createFolder(): Promise<string> {
-    // A host that was killed leaves folders behind.
+    // Remove folders that a killed host left behind.
     cleared ??= rm(folders, { recursive: true, force: true })
     await cleared
     await mkdir(folders, { recursive: true, mode: 0o700 })
@@ -123,13 +123,13 @@ async function runOn(stage: Stage, form: TryForm): Promise<Omit<Tried, 'revision
   const progress: Progress = { client: null }
   const ended = await endOf(() => run(stage, form, progress), progress)
   const { commands, log, milliseconds } = recorder.since(mark)
-  // The client's own end is not what the author tries.
+  // The author's input doesn't include closing the client, so close it only after the effects have been recorded.
   await progress.client?.close().catch(() => {})
   return { ...ended, would: wouldLines(commands), log, milliseconds, requests: stage.httpRequests() }
 }
 
 type Ended = Pick<Tried, 'outcome' | 'message' | 'position' | 'result'>
-/** The open client, so that the form that it shows is reported even if a script failed. */
+/** Stores the open client, so that its state can be reported even if a script fails. */
 type Progress = { client: OpenClient | null }
 
 async function endOf(work: () => Promise<Json>, progress: Progress): Promise<Ended> {
@@ -172,7 +172,7 @@ async function run(stage: Stage, form: TryForm, progress: Progress): Promise<Jso
   }
 }
 
-/** Measures the sandbox processes of a stage from outside. */
+/** Measures the memory of a stage's sandbox processes. */
 function createMemoryWatch() {
   let largest = 0
   let timer: NodeJS.Timeout | undefined

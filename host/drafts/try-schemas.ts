@@ -3,11 +3,14 @@ import type { Json } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 import { HttpAnswer, Opening, TestRequest } from '../solution-tests/plugin.ts'
 
-/** Far more than anyone enters; a try is not a test. */
+/** Maximum number of events in one run, far more than anyone enters. A longer sequence belongs in a test. */
 const MOST_EVENTS = 20
 const MOST_ANSWERS = 50
 
-/** Bodies are JSON already. A schema of all JSON values would refer to itself in the description of the API. */
+/**
+ * The request's body has already been parsed as JSON. A schema for all JSON values would have to refer to itself in the
+ * description of the API.
+ */
 const AnyJson = z.unknown() as z.ZodType<Json>
 const Name = z.string().min(1).max(200)
 const Params = z.record(z.string().max(1000), z.string()).default({})
@@ -22,7 +25,7 @@ const COMMON = {
     .describe('the responses to plugins.http.fetch; nothing is sent over the network'),
 }
 
-/** What to try, and the input that its author declares. */
+/** The function to run, and the input that the author enters for it. */
 export const TryForm = z
   .discriminatedUnion('run', [
     z.strictObject({

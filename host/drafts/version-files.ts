@@ -18,7 +18,7 @@ export interface VersionFiles {
   readAll(solution: string, sha256: string): Promise<ReadonlyMap<string, Uint8Array>>
 }
 
-/** Lists are small, and each request for a draft needs the one of its base. */
+/** Maximum number of cached lists. They are small, and each request for a draft needs the list of its base. */
 const CACHED_LISTS = 20
 
 export function createVersionFiles(

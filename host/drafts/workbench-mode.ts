@@ -2,7 +2,10 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { ManagedSettings } from '../cloud/managed/managed-settings.ts'
 import type { Settings } from '../config/settings.ts'
 
-/** Whether authors can change a solution in the workbench, or only look at it. `off`: there is no workbench. */
+/**
+ * `edit`: authors can edit a solution in the workbench. `read`: they can only view its files. `off`: there is no
+ * workbench.
+ */
 export type WorkbenchMode = Settings['workbench']
 
 export interface WorkbenchModes {

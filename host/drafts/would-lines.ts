@@ -4,7 +4,7 @@ import type { Recorded } from '../solution-tests/recorder.ts'
 /** An effect that a script requested, and what it would do on a host. */
 export type Would = { readonly command: string; readonly args: readonly Json[]; readonly text: string }
 
-/** Describes one command by its arguments; null for commands that nobody needs to see. */
+/** Describes a command by its arguments. Commands that are not listed here are described by their name. */
 const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
   'security.login': ([username, , permissions]) => `sign in ${shown(username)} with ${listed(permissions)}`,
   'security.logout': () => 'sign the user out',

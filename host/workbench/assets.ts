@@ -15,7 +15,7 @@ type Assets = {
 
 let read: Assets | undefined
 
-/** Read when the first workbench opens: most hosts start more often than anyone edits there. */
+/** Reads the files when a workbench is first opened, so that they don't slow down the startup of the host. */
 function assets(): Assets {
   read ??= readAssets()
   return read
@@ -28,7 +28,7 @@ function readAssets(): Assets {
   return { module, packages: readBrowserPackages(module.packages), completions: { text, hash } }
 }
 
-/** The URLs of the workbench's script, of the packages that it imports, and of what the editor completes. */
+/** The URLs of the workbench's script, of the packages that it imports, and of the editor's completions. */
 export function workbenchAssets() {
   const { module, packages, completions } = assets()
   return {
@@ -38,7 +38,7 @@ export function workbenchAssets() {
   }
 }
 
-/** Like the script of the other pages, these are public: they are the same on every host. */
+/** These need no sign-in, like the script of the other admin pages: they are the same on every host. */
 export function addWorkbenchAssets(router: Router): void {
   router.get('/workbench.js', (ctx) => sendScript(ctx, assets().module))
 

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { manifestJsonSchema } from '../../runtime/bundle/manifest-schema.ts'
 import { formJsonSchema } from '../../runtime/forms/form-schema.ts'
 
-/** What the workbench's editor completes. The names are those of CodeMirror's `Completion`. */
+/** Completions for the workbench's editor. The properties have the same names as in CodeMirror's `Completion`. */
 export type Completions = {
-  /** Members by the path of their owner, such as `plugins.http`; the empty path has the globals. */
+  /** The members of each object by its path, such as `plugins.http`. The empty path has the globals. */
   readonly members: Readonly<Record<string, readonly CompletedName[]>>
   readonly manifest: object
   readonly form: object
@@ -50,7 +50,7 @@ export function membersIn(texts: readonly string[]): Readonly<Record<string, rea
 }
 
 function readFile(lines: readonly string[], add: (owner: string, name: CompletedName) => void): void {
-  /** The owners that surround the line; null stands for a type without a global. */
+  /** The names of the objects that the line is in, outermost first; null for a type that is not a global's. */
   const owners: (string | null)[] = []
   let doc: string[] = []
   for (const line of lines) {
@@ -67,7 +67,8 @@ function readFile(lines: readonly string[], add: (owner: string, name: Completed
       add('', { label: declared, type: 'variable', detail: '', info })
       if (line.endsWith('{')) owners.push(declared)
     } else if (named !== undefined) {
-      // The interface of the global `plugins`, to which each plugin adds; others are types of values.
+      // `Plugins` is the interface of the global `plugins`, to which each plugin adds members. All other interfaces are
+      // types of values.
       owners.push(named === 'Plugins' ? 'plugins' : null)
     } else if (/^\s*\}/.test(line)) {
       owners.pop()
@@ -81,7 +82,7 @@ function readFile(lines: readonly string[], add: (owner: string, name: Completed
   }
 }
 
-/** Parameters on separate lines are indented further. */
+/** Whether the line declares a member of the innermost object. Parameters on separate lines are indented further. */
 function isDirect(line: string, depth: number): boolean {
   return (/^ */.exec(line)?.[0].length ?? 0) === 2 * depth
 }

@@ -20,12 +20,12 @@ import { addDraftPreviewRoutes, type DraftPreviewParts, draftPreviewAddress } fr
 export type WorkbenchPageParts = SolutionHeadParts &
   DraftPreviewParts & { readonly drafts: Drafts; readonly workbenchModes: WorkbenchModes }
 
-/** Longer files are not shown on the page without script. */
+/** In bytes. Longer files are not shown if scripts are disabled. */
 const MOST_SHOWN = 1_000_000
 
 /**
- * The workbench: the drafts of a solution, and the page on which one is edited. Without script, and for users who may
- * only read, the same pages show the files.
+ * The workbench: the drafts of a solution, and the page on which one is edited. If scripts are disabled, and for users
+ * who may only read, the same pages show the files.
  */
 export function addWorkbenchPages(pages: PageRouter, router: Router, parts: WorkbenchPageParts): void {
   const { drafts } = parts
@@ -46,7 +46,7 @@ export function addWorkbenchPages(pages: PageRouter, router: Router, parts: Work
   addWorkbenchAssets(router)
   addDraftPreviewRoutes(router, parts)
 
-  /** For a page that stays open while the user signs in again in another tab. */
+  /** A workbench page requests this after the user has signed in again in another tab. */
   router.get('/workbench/session.json', async (ctx) => {
     requireDataRequest(ctx)
     const session = pageSessionOf(ctx)
@@ -95,7 +95,7 @@ async function placeOf(ctx: Context, { store, supervisor, workbenchModes }: Work
   return { name, session, mode, mayWrite, solution: found === null ? null : shownSolution(found, supervisor) }
 }
 
-/** The file and line that a link to this page names, which continue to apply after the choice of a draft. */
+/** The file and line in the URL of this page. The links to drafts contain them too. */
 function wantedIn(ctx: Context) {
   const line = Number.parseInt(queryText(ctx, 'line'), 10)
   return { file: queryText(ctx, 'file'), line: line > 0 ? line : undefined }
@@ -130,7 +130,7 @@ async function showList(
   return { template: 'workbench-drafts', heading, part: 'solutions', model }
 }
 
-/** Another user's draft opens only if the user asks for it, so that nobody publishes it by mistake. */
+/** Shows a page with a link to another user's draft, instead of the draft, so that nobody publishes it by mistake. */
 function showForeign(text: PageText, { name, solution }: Place, draft: ShownDraftWithFiles): ShownPage {
   const { id, owner } = draft
   const model = { name, solution, draft, href: addressWith(pathOf(name), { draft: id, of: owner }), back: pathOf(name) }

@@ -33,7 +33,7 @@ export function draftPreviewAddress(
   return `/admin/solutions/${of.name}/workbench/${of.id}/preview/${of.revision}/${ticket}/index.html`
 }
 
-/** The login page of a draft, in the same frame and with the same rules as that of the active version. */
+/** The login page of a draft, in an iframe with the same rules as for the login page of the active version. */
 export function addDraftPreviewRoutes(router: Router, parts: DraftPreviewParts): void {
   const { drafts, previewTickets, settings } = parts
 

@@ -1,7 +1,7 @@
 import { answerOf, csrfToken, type Problem } from '../../../base/web/scripts/api.ts'
 import { pageData } from './page-data.ts'
 
-/** A problem document with the further members that drafts have. */
+/** A problem document of the API, with the additional members of responses about drafts. */
 export type HostProblem = Problem & {
   readonly etag?: string | null
   readonly active?: string | null
@@ -16,7 +16,7 @@ export type HostAnswer<Body> =
 
 export type HostCall = {
   readonly body?: unknown
-  /** The known content of a file, for `If-Match`; null if the host must not have the file. */
+  /** The etag of the file that the page has read, for `If-Match`; null if the file must not exist yet. */
   readonly etag?: string | null
   /** Whether the browser finishes the request after the page is closed. */
   readonly keepalive?: boolean
@@ -24,14 +24,14 @@ export type HostCall = {
 
 let sessionToken = csrfToken()
 
-/** The path of a file below the draft. */
+/** The path of a file in the API, relative to the path of the draft. */
 export function filePath(path: string): string {
   return `/files/${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
 /**
- * Calls the API of the draft. Unlike other pages, this one stays open if the user has been signed out: the user can sign
- * in again in another tab, and the call is then repeated with the token of the new session.
+ * Calls the API of the draft. Unlike other pages, this one stays open after the user was signed out. The user can sign
+ * in again in another tab. The call is then repeated with the CSRF token of the new session.
  */
 export async function callHost<Body>(method: string, path: string, call: HostCall = {}): Promise<HostAnswer<Body>> {
   const answer = await callOnce<Body>(method, path, call)

@@ -2,9 +2,9 @@ import type { Completion, CompletionContext, CompletionResult, CompletionSource 
 import { pageData } from './page-data.ts'
 import { completeJson, type JsonSchema } from './schema-completions.ts'
 
-/** See host/workbench/completions.ts. */
+/** The completions from the host: see host/workbench/completions.ts. */
 type Offers = {
-  /** Members by the path of their owner, such as `plugins.http`; the empty path has the globals. */
+  /** The members of each object by its path, such as `plugins.http`. The empty path has the globals. */
   readonly members: Readonly<Record<string, readonly Completion[]>>
   readonly manifest: JsonSchema
   readonly form: JsonSchema
@@ -17,7 +17,7 @@ function loadOffers(): Promise<Offers> {
   return offers
 }
 
-/** The completions of a file; null if there are none. */
+/** Returns the completion source for a file; null if there is none. */
 export function completionsFor(path: string): CompletionSource | null {
   if (/\.(js|ts)$/.test(path)) return completeScript
   if (/(^|\/)solution\.json$/.test(path)) return async (context) => completeJson(context, (await loadOffers()).manifest)
@@ -25,7 +25,7 @@ export function completionsFor(path: string): CompletionSource | null {
   return null
 }
 
-/** The platform's globals and their members, from the same declarations that other editors use. */
+/** Completes the platform's globals and their members, from the declarations that other editors use too. */
 async function completeScript(context: CompletionContext): Promise<CompletionResult | null> {
   const typed = context.matchBefore(/[\w$]+(?:\.[\w$]*)*/)
   if (typed === null && !context.explicit) return null

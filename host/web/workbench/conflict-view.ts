@@ -1,6 +1,6 @@
 import { buttonOf, elementOf, partOf, wordsFor } from './page-data.ts'
 
-/** Two texts of one file, of which the user chooses one. Null: there is no such file. */
+/** The two texts of a file from which the user chooses. A text is null if that side has no such file. */
 export type TwoTexts = {
   readonly path: string
   readonly mine: string | null
@@ -12,7 +12,7 @@ export type TwoTexts = {
 export type Chosen = { readonly side: 'mine' | 'theirs'; readonly text: string | null }
 
 /**
- * Shows both texts side by side; the user's own can be edited, so that it can take over parts of the other.
+ * Shows both texts side by side. Users can edit their own text, so they can copy parts of the other text into it.
  * @param edited called with each change of the user's own text
  */
 export function bothTexts(
@@ -45,7 +45,7 @@ function areaOf(text: string | null, title: string, name: string, isReadOnly: bo
   return { area, column: elementOf('div', [elementOf('h4', title), note, area]) }
 }
 
-/** Shows a conflict between the editor and the host, in place of the editor. */
+/** Shows a conflict between the text in the editor and the text on the host, in place of the editor. */
 export function showConflict(texts: TwoTexts, choose: (chosen: Chosen) => void, edited: (text: string) => void): void {
   const place = partOf('conflict')
   place.replaceChildren(bothTexts(texts, choose, edited))

@@ -20,7 +20,10 @@ type Hunk = {
   readonly lines: readonly string[]
 }
 
-/** Shows changed files with their lines, and what changes in who can sign in and what scripts can reach. */
+/**
+ * Shows the changed lines of each file, and the changes in the manifest to sign-ins and to the resources that scripts
+ * can access.
+ */
 export function showDifference(place: HTMLElement, { files, moreFiles, manifest }: Difference): void {
   if (files.length === 0) {
     place.replaceChildren(elementOf('p', wordsFor('diff.same'), { class: 'quiet' }))

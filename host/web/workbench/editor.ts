@@ -35,11 +35,11 @@ export type Mark = {
 export type EditorParts = {
   readonly place: HTMLElement
   readonly label: (path: string) => string
-  /** The language and completions of a file. */
+  /** Returns the completion source for a file, or null. */
   readonly complete: (path: string) => CompletionSource | null
   readonly edited: (path: string, text: string) => void
   readonly save: () => void
-  /** Called by F8 if the file has no errors. @returns whether another file has one */
+  /** Called when the user presses F8 in a file without problems. @returns whether another file has an error */
   readonly nextFile: () => boolean
 }
 
@@ -57,7 +57,7 @@ const INVISIBLE = new RegExp(
   'gu',
 )
 
-/** In ms. */
+/** How long Tab leaves the editor after Escape was pressed, in ms. */
 const TAB_RELEASED = 5000
 
 const THEME = EditorView.theme({
@@ -78,13 +78,13 @@ const THEME = EditorView.theme({
   '.cm-diagnostic': { fontFamily: 'var(--sans)' },
 })
 
-/** The editor: one view, which shows one file at a time and keeps the history of each. */
+/** The editor: one view that shows one file at a time and keeps the undo history of each file. */
 export function createEditor(parts: EditorParts) {
   const states = new Map<string, EditorState>()
   let shown: string | null = null
   let isLoading = false
   const nonce = EditorView.cspNonce.of(document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '')
-  // The text that the page shows without script.
+  // Remove the text that the page shows if scripts are disabled.
   parts.place.replaceChildren()
   const view = new EditorView({ parent: parts.place, extensions: nonce })
 
@@ -143,7 +143,7 @@ export function createEditor(parts: EditorParts) {
 
   return {
     view,
-    /** Shows a file, with its earlier history if it is unchanged. */
+    /** Shows a file. If its text is unchanged since it was last shown, its undo history is restored. */
     show(path: string, text: string): void {
       keepShown()
       const earlier = states.get(path)
@@ -203,7 +203,7 @@ function withCompletions(path: string, complete: CompletionSource): Extension {
   return [autocompletion(), extra]
 }
 
-/** After Escape, Tab leaves the editor. The view does this only if nothing else handles Escape. */
+/** After Escape, Tab leaves the editor. By default, CodeMirror does this only if no key binding handles Escape. */
 function releaseTab(view: EditorView): boolean {
   view.setTabFocusMode(TAB_RELEASED)
   return false

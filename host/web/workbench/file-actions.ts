@@ -9,8 +9,8 @@ export type FileActionParts = {
   readonly isListed: (path: string) => boolean
   readonly saveAll: () => Promise<boolean>
   /**
-   * @param gone a file whose open text is no longer valid
-   * @param open the file to show next
+   * @param gone the path of a file whose open text is no longer valid
+   * @param open the path of the file to show next
    */
   readonly changed: (gone: string | null, open: string | null) => Promise<void>
   readonly refused: (problem: HostProblem) => void
@@ -70,10 +70,10 @@ export function changeFiles(parts: FileActionParts): void {
     await change(path, path, (etag) => callHost('POST', '/revert', { body: { path }, etag }))
   }
 
-  /** Saves first, since the host compares the content that the page knows. */
+  /** Saves the files, then changes the file if its content on the host is still the content that was just saved. */
   async function change(path: string, open: string | null, act: (etag: string) => Promise<HostAnswer<unknown>>) {
     await parts.saveAll()
-    // The list of files may be older than the last save.
+    // The etag in the list of files may be older than the last save, so request the current one.
     const now = await callHost<{ etag: string }>('GET', filePath(path))
     if (!now.ok) return parts.refused(now.problem)
     const answer = await act(now.body.etag)

@@ -17,7 +17,7 @@ export type TreeModel = {
   readonly open: (path: string) => void
 }
 
-/** Lists the files in their folders. Each is a link to this page, which works in a new tab too. */
+/** Lists the files. Each is a link to this page with that file, so it can also be opened in a new tab. */
 export function showTree({ files, removed, shown, errors, open }: TreeModel): void {
   const place = partOf('files')
   const focused = (document.activeElement as HTMLElement | null)?.dataset.path

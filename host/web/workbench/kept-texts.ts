@@ -6,10 +6,10 @@ export type KeptText = {
   readonly path: string
   /** The page that wrote it. */
   readonly page: string
-  /** The content on the host that the text changes; null if there was none. */
+  /** The etag of the host's content that the text is based on; null if the host had no such file. */
   readonly etag: string | null
   readonly text: string
-  /** Texts that were sent and may have been stored without an answer. */
+  /** Texts that were sent, and that the host may have stored although its response was lost. */
   readonly sent: readonly string[]
   readonly time: number
 }
@@ -50,7 +50,8 @@ async function inStore<Result>(
   opened ??= openTexts()
   const transaction = (await opened).transaction(STORE, mode)
   const request = act(transaction.objectStore(STORE))
-  // Without it, the browser waits for the request's event, which no longer comes if the page is closed meanwhile.
+  // Commit explicitly: otherwise, the browser commits only after the request's event, which doesn't fire if the page is
+  // closed first.
   transaction.commit()
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve(request.result)

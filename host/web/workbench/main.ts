@@ -22,7 +22,7 @@ type DraftState = {
 }
 type FileContent = { readonly etag: string; readonly text: string | null; readonly bytes: number }
 
-/** In ms, after the last keystroke. */
+/** How long after the last keystroke the draft is checked, in ms. */
 const CHECK_AFTER = 800
 
 let draft: DraftState = { files: [], removed: [], revision: 0 }
@@ -30,11 +30,11 @@ let shownPath: string | null = null
 let checked: Checked = { faults: [], warnings: [] }
 let checkTimer: ReturnType<typeof setTimeout> | undefined
 let checkNumber = 0
-/** Ends when no check waits for the host. */
+/** Resolves when no check is in progress. */
 let checking: Promise<unknown> = Promise.resolve()
 /** Conflicts of files that are not shown. */
 const conflicts = new Map<string, HostText>()
-/** Texts of earlier pages that are not resumed yet, because another one of the same file comes first. */
+/** Texts of earlier pages that are not resumed until the user has resolved a conflict in the same file. */
 let leftBehind: readonly KeptText[] = []
 
 const saving = createSaving({
@@ -103,7 +103,7 @@ async function loadDraft(): Promise<boolean> {
   return true
 }
 
-/** Loads everything again after the host has changed files, such as after a rebase. */
+/** Loads everything again after files have changed on the host, for example in a rebase. */
 async function reloadDraft(): Promise<void> {
   if (!(await loadDraft())) return
   for (const one of [...saving.texts.values()]) {
@@ -149,12 +149,12 @@ async function openFile(path: string | null, isFocused = false): Promise<void> {
   const address = new URL(location.href)
   address.searchParams.set('file', path)
   address.searchParams.delete('line')
-  // The editor imports a function named `history`.
+  // Use `window.history`, because the editor's imports include a function named `history`.
   window.history.replaceState(null, '', address)
   showFiles()
 }
 
-/** @returns null if the file is not a text */
+/** @returns null if the file is not text or can't be loaded */
 async function loadFile(path: string): Promise<OpenText | null> {
   const answer = await callHost<FileContent>('GET', filePath(path))
   if (!answer.ok) {
@@ -194,7 +194,7 @@ async function resumeNext(): Promise<void> {
       if (kept.path === shownPath && !conflicts.has(kept.path)) editor.replace(kept.path, kept.text)
       say(wordsFor('resumed', kept.path))
     }
-    // From here on, the text is stored as this page's own.
+    // The text is now stored as an entry of this page, so remove the earlier page's entry.
     await forgetText(pageData.draft, kept.path, kept.page)
   }
 }
@@ -238,13 +238,13 @@ function checkLater(): void {
   checkTimer = setTimeout(check, CHECK_AFTER)
 }
 
-/** Only the newest check counts. */
+/** Starts a check. The results of earlier checks are then ignored. */
 function check(): void {
   clearTimeout(checkTimer)
   checking = Promise.all([checking, checkSaved(++checkNumber)])
 }
 
-/** Checks what the host has, so it saves first. */
+/** Checks the draft as it is stored on the host, so it saves first. */
 async function checkSaved(number: number): Promise<void> {
   const isSaved = await saveAll()
   if (number !== checkNumber || !isSaved) return
@@ -297,7 +297,7 @@ function takeOverActions(): void {
 
 async function discard(): Promise<void> {
   if (!(await isSure(wordsFor('discard.sure')))) return
-  // No request of this page may arrive after the draft is deleted.
+  // Wait for pending requests, so that none arrives after the draft is deleted.
   clearTimeout(checkTimer)
   checkNumber++
   await Promise.all([checking, saveAll()])
@@ -312,7 +312,7 @@ function showRefusal({ status, detail }: HostProblem): void {
   partOf('refusal').replaceChildren(elementOf('p', text, { class: 'notice notice-warn' }))
 }
 
-/** Browsers refuse to store texts in some private windows. The page still saves to the host. */
+/** Shows that this browser can't store texts, for example in a private window. The page still saves to the host. */
 function noStore(): void {
   partOf('store').hidden = false
 }

@@ -1,16 +1,16 @@
-/** What the page tells its script. */
+/** The data that the page passes to its script. */
 type PageData = {
   readonly solution: string
   readonly draft: string
   /** The path of the draft in the API, without a slash at the end. */
   readonly api: string
-  /** The path of this page for the draft. */
+  /** The path of this page, with the draft in the query. */
   readonly page: string
-  /** Responds with the CSRF token of the current session. */
+  /** The path from which the script gets the CSRF token of the current session. */
   readonly session: string
-  /** What the editor completes, see host/workbench/completions.ts. */
+  /** The URL of the editor's completions: see host/workbench/completions.ts. */
   readonly completions: string
-  /** Responds with the URL of the login page's preview. */
+  /** The path from which the script gets the URL of the login page's preview. */
   readonly preview: string
   /** The file to open, and the line in it. */
   readonly file: string | null

@@ -8,7 +8,7 @@ type PreviewPlace = {
   readonly states: readonly string[]
 }
 
-/** Shows the draft's login page in the frame in which the "Login page" page shows the active version's. */
+/** Shows the draft's login page in an iframe, as the "Login page" page shows the login page of the active version. */
 export function createPreviewPanel(saveAll: () => Promise<boolean>) {
   const form = partOf<HTMLFormElement>('preview-form')
   const frame = partOf<HTMLIFrameElement>('preview-frame')
@@ -38,7 +38,10 @@ export function createPreviewPanel(saveAll: () => Promise<boolean>) {
     showFrame()
   }
 
-  /** Keeps the chosen option. The template of the page has the names of all states. */
+  /**
+   * Fills a select with these values, and keeps the chosen option. The page's template contains the names of all
+   * states.
+   */
   function fill(name: string, values: readonly string[]): void {
     const select = form.elements.namedItem(name) as HTMLSelectElement
     const chosen = select.value

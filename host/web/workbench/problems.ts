@@ -4,7 +4,7 @@ import { buttonOf, elementOf, partOf, wordsFor } from './page-data.ts'
 
 export type Checked = { readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] }
 
-/** Shows what a check found, each with a button that goes to its line. */
+/** Shows the errors and warnings from a check, each with a button that goes to its line. */
 export function showProblems(
   { faults, warnings }: Checked,
   goTo: (file: string, line: number, column: number) => void,
@@ -31,7 +31,7 @@ function nodeOf(part: string | Node): Node {
   return typeof part === 'string' ? document.createTextNode(part) : part
 }
 
-/** The marks of one file. */
+/** The errors and warnings in one file. */
 export function marksOf({ faults, warnings }: Checked, path: string): readonly Mark[] {
   const marksFor = (list: readonly Fault[], severity: Mark['severity']) =>
     list

@@ -20,7 +20,7 @@ type Rebased = {
 }
 type Choices = Readonly<Record<string, 'draft' | 'onto'>>
 
-/** How often the page asks whether the version is active, and the delay between, in ms. */
+/** Maximum number of polls until the published version is active, and the interval between them in ms. */
 const ASK_ACTIVE = 20
 const ASK_AGAIN = 500
 
@@ -30,7 +30,7 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
   const version = partOf<HTMLInputElement>('publish-version')
   const button = partOf<HTMLButtonElement>('publish-button')
   const rebasing = partOf('rebase')
-  /** The version that the shown diff compares with. */
+  /** The SHA-256 of the active version in the shown diff; null if no version was active. */
   let over: string | null = null
 
   async function show(): Promise<void> {
@@ -104,7 +104,9 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
     await showConflicts(onto, choices, answer.body.conflicts)
   }
 
-  /** Shows the files that both sides changed, and continues once the user has chosen a side for each. */
+  /**
+   * Shows the files that changed on both sides, one at a time, and continues once the user has chosen a side for each.
+   */
   async function showConflicts(onto: string, choices: Choices, conflicts: Rebased['conflicts']): Promise<void> {
     const open = conflicts.filter(({ path }) => !Object.hasOwn(choices, path))
     const [first] = open
@@ -119,7 +121,7 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
       theirsTitle: wordsFor('rebase.theirs'),
     }
     const view = bothTexts(texts, async ({ side, text }) => {
-      // The merged text goes into the draft first, which then wins.
+      // Save the merged text in the draft, because the rebase then uses the draft's text.
       if (side === 'mine' && text !== null && text !== mine) {
         const saved = await callHost('PUT', filePath(first.path), { body: { text }, etag: first.draft })
         if (!saved.ok) return refused(saved.problem)

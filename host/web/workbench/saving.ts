@@ -8,11 +8,11 @@ export type SaveAnswer =
 /** A file of the draft that the page has opened. */
 export type OpenText = {
   readonly path: string
-  /** The last content that the host confirmed; null if it has none. */
+  /** The etag of the last content that the host confirmed; null if the host has no such file. */
   etag: string | null
   savedText: string
   text: string
-  /** The texts that were sent since the last answer: the host may have stored any of them. */
+  /** The texts that were sent since the host last confirmed one. The host may have stored any of them. */
   sent: readonly string[]
   state: 'saved' | 'unsaved' | 'saving' | 'conflict' | 'signed-out'
   savedAt: number | null
@@ -28,7 +28,7 @@ export type HostText = { readonly etag: string; readonly text: string } | null
 
 export type SavingParts = {
   put(path: string, text: string, etag: string | null, keepalive: boolean): Promise<SaveAnswer>
-  /** @returns undefined if the host did not respond */
+  /** @returns undefined if the text could not be read */
   read(path: string): Promise<HostText | undefined>
   /** Stores a text in the browser until the host confirms it. */
   keep(one: OpenText): void
@@ -38,14 +38,14 @@ export type SavingParts = {
   conflict(one: OpenText, theirs: HostText): void
 }
 
-/** In ms, after the last keystroke. */
+/** How long after the last keystroke a file is saved, in ms. */
 const SAVE_AFTER = 1000
-/** Older texts are not compared: each may be as large as a script. */
+/** Maximum number of sent texts that are kept per file, because each may be as large as a script. */
 const MOST_SENT = 5
 /** Delays before further attempts, in ms. */
 const SAVE_AGAIN = [1000, 2000, 5000, 15_000]
 
-/** Saves the files that the user edits, and never stops to: a conflict waits for the user's choice. */
+/** Saves the files that the user edits. A file with a conflict is not saved until the user has chosen a text. */
 export function createSaving(parts: SavingParts) {
   const texts = new Map<string, OpenText>()
 
@@ -118,7 +118,7 @@ export function createSaving(parts: SavingParts) {
     one.state = problem.status === 401 ? 'signed-out' : 'unsaved'
     if (problem.code === 'ERR_CHANGED_MEANWHILE') {
       const theirs = await parts.read(one.path)
-      // A text of this page whose answer was lost is not a conflict.
+      // This page sent that text, but the response was lost, so there is no conflict.
       if (theirs && one.sent.includes(theirs.text)) return confirmed(one, theirs.text, theirs.etag)
       if (theirs !== undefined) {
         one.state = 'conflict'
@@ -126,7 +126,7 @@ export function createSaving(parts: SavingParts) {
         return parts.conflict(one, theirs)
       }
     } else if (problem.status >= 400 && problem.status < 500 && ![401, 408, 429].includes(problem.status)) {
-      // The host won't accept this text later either; the next change tries again.
+      // The host would reject this text again, so save only after the next change.
       one.problem = problem
       return
     }
@@ -172,7 +172,10 @@ export function createSaving(parts: SavingParts) {
       const saved = await Promise.all([...texts.values()].map((one) => save(one)))
       return saved.every(Boolean)
     },
-    /** When the page is closed: the browser sends what it can, and the rest is stored in the browser already. */
+    /**
+     * Call this when the page is closed. Sends unsaved texts; those that can't be sent are already stored in the
+     * browser.
+     */
     leave(): void {
       for (const one of texts.values()) {
         clearTimeout(one.timer)

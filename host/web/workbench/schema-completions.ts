@@ -35,7 +35,7 @@ export function completeJson(context: CompletionContext, root: JsonSchema): Comp
   return { from: typed.from + (isOpen ? 1 : 0), options: unique(written), validFor: /^[\w$-]*$/ }
 }
 
-/** Whether the name of a property is expected here: after `{` or `,` in an object, or inside of a name. */
+/** Whether the name of a property is expected here: after `{` or `,` in an object, or inside a name. */
 function isAtName(node: SyntaxNode, { state, pos }: CompletionContext): boolean {
   if (node.name === 'PropertyName') return true
   const before = state
@@ -51,7 +51,7 @@ function enclosing(node: SyntaxNode | null, names: readonly string[]): SyntaxNod
   return null
 }
 
-/** The names of the properties above this place; `[]` stands for an element of an array. */
+/** The path to this position as names of properties; `[]` stands for an element of an array. */
 function ownersOf(node: SyntaxNode, { state }: CompletionContext, isName: boolean): readonly string[] {
   const path: string[] = []
   const start = isName ? enclosing(node, ['Object']) : node
@@ -77,7 +77,7 @@ function below({ properties = {}, additionalProperties, items }: JsonSchema, ste
   return typeof additionalProperties === 'object' ? [additionalProperties] : []
 }
 
-/** Follows references and alternatives. */
+/** Adds the schemas that the given ones refer to or combine: `$ref`, `anyOf`, `oneOf` and `allOf`. */
 function branchesOf(schemas: readonly JsonSchema[], root: JsonSchema, depth = 0): readonly JsonSchema[] {
   if (depth > 8) return []
   return schemas.flatMap((schema) => {

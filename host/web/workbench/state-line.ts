@@ -16,6 +16,6 @@ export function showSaveState(texts: readonly OpenText[]): void {
   const shown = detail === '' ? text : `${text} ${detail}`
   place.dataset.state = state
   partOf('sign-in').hidden = state !== 'signed-out'
-  // A screen reader announces only changes.
+  // Don't set the same text again, because screen readers would repeat it.
   if (place.textContent !== shown) place.replaceChildren(elementOf('span', shown))
 }

@@ -20,7 +20,7 @@ export type TryParts = {
   readonly goTo: (file: string, line: number, column: number) => void
 }
 
-/** Runs a function of the draft with declared input, and shows what it would do. */
+/** Runs a function of the draft with input that the author enters, and shows the effects that it would have. */
 export function createTryPanel({ saveAll, goTo }: TryParts): void {
   const form = partOf<HTMLFormElement>('try-form')
   const place = partOf('try-result')
@@ -101,7 +101,10 @@ function listOf(title: string, items: readonly HTMLElement[]): readonly Node[] {
   return items.length === 0 ? [] : [elementOf('h4', wordsFor(title)), elementOf('ul', items)]
 }
 
-/** The request, from the fields and the JSON; a text if the JSON is invalid. */
+/**
+ * The request's body, from the fields of the form and the JSON in the field `more`; an error message if that JSON is
+ * invalid.
+ */
 function inputOf(form: HTMLFormElement): object | string {
   const data = new FormData(form)
   const read = (name: string) => String(data.get(name) ?? '').trim()
