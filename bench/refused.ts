@@ -9,8 +9,9 @@ const COUNT = Number(process.env.BENCH_REFUSALS ?? 200)
 const WARM_UP = 20
 
 /**
- * Refused logins of known and unknown users, which must take the same time. They are sent in pairs in random order:
- * with strict alternation, delayed work of the host (it counts failures in batches) could always affect the same side.
+ * Measures refused logins of known and unknown users, which must take the same time. They are sent in pairs in random
+ * order: with strict alternation, work that the host delays (it counts failures in batches) could always affect the
+ * same kind.
  */
 export async function measureRefusals(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, COUNT + WARM_UP))

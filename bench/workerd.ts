@@ -54,7 +54,7 @@ export async function startWorkerd(worker: string = loginWorker()): Promise<Work
   }
 }
 
-/** @param file the smallest login stores nothing */
+/** @param file `workerd-lean.js` is the smallest login, which stores nothing */
 export function loginWorker(file: 'workerd-login.js' | 'workerd-lean.js' = 'workerd-login.js'): string {
   const script = readFileSync(new URL(file, import.meta.url), 'utf8')
   return [`const HEADERS = ${JSON.stringify(SECURITY_HEADERS)}`, HOOK, script].join('\n')

@@ -2,8 +2,8 @@ import type { Limits } from './limits.ts'
 import type { Failed } from './outcome.ts'
 
 /**
- * Limits for one call that the host itself enforces. The guest enforces them too and tells the script which limit it
- * exceeded, but a compromised sandbox process might not.
+ * Limits for one call that the host itself enforces. The guest enforces them too, with an error that names the limit,
+ * but a compromised sandbox process might not.
  */
 export interface CallCounts {
   /** @returns the call's failure if it made too many requests; null if this request may be handled */

@@ -221,7 +221,7 @@ async function countLong(turns: Gate, pending: PendingCall): Promise<void> {
   turns.leave()
 }
 
-/** Ends the call if its signal says so. Other calls of the same process are retried. */
+/** Ends the call when its signal is aborted. Other calls of the same process are retried. */
 function endedOnAbort(pending: PendingCall, living: ReadonlySet<Worker>): Promise<Outcome> {
   const { outcome, handlers, settle } = pending
   const { signal } = handlers

@@ -34,7 +34,8 @@ export interface MemoryBound {
 
 export type PoolProcesses = {
   /**
-   * All processes that the supervisor knows. The host's other child processes are found through the operating system.
+   * The processes that serve solutions or check uploads. The host's other child processes are found through the
+   * operating system.
    */
   readonly known: readonly number[]
   /** Processes that have just started: small, but about to grow. */

@@ -14,7 +14,7 @@ import { existsSync } from 'node:fs'
  * @property {'glibc' | 'musl' | null} libc for which binaries are built; null if a system has only one C library
  * @property {boolean} hasGroups whether a process can get its own process group. Windows would open a window instead.
  * @property {boolean} hasShell whether /bin/sh and its `ulimit` exist
- * @property {boolean} hasModes whether the mode of a file says who can read it
+ * @property {boolean} hasModes whether the mode of a file determines who can read it
  */
 
 const MEMORY = 'PROCESS_MEMORY has no effect: only the JavaScript heap of sandbox processes is limited.'

@@ -14,7 +14,7 @@ export type SandboxScript = {
   readonly realm?: RealmNames
 }
 
-/** What a script declares for other scripts. `globals` are also properties of the global object. */
+/** The names that a script declares for other scripts. `globals` are also properties of the global object. */
 export type RealmNames = { readonly globals: readonly string[]; readonly lexicals: readonly string[] }
 
 export type ScriptScope = {
@@ -28,8 +28,8 @@ export type ScriptScope = {
 }
 
 /**
- * `functions`: those that it declares at its top level. `bound`: those whose `this` is the form even if they are called
- * without a receiver.
+ * `functions`: the functions that the script declares at its top level. `bound`: those functions whose `this` is the
+ * form even if they are called without a receiver.
  */
 export type SandboxFormScript = SandboxScript & {
   readonly form: string
@@ -46,7 +46,7 @@ export type Trusted = {
    * built.
    */
   readonly bootstrap: string
-  /** `runtime/sandbox/realm.guest.ts`, likewise. */
+  /** The source of `runtime/sandbox/realm.guest.ts`, also without types. */
   readonly realm: string
   readonly guests: readonly {
     readonly name: string
@@ -116,8 +116,8 @@ export type UploadFiles = {
 /** From the host to a sandbox process. */
 export type ToSandbox =
   /**
-   * The first message; the process responds with `ready` or `unready`. `snapshot` is the one that another process created
-   * from the same `trusted`, in base64. Without it, the process creates one and sends it with `ready`.
+   * The first message; the process responds with `ready` or `unready`. `snapshot`: the snapshot that another process
+   * created from the same `trusted`, in base64. Without it, the process creates one and sends it with `ready`.
    */
   | { readonly kind: 'prepare'; readonly trusted: Trusted; readonly snapshot?: string }
   /** `debug`, here and in `serve`: whether its isolates can be debugged, which the process's Node.js must support. */
@@ -167,7 +167,7 @@ export type SandboxCall = {
   readonly state: Readonly<Record<string, Json>>
   /** The time limit for the call, including waiting; loading the scripts has a separate limit. */
   readonly timeLimit: CallRules['timeLimit']
-  /** Decides the processes, the result and the bindings of a call outside clients. Default: those of a sign-in. */
+  /** Determines the processes, the result and the bindings of a call outside clients. Default: as for a sign-in. */
   readonly kind?: CallKind
 }
 

@@ -1,8 +1,8 @@
 import type { Fault, FaultCode, Warning, WarningCode } from './faults.ts'
 
 /**
- * Chosen here: people fix the first hundred errors before they read on, and a malicious bundle can't cause a long
- * response.
+ * Maximum number of errors, and of warnings, that are listed. Chosen here: people fix the first hundred errors before
+ * they read on, and a malicious bundle can't cause a long response.
  */
 const MAX_LISTED = 100
 

@@ -15,9 +15,9 @@ export type JobDeclaration = {
   readonly function: string
   /** Null if it runs only when it is queued. */
   readonly schedule: string | null
-  /** Null: that of the host. */
+  /** Null: the host's time zone. */
   readonly timeZone: string | null
-  /** For due times at which no host could start it: one run for all of them, or none. */
+  /** The runs for due times that were missed because no host could start the job: one run for all of them, or none. */
   readonly missed: (typeof MISSED)[number]
   readonly attempts: number
   readonly atOnce: number

@@ -42,7 +42,10 @@ export const AUTHENTICATOR_MODES = [
 /** How calls outside clients are isolated from each other. */
 export const REALMS = ['fresh', 'hardened'] as const
 
-/** Chosen here: far more than a solution needs, and small enough that no list in a manifest is expensive to process. */
+/**
+ * Maximum number of items in a list. Chosen here: far more than a solution needs, and small enough that no list in a
+ * manifest is expensive to process.
+ */
 const MAX_ITEMS = 1000
 
 const SEMVER =

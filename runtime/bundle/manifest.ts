@@ -34,7 +34,7 @@ export type DatabaseRequest = {
 /** The sign-in settings by name, and the provider's additional parameters. */
 export type OAuthSettings = NonNullable<WrittenManifest['oauth']>
 
-/** Whether users need a second factor. `requiredFor` null: at `required` and `passkey`, all of them. */
+/** Whether users need a second factor. If `requiredFor` is null, `required` and `passkey` apply to all users. */
 export type ManifestSignIn = {
   readonly secondFactor: NonNullable<WrittenManifest['signIn']>['secondFactor']
   readonly requiredFor: readonly string[] | null

@@ -1,4 +1,7 @@
-/** Chosen here: longer than any real key, and short enough that comparing malicious keys doesn't take long. */
+/**
+ * Maximum number of characters of a key that is compared. Chosen here: longer than any real key, and short enough that
+ * comparing malicious keys doesn't take long.
+ */
 const MAX_LENGTH = 64
 
 /**

@@ -4,7 +4,9 @@ import { folderOf, type Place, placeOf, splitModule } from './layout.ts'
 import { unpack } from './unpack.ts'
 import type { SoundEntry, ZipDirectory } from './zip-directory.ts'
 
-/** Chosen here: a manifest with a thousand permissions is far smaller, and manifests are parsed in the host. */
+/**
+ * In bytes. Chosen here: a manifest with a thousand permissions is far smaller, and manifests are parsed in the host.
+ */
 const MAX_MANIFEST_SIZE = 256 * 1024
 
 export type PartFile = {

@@ -22,7 +22,10 @@ export type BundleReading = {
   readonly warnings: readonly Warning[]
 }
 
-/** Chosen here: a bundle may have 2,000 forms, and it takes time to compare names. */
+/**
+ * Maximum names to compare for a suggestion. Chosen here: a bundle may have 2,000 forms, and it takes time to compare
+ * names.
+ */
 const MAX_COMPARED = 200
 /** Maximum names to suggest a correction for. Chosen here: if a list is misspelt, its first names already show it. */
 const MAX_SUGGESTED = 10
@@ -174,7 +177,7 @@ function checkAuthenticators(
 ): void {
   if (!MODES_WITH_AUTHENTICATOR.has(main.authenticator)) return
   const names = reached.filter(({ manifest }) => manifest?.type === 'authenticator').map(({ name }) => name)
-  // Don't report a missing authenticator: a module that is missing or invalid may be it.
+  // Don't report a missing authenticator: a module that is missing or invalid may be the authenticator.
   if (names.length === 1 || (names.length === 0 && !complete)) return
   const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
   const rule = `"authenticator": "${main.authenticator}" requires exactly one module of type authenticator`
@@ -186,7 +189,7 @@ function checkSignIn(main: Manifest, { reached, complete }: Modules, places: Jso
   if (main.signIn === null) return
   const { requiredFor } = main.signIn
   const listed = new Set([main, ...reached.map(({ manifest }) => manifest)].flatMap((one) => one?.permissions ?? []))
-  // Don't check this: a module that is missing or invalid may list the other permissions.
+  // If a module is missing or invalid, don't check this, because that module may list the other permissions.
   if (listed.size === 0 || !complete) return
   for (const [index, name] of (requiredFor ?? []).entries()) {
     if (listed.has(name)) continue

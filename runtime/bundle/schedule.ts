@@ -34,12 +34,14 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Without wildcards in the hour, croner treats a schedule as one with fixed times. */
+/**
+ * With this rule, croner treats a schedule without wildcards and steps in the minute and hour as one with fixed times.
+ */
 const FIVE_FIELDS = { mode: '5-part', fixedTimeRule: 'no-wildcard', paused: true } as const
 
 /**
- * Writes the steps of the minute and hour as lists, so that croner treats them as fixed times, except with any hour:
- * such a schedule continues through both occurrences of a repeated hour.
+ * Writes steps in the minute and hour as lists, so that croner treats the schedule as one with fixed times. A schedule
+ * with the hour `*` stays unchanged, so that it also runs in both occurrences of a repeated hour.
  */
 function withoutSteps(schedule: string): string {
   const [minute = '', hour = '', ...others] = schedule.trim().split(/\s+/)

@@ -7,7 +7,10 @@ import { checkLocalEntries } from './local-headers.ts'
 import { decodeUtf8 } from './strict-json.ts'
 import type { ListedEntry, Listing } from './zip-listing.ts'
 
-/** Chosen here: folders and files added by macOS are skipped, but there must not be too many such entries per file. */
+/**
+ * Maximum number of entries for each allowed file. Chosen here: folders and files added by macOS are skipped, but there
+ * must not be too many of them.
+ */
 const ENTRIES_PER_FILE = 4
 
 /** Flag bits 0 (encrypted), 5 (patched), 6 (strongly encrypted) and 13 (masked headers). @see APPNOTE.TXT 4.4.4 */

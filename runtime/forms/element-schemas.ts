@@ -23,7 +23,7 @@ import {
 // layouts.
 
 /**
- * Chosen here: the maximum number of errors reported for one element. If one of 10,000 table rows is wrong, usually all
+ * Maximum number of errors reported for one element. Chosen here: if one of 10,000 table rows is wrong, usually all
  * rows are.
  */
 const MAX_REPORTED = 100
@@ -44,7 +44,9 @@ export const Permission = PermissionName.optional().meta({
   description: 'The permission that users need for the form or element; for all others, it does not exist.',
 })
 
-/** The properties of every element. Editors show `what`. */
+/**
+ * The schema of an element type, with the properties that every element has. Editors show `what` as the description.
+ */
 export function element<Type extends string, Shape extends z.ZodRawShape>(type: Type, what: string, shape: Shape) {
   return z
     .strictObject(
@@ -217,7 +219,7 @@ const TableColumn = z
   )
   .meta({ title: 'Table column', description: 'A column of a table.' })
 
-/** The cast is safe because `checkTable` checks the cells: it knows the columns, and stops after some errors. */
+/** The cast is safe because `checkTable` checks the cells against the columns. It also stops after some errors. */
 const Row = z
   .looseObject(
     { id: OptionValue.meta({ title: 'Id', description: 'Identifies the row; unique in the table.' }) },

@@ -83,7 +83,7 @@ export type ButtonElement = AnyElement<'button'> &
     readonly kind: ButtonStyle
     /** The style, if it differs from the kind. */
     readonly style?: ButtonStyle | undefined
-    /** Why users must confirm that it's them before the function runs, a text or `i18n:` and a key. */
+    /** The reason why users must confirm their identity before the function runs: a text, or `i18n:` and a key. */
     readonly confirm?: string | undefined
   }
 export type ButtonStyle = 'primary' | 'secondary' | 'danger'

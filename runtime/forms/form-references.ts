@@ -6,7 +6,7 @@ import { pathName } from '../bundle/quote.ts'
 import { type ElementDefinition, FORM_HANDLERS, type FormDefinition, type Layout, type Tab } from './form-definition.ts'
 import { handlersOf } from './form-schema.ts'
 
-/** The things that a form may refer to. */
+/** The names and files that a form may refer to. */
 export type FormSurroundings = {
   /** The path of the form's script, even if the script does not exist: `forms/orders.js`. */
   readonly script: string

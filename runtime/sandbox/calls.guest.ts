@@ -54,7 +54,10 @@ export function createEnter(parts: CallParts): Enter {
     return `{"ok":true,"result":null${odd},"commands":[${commandsText()}]}`
   }
 
-  /** The result is `{"value":…}` or what a binding created, which scripts therefore can't imitate. */
+  /**
+   * The outcome of a call as JSON. Its result is `{"value":…}`, or the text of a value that a binding created, which
+   * scripts therefore can't imitate.
+   */
   function returnedJson(returned: unknown): string {
     if (returned === undefined || returned === null) return `{"ok":true,"result":null,"commands":[${commandsText()}]}`
     let text = hooks.readResult === null ? null : hooks.readResult(returned)

@@ -40,8 +40,7 @@ export function createDebuggedLogins(
       {
         log: events.log,
         request: events.request,
-        // The start isn't reported to the host: the host knows which calls it sent, and is notified when each call
-        // ends.
+        // The start isn't reported to the host, because the host sent the call itself, and is notified when it ends.
         started: () => {},
         gone: () => {},
         hung: events.hung,

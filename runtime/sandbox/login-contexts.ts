@@ -32,7 +32,7 @@ export interface LoadedCall {
   giveBack(): void
 }
 
-/** Creates what calls run in. `syntaxFaults` are those from compiling the solution's scripts. */
+/** Creates the contexts in which calls run. `syntaxFaults` are the errors from compiling the solution's scripts. */
 export interface CallContexts {
   readonly syntaxFaults: readonly LoadFault[]
   /** @throws LoadFault */

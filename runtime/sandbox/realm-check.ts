@@ -6,8 +6,8 @@ import { findRepeatedNames, namesOf } from './realm-names.ts'
 type Script = { readonly file: string; readonly source: string }
 
 /**
- * Reports what works differently in the hardened realm, and finds the names that the scripts share there. What this
- * can't see throws an error when it runs.
+ * Reports code that works differently in the hardened realm, and finds the names that the scripts share there.
+ * Differences that this check can't find cause an error at run time.
  * @param scripts scripts without types, in the order of `scopes`
  * @param units the scripts that run together, as indexes
  */

@@ -7,10 +7,10 @@ import { topLevelNamesOf } from './top-level-names.ts'
 
 export type Difference = { readonly line: number; readonly column: number; readonly message: string }
 
-/** Chosen here: an author fixes the first ones and checks again. */
+/** Maximum number of reported differences. Chosen here: an author fixes the first ones and checks again. */
 const MOST = 100
 const STRICT = `'use strict';`
-/** Their first argument is changed. */
+/** Functions that change their first argument. */
 const CHANGERS: ReadonlySet<string> = new Set([
   'Object.defineProperty',
   'Object.defineProperties',
@@ -21,7 +21,7 @@ const CHANGERS: ReadonlySet<string> = new Set([
   'Reflect.deleteProperty',
   'Reflect.setPrototypeOf',
 ])
-/** Those that can change the global object, which belongs to the call. */
+/** Functions that can change the global object, which is not shared between calls. */
 const GLOBAL_CHANGERS: ReadonlySet<string> = new Set([...CHANGERS].filter((name) => !name.endsWith('.setPrototypeOf')))
 const READERS: ReadonlySet<string> = new Set([
   'Object.getOwnPropertyDescriptor',
@@ -34,7 +34,7 @@ const READERS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Finds what a script does that works differently in the hardened realm, as far as the text shows it.
+ * Finds the code in a script that works differently in the hardened realm, as far as the text shows this.
  * @param declared the top-level names of all scripts
  * @returns an empty list for a script that cannot be parsed: V8 reports its errors
  */

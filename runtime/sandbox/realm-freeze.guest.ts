@@ -127,7 +127,7 @@ function replaceMethods(target: object, methods: object): void {
   }
 }
 
-/** Describes a repaired property as what it is for scripts: a read-only value. */
+/** Returns the descriptor that scripts see. For them, a repaired property is a read-only value. */
 function shown(descriptor: PropertyDescriptor | undefined): PropertyDescriptor | undefined {
   if (descriptor?.get === undefined || !apply(setHas, repaired, [descriptor.get])) return descriptor
   const { get, enumerable } = descriptor

@@ -7,7 +7,7 @@ type Script = { readonly file: string; readonly source: string }
 /** The names that a stored version can have; see `Identifier` in schema-parts.ts. */
 const SHAREABLE = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/
 
-/** The names that a script declares for the other ones in the hardened realm. */
+/** The names that a script declares for the other scripts in the hardened realm. */
 export function namesOf(source: string, scope: ScriptScope | undefined): RealmNames {
   const lexical = new Set(lexicalNames(source))
   const names = new Set(sharedNames(source, scope).map(({ name }) => name))
@@ -54,7 +54,7 @@ function sharedNames(source: string, scope: ScriptScope | undefined): readonly T
   return topLevelNames(source).filter(({ name }) => !isApart(scope, name))
 }
 
-/** The names of a script in `scopes/` that another one also has. Only `scopes.<file>` shows them. */
+/** Whether only `scopes.<file>` shows the name, because another script in `scopes/` also has it. */
 function isApart(scope: ScriptScope | undefined, name: string): boolean {
   return scope?.isOwn === true && !scope.shared.includes(name)
 }

@@ -25,7 +25,7 @@ import { list, record } from './values.guest.ts'
 
 /** Runs one script for a call. `declare` gets an object with an accessor for each of its top-level names. */
 type RunScript = (globals: object, lexicals: object, declare: (view: object) => void) => () => unknown
-/** `globals`: the script's names that are properties of the global object. `scope`: those that `scopes` shows. */
+/** `globals`: the script's names that are properties of the global object. `scope`: the names that `scopes` shows. */
 type ScriptFacts = {
   globals: string[]
   lexicals: string[]
@@ -198,7 +198,7 @@ function builtInGlobals() {
     if (name === 'globalThis') continue
     const descriptor = getOwnPropertyDescriptor(globalThis, name) as PropertyDescriptor
     setPrototypeOf(descriptor, null)
-    // A script that replaced one would be surprised: other scripts have their own constants for these.
+    // Replacing one would not affect other scripts, which have their own constants for these names.
     descriptor.writable = false
     descriptor.configurable = false
     found[found.length] = [name, descriptor]

@@ -7,7 +7,10 @@ type Rule = { readonly blocks: (address: string) => boolean; readonly advice: st
 
 const MEDIA = 'put the file into media/ and use its relative URL'
 
-/** Absolute URLs. A template can't know the server's own name, so its own files need relative URLs anyway. */
+/**
+ * Absolute URLs. The server's own name is not known when a template is written, so the template's own files need
+ * relative URLs anyway.
+ */
 const OTHER_ORIGIN: Rule = { blocks: isElsewhere, advice: MEDIA }
 const IMAGE: Rule = { blocks: (address) => isElsewhere(address) && addressScheme(address) !== 'data', advice: MEDIA }
 const ALWAYS: Rule = {

@@ -1,7 +1,13 @@
-/** Chosen here: a real login page has a few hundred parts, and each may cost a lookup in every request. */
+/**
+ * Maximum number of values that a template can contain. Chosen here: a real login page has a few hundred parts, and
+ * each may cost a lookup in every request.
+ */
 export const MAX_PARTS = 10_000
 
-/** Chosen here: the maximum output for 256 kB of source (`&` becomes `&amp;`, and formatting elements are repeated). */
+/**
+ * Maximum number of characters in a template. Chosen here: the maximum output for 256 kB of source (`&` becomes
+ * `&amp;`, and formatting elements are repeated).
+ */
 export const MAX_TEXT = 8_000_000
 
 /**

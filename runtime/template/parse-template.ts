@@ -2,15 +2,15 @@ import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes as Tree } from 
 import { isElement, isHtml, serialiseDocument } from './serialise.ts'
 
 /**
- * Chosen here: the maximum that the parser may build from one template. HTML parsers repeat formatting elements (an
- * unclosed `<b>`, then many `<p>`), so limiting the source's size alone limits neither time nor memory. 50,000 nested
- * elements are accepted.
+ * Limits for the tree that the parser builds from one template. Chosen here: HTML parsers repeat formatting elements
+ * (an unclosed `<b>`, then many `<p>`), so limiting the source's size alone limits neither time nor memory. 50,000
+ * nested elements are accepted.
  */
 const MAX_ELEMENTS = 60_000
 const MAX_ATTRIBUTES = 60_000
 const MAX_ATTRIBUTE_TEXT = 1_000_000
 
-/** Chosen here: the maximum number of times that the tree is serialised and parsed again until it no longer changes. */
+/** Maximum number of times that the tree is serialised and parsed again until it no longer changes. Chosen here. */
 const MAX_ROUNDS = 4
 
 const DOCTYPE = '<!DOCTYPE html>'

@@ -14,7 +14,10 @@ const BEFORE_PARENTHESES: ReadonlySet<string> = new Set(['if', 'while', 'for', '
 /** Names that are keywords only in some contexts. */
 const CONTEXTUAL: ReadonlySet<string> = new Set(['of', 'yield', 'await'])
 
-/** Chosen here: no login page's script has more of them, and each may require a scan of the whole line. */
+/**
+ * Maximum number of ambiguous slashes. Chosen here: no login page's script has more of them, and each may require a
+ * scan of the whole line.
+ */
 const MAX_UNSURE = 100
 
 /**
@@ -64,7 +67,7 @@ class ScriptReader {
     return this.found
   }
 
-  /** Reads one token. @returns false if the reader no longer knows how the script continues */
+  /** Reads one token. @returns false if it is unclear how a browser would continue */
   private token(): boolean {
     const character = this.script[this.at] as string
     const skipped = this.placeholderEnds.get(this.at)
