@@ -47,7 +47,7 @@ export type AdminApiParts = SolutionApiParts &
   TestingApiParts &
   UserApiParts &
   LinkApiParts & {
-    /** Authenticates admin requests. The ports share it, so that failures on either are counted together. */
+    /** Authenticates admin requests. Both ports share it, so that failures on either are counted together. */
     readonly requireAdmin: RouterMiddleware
     readonly audit: Audit
     readonly limits: Limits

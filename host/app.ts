@@ -97,7 +97,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly localAdminPages: StartPageParts['localAdminPages']
     /** See `HostOptions`. */
     readonly isLive?: boolean
-    /** Null: the host is not live. */
+    /** Null if the host is not live. */
     readonly firstRefusal?: FirstRefusal | null
   }
 

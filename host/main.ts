@@ -114,8 +114,9 @@ export type Host = Addresses & {
   /** Null unless enabled, see `HostOptions`. */
   readonly debugger: Pick<Debugger, 'address' | 'links'> | null
   /**
-   * Reports not ready and keeps serving for `DRAIN_TIME`, see `Draining`. Then refuses new work, lets running requests
-   * finish, and kills the sandbox processes, all within 4 s. A second call while draining skips the rest of the wait.
+   * Reports that the host is not ready, but keeps serving for `DRAIN_TIME`, see `Draining`. Then refuses new work, lets
+   * running requests finish, and kills the sandbox processes, all within 4 s. A second call while draining skips the
+   * rest of the wait.
    */
   readonly stop: () => Promise<void>
 }

@@ -13,8 +13,8 @@ export type Actor = {
    */
   readonly scopes: readonly string[] | null
   /**
-   * Whether the operator confirmed within `CONFIRMED_FOR` that it's them. Always true for tools: they can't confirm,
-   * and each of their requests contains credentials.
+   * Whether the operator confirmed their identity within the last `CONFIRMED_FOR`. Always true for tools: they can't
+   * confirm, and each of their requests contains credentials.
    */
   readonly isConfirmed: boolean
   /** Whether the credentials are still valid; long-running responses check this repeatedly. */
@@ -74,7 +74,7 @@ export function needConfirmation(ctx: Context): void {
   )
 }
 
-/** The names in an audit entry. `work` sets those that are known only after it has started. */
+/** The names in an audit entry. The handler of a route sets those that are known only after it has started. */
 export type Named = { -readonly [Key in 'solution' | 'target']?: AuditEntry[Key] }
 
 export function auditOf(ctx: Context, action: AuditAction, outcome: string, named: Named): AuditEntry {

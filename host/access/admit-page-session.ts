@@ -37,9 +37,10 @@ export function pageCookieOf(ctx: Context): string | null {
 }
 
 /**
- * On the admin port: finds the page session and lets its API requests act as the admin account, or as the API token that
- * signed in. Such a request must come from an admin page. To prove this, writes need the page's token in `X-CSRF-Token`.
- * Reads need either the token or Fetch Metadata that reports the same origin.
+ * On the admin port: finds the page session and lets its API requests act as the admin account, or as the API token
+ * that signed in. Such a request must come from an admin page. To prove this, a request that changes something must
+ * contain the page's token in `X-CSRF-Token`. A request that only reads must contain either the token or Fetch Metadata
+ * that reports the same origin.
  */
 export function admitPageSession(sessions: PageSessions): Middleware {
   return async (ctx, next) => {

@@ -19,7 +19,7 @@ export const Scope = z.string().max(100).regex(SCOPE, {
 /** An API token's stored record, which doesn't include the token itself. */
 export type ApiToken = Pick<StoredToken, 'id' | 'name' | 'expiresAt'> & {
   readonly scopes: readonly string[]
-  /** The permissions of the token's calls to endpoints. */
+  /** The permissions that apply when the token calls an endpoint. */
   readonly permissions: readonly string[]
   readonly tenant: Tenant | null
 }

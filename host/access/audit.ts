@@ -94,7 +94,10 @@ export interface Audit {
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
   /** Outcomes and solutions in the newest 10,000 entries, for the filters on a page. */
   recentValues(): Promise<{ readonly outcomes: readonly string[]; readonly solutions: readonly string[] }>
-  /** Counts the outcomes of the actions per time step. Steps are in epoch ms; empty ones are left out. */
+  /**
+   * Counts the outcomes of the requested actions per time step. `at` is the start of a step in epoch ms. Steps without
+   * entries are left out.
+   */
   countOutcomes(asked: OutcomesAsked): Promise<readonly OutcomeCount[]>
   flush(): Promise<void>
   /** Replaces the user's name in all entries, as actor and as target, with `user:erased`. */
@@ -187,7 +190,7 @@ function isSlow(
   return isWideQuery && [solution, actor, target, correlationId].every((one) => one === undefined)
 }
 
-/** Converts the entry for the journal. */
+/** Converts the entry to the format of the journal, which has no `mode` and stores the solution as the place. */
 function placed({ solution, mode: _, ...entry }: AuditEntry): JournalEntry {
   return { ...entry, place: solution }
 }

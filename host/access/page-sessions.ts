@@ -12,8 +12,8 @@ export type PageSession = Pick<Actor, 'name' | 'scopes'> & {
   /** The page sends this with each API request, to prove that the request comes from an admin page. */
   readonly csrfToken: string
   /**
-   * Whether the operator signed in or confirmed that it's them within `CONFIRMED_FOR`. Always true for API tokens, as in
-   * the API: they have nothing to confirm with.
+   * Whether the operator signed in or confirmed their identity within the last `CONFIRMED_FOR`. Always true for API
+   * tokens, as in the API: they have nothing to confirm with.
    */
   readonly isConfirmed: boolean
 }
@@ -33,7 +33,7 @@ export interface PageSessions {
    */
   find(cookie: string, options?: { readonly isUse?: boolean }): Promise<PageSession | null>
   end(cookie: string): Promise<void>
-  /** Notes that the operator has just confirmed that it's them. */
+  /** Records that the operator has just confirmed their identity. */
   confirm(cookie: string): Promise<void>
   /** Ends all sessions, except one. @param except a cookie's value, or null */
   endOthers(except: string | null): Promise<void>

@@ -87,7 +87,7 @@ function checkKind(event: BrowserEvent, one: Shown): CheckedEvent {
 }
 
 /**
- * Rows that are not on the page may have been there a moment ago. The host can't tell whether they were, so it reports
+ * Rows that are not on the page may have been on it a moment ago. The host doesn't store earlier pages, so it reports
  * them as stale, not as forged.
  */
 function checkRows(one: Shown<Extract<ElementDefinition, { type: 'table' }>>, rows: readonly (string | number)[]) {

@@ -4,7 +4,7 @@ import type { BrowserEvent } from '../web/frames.ts'
 import type { ClientState } from './client-state.ts'
 import { shownText } from './render/context.ts'
 
-/** Asks users to confirm that it's them before a button press takes effect. */
+/** Asks users to confirm their identity before a button press takes effect. */
 export interface ClientConfirming {
   /**
    * The information about a button press that scripts can read.
@@ -17,11 +17,14 @@ export interface ClientConfirming {
   accept(proof: string): BrowserEvent | null
   /** Call this when the user has closed the dialog. */
   refused(): void
-  /** Tells the user that the press can't be repeated, because the form has changed since. */
+  /** Shows the user that the press can't be repeated, because the form has changed since. */
   sayStale(): void
 }
 
-/** After this many refusals in a row, users aren't asked again for `PAUSE` ms: a script must not wear them down. */
+/**
+ * After this many refusals in a row, users aren't asked again for `PAUSE` ms, so that a script can't pressure them into
+ * confirming.
+ */
 const MOST_REFUSED = 3
 const PAUSE = 5 * 60_000
 

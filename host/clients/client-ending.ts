@@ -12,7 +12,7 @@ export interface ClientEnding {
   move(code: number): Promise<void>
   /** Runs the forms' `onUnload`, then `onSolutionClose`. Any commands that they issue have no effect. */
   close(): Promise<void>
-  /** Call this if the client can't open: tells the user, then gives up. */
+  /** Call this if the client can't open: shows the user an error, then calls `giveUp`. */
   couldNotOpen(key: string, reference: string): void
   /** Ends the client. On a live host, the client stays and waits for the next version instead. */
   giveUp(why: ClosedWhy): void

@@ -56,7 +56,7 @@ export function createReceiveFrame(
       void end('signed-out')
       return false
     }
-    // The user may have confirmed that it's them, which changes the session's methods and the time of the last
+    // The user may have confirmed their identity, which changes the session's methods and the time of the last
     // confirmation.
     state.visitor = { ...state.visitor, found: { ...found, session } }
     return true
@@ -119,7 +119,7 @@ export function createReceiveFrame(
     parts.log.write(state.solution.name, { level: 'warn', message })
   }
 
-  /** Shows the form for which the user has agreed to leave this one without saving. */
+  /** Shows the requested form after the user has agreed to discard the unsaved input in this one. */
   async function leave(seq: number): Promise<void> {
     const { leaving } = state
     if (leaving === null) return

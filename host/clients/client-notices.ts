@@ -1,6 +1,6 @@
 import type { ClientState } from './client-state.ts'
 
-/** Frames that tell the user, or the page, about events in a client. */
+/** Frames that inform the user, or the page, of events in a client. */
 export interface ClientNotices {
   /**
    * An action failed.

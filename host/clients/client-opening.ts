@@ -118,7 +118,7 @@ export function createClientOpening(
     await asBusy(open)
   }
 
-  /** In the new version, users sign in differently: reload the page. */
+  /** Reloads the page, because users sign in differently in the new version. */
   function reload(): void {
     goTo(state.visitor.page, null)
     void end(null)

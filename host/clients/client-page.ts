@@ -37,7 +37,7 @@ export async function showClientPage(
 ): Promise<void> {
   const nonce = createNonce()
   const { name, title } = solution
-  // The page shows an iframe in which signed-in users confirm that it's them.
+  // The page can show an iframe in which signed-in users confirm their identity.
   allowPage(ctx, nonce, { frames: found !== null })
   // An iframe can use passkeys only if the page that embeds it can.
   if (found !== null) allowPasskeys(ctx, 'get')

@@ -31,9 +31,9 @@ export type ClientState = ShownState & {
   isOver: boolean
   /** The context ended unexpectedly, and no new one has been opened yet. */
   isLost: boolean
-  /** The form to show once the user agrees to leave unsaved input; null if they are not asked. */
+  /** The form to show once the user agrees to discard unsaved input; null if the user isn't being asked. */
   leaving: string | null
-  /** The press that waits for its user's confirmation; null if the user isn't asked. */
+  /** The button press that waits for the user's confirmation; null if the user isn't being asked. */
   confirming: WaitingPress | null
   /** Increases when the client is reopened: events of earlier generations are ignored. */
   generation: number
@@ -45,10 +45,10 @@ export type ClientState = ShownState & {
   grace: NodeJS.Timeout | null
 }
 
-/** A button press that waits until the user has confirmed that it's them. */
+/** A button press that waits until the user has confirmed their identity. */
 export type WaitingPress = {
   readonly id: string
-  /** The path of the page that asks. */
+  /** The path of the page on which the user confirms. */
   readonly href: string
   readonly event: BrowserEvent
   /** Epoch ms. */
@@ -107,7 +107,7 @@ export function createClientState(
   })
 }
 
-/** Starts again with a version's forms, as they are before any script has run. */
+/** Resets the client to a version's forms in their initial state, before any script has run. */
 export function beginIn(state: ClientState, version: ActiveSolution): void {
   state.solution = version
   state.isOpen = false

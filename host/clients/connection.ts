@@ -9,7 +9,7 @@ export interface Connection {
   refuse(): void
   /**
    * @param code see RFC 6455, section 7.4
-   * @param last a final frame that tells the page why
+   * @param last a final frame with the reason, for the page
    */
   close(code: number, last?: HostFrame): void
   /**

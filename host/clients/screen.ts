@@ -54,7 +54,10 @@ export type ScreenParts = {
   readonly overrides: ReadonlyMap<string, string>
 }
 
-/** If more elements than this change together, the whole form is sent, which takes the browser no longer to compare. */
+/**
+ * If more elements than this change together, the whole form is sent, because the browser takes no longer to compare
+ * it.
+ */
 const MOST_CHANGES = 40
 
 export function createScreen(parts: ScreenParts): Screen {

@@ -51,7 +51,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     scopes: string
     created_at: number
     expires_at: number | null
-    /** The permissions and tenant of its calls to endpoints, as JSON; null: none. */
+    /** The permissions and tenant that apply when the token calls an endpoint, as JSON; null if there are none. */
     permissions: string | null
     tenant: string | null
   }
@@ -76,7 +76,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     state: string
     /** The hash of the due time or key that must not be added twice; otherwise the id. */
     once_key: string
-    /** While it runs, one of the job's `atOnce` places; otherwise the id. */
+    /** While the run is in progress, one of the job's `atOnce` places; otherwise the run's id. */
     slot: string
     /** JSON, as `data` and `result`. `data` is erased once the run has succeeded. */
     tenant: string | null
@@ -88,15 +88,15 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     attempt: number
     missed: number
     scheduled_for: number | null
-    /** The earliest start. */
+    /** The earliest time at which the run may start. */
     due_at: number
     created_at: number
     started_at: number | null
     ended_at: number | null
-    /** Identifies the attempt of the host that runs it; others may start it again after `lease_until`. */
+    /** Identifies the attempt of the host that runs it. After `lease_until`, another host may start the run again. */
     lease: string | null
     lease_until: number | null
-    /** Set if a running run is to be cancelled. */
+    /** Set if a run in progress is to be cancelled. */
     cancelled_at: number | null
   }
   /** The due times of a job up to `checked_until` have been handled. `schedule` includes the time zone. */
@@ -146,7 +146,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     address: string
     created_at: number
     last_seen_at: number
-    /** When the operator last confirmed that it's them; null: an older version started the session. */
+    /** When the operator last confirmed their identity; null if an older version of the host started the session. */
     confirmed_at: number | null
   }
   /** A version of a solution that someone is editing in the workbench. It never runs for users. */

@@ -93,7 +93,7 @@ async function readDue(directory: string, { db, limits, now }: CheckSessionsPart
 
 /**
  * Ensures that only one of the hosts that share a database looks the user up.
- * @returns whether it is this one
+ * @returns whether this host does
  */
 async function claim({ uid, checkedAt }: Due, { db, now }: CheckSessionsParts): Promise<boolean> {
   let update = db.updateTable('users').set({ directory_checked_at: now() }).where('uid', '=', uid)

@@ -27,12 +27,12 @@ export function createInputCheck({ declaration }: Endpoint): InputCheck {
   }
 }
 
-/** Exported for the test, which tries each key: zod may ignore keys that it doesn't know. */
+/** Exported for a test that tries each key, because zod may ignore keys that it doesn't support. */
 export function zodOf(schema: InputSchema): z.ZodType {
   return z.fromJSONSchema(strictSchema(schema) as Parameters<typeof z.fromJSONSchema>[0])
 }
 
-/** Properties that the schema doesn't name are refused. */
+/** Returns a schema that also rejects properties that the given schema doesn't list. */
 export function strictSchema(schema: InputSchema): Record<string, unknown> {
   const { properties, items, ...others } = schema
   const closed = schema.type === 'object' ? { additionalProperties: false } : {}

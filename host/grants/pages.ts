@@ -17,7 +17,7 @@ export type SolutionAccessPageParts = SolutionHeadParts & {
 
 /**
  * The page that shows a solution's requests, grants, sign-in policy and secrets.
- * @param signInCard what the card for the sign-in policy shows; null: no card
+ * @param signInCard returns the data for the card that shows the sign-in policy; null if there is no card
  */
 export function addSolutionAccessPages(
   pages: PageRouter,

@@ -250,7 +250,7 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
   ]
 }
 
-/** A run without data that only some callers may read. */
+/** A run without its data, result and tenant, which only some callers may read. */
 export function shownRun(run: Run) {
   const { id, job, state, attempt, scheduledFor, missed, dueAt, createdAt, startedAt, endedAt, failure } = run
   return { id, job, state, attempt, scheduledFor, missed, dueAt, createdAt, startedAt, endedAt, failure }

@@ -20,7 +20,7 @@ type Row = Selectable<HostTables['job_runs']>
 type Change = Updateable<HostTables['job_runs']>
 type Writing = HostDatabase | Transaction<HostTables>
 
-/** How many waiting runs of a job are tried, since other hosts try the same ones. */
+/** The number of waiting runs of a job that a host tries to start, because other hosts try to start the same ones. */
 const TRIED = 5
 /** How often a transaction is repeated if the database rolls it back because of a deadlock. */
 const ROUNDS = 5
@@ -42,7 +42,7 @@ export function createEmbeddedRuns(db: HostDatabase, limits: Parts['limits'], no
   return { ...added(parts), ...claimed(parts), ...ended(parts), ...cancelled(parts), ...listed(parts) }
 }
 
-/** Adding runs. */
+/** Adds runs. */
 function added(parts: Parts): Pick<JobRuns, 'add' | 'addDue'> {
   const { db, now } = parts
   return {
@@ -70,7 +70,7 @@ function added(parts: Parts): Pick<JobRuns, 'add' | 'addDue'> {
   }
 }
 
-/** Starting runs. */
+/** Starts runs. */
 function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
   async function waitingOf(solution: string, job: string): Promise<readonly string[]> {
     const query = db
@@ -155,7 +155,7 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
   }
 }
 
-/** Renewing, ending and giving up the attempts of runs in progress. */
+/** Renews, ends and expires the attempts of runs in progress. */
 function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
   const { db, now } = parts
 
@@ -218,7 +218,7 @@ function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
   }
 }
 
-/** Cancelling runs, and running them again. */
+/** Cancels runs, and queues them again. */
 function cancelled({ db, now }: Parts): Pick<JobRuns, 'cancel' | 'cancelAll' | 'again'> {
   async function cancelWaiting(solution: string, id: string | null): Promise<boolean> {
     let query = db
@@ -260,7 +260,7 @@ function cancelled({ db, now }: Parts): Pick<JobRuns, 'cancel' | 'cancelAll' | '
   }
 }
 
-/** Reading and deleting runs. */
+/** Reads and deletes runs. */
 function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'last' | 'sweep'> {
   return {
     find: (solution, id) => findOf(db, solution, id),

@@ -24,12 +24,12 @@ export type Run = {
   readonly missed: number
   /** Null if it was queued. */
   readonly scheduledFor: number | null
-  /** The earliest start of the next attempt. */
+  /** The earliest time at which the next attempt may start. */
   readonly dueAt: number
   readonly createdAt: number
   readonly startedAt: number | null
   readonly endedAt: number | null
-  /** Whether it is running but to be cancelled. */
+  /** Whether the run is in progress but will be cancelled. */
   readonly isCancelled: boolean
 }
 
@@ -46,10 +46,10 @@ export type ClaimedRun = Run & { readonly lease: string }
 /** How an attempt ended. */
 export type AttemptEnd =
   | { readonly kind: 'succeeded'; readonly result: string | null; readonly queued: readonly NewRun[] }
-  /** `retryAt` null: after the last attempt. */
+  /** `retryAt` is null after the last attempt. */
   | { readonly kind: 'failed'; readonly failure: RunFailure; readonly retryAt: number | null }
   | { readonly kind: 'cancelled' }
-  /** The attempt doesn't count. */
+  /** The run was returned to the queue, and the attempt doesn't count. */
   | { readonly kind: 'returned'; readonly dueAt: number }
 
 export type RunFilter = {
@@ -68,7 +68,7 @@ export type DueJob = { readonly solution: string; readonly job: string; readonly
  */
 export interface JobRuns {
   /**
-   * Adds runs, all or none of them. Runs with a key that is in use are left out.
+   * Adds either all of these runs or none. Runs with a key that is in use are left out.
    * @throws WaitingTooMany if the solution then has more waiting runs than `JOBS_WAITING`
    */
   add(runs: readonly NewRun[]): Promise<void>
@@ -87,11 +87,11 @@ export interface JobRuns {
    * @returns the runs that failed, since these were their last attempts
    */
   loseExpired(attemptsOf: (solution: string, job: string) => Promise<number>): Promise<readonly Run[]>
-  /** @returns the state before, or null if there is no such run */
+  /** @returns the previous state, or null if there is no such run */
   cancel(solution: string, id: string): Promise<RunState | null>
   /** Cancels all runs of a solution that have not ended. */
   cancelAll(solution: string): Promise<void>
-  /** Queues a failed or cancelled run again. @returns the state before, or null if there is no such run */
+  /** Queues a failed or cancelled run again. @returns the previous state, or null if there is no such run */
   again(solution: string, id: string): Promise<RunState | null>
   find(solution: string, id: string): Promise<Run | null>
   /** The newest runs, newest first. */

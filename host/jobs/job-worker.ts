@@ -36,14 +36,14 @@ export type JobWorkerParts = {
 export interface JobWorker {
   /** Looks for due runs now instead of at the next interval. */
   wake(): void
-  /** Handles due times, gives up lost runs, and starts due ones. For tests; `start` repeats it. */
+  /** Handles due times, expires attempts whose host is gone, and starts due runs. For tests; `start` repeats it. */
   work(): Promise<void>
   /** Renews the leases of running calls. For tests; `start` repeats it. */
   renew(): Promise<void>
   start(): void
   /** Starts nothing new, kills running calls, and returns their leases, so that other hosts start them immediately. */
   stop(): Promise<void>
-  /** Resolves when no run is running on this host. */
+  /** Resolves when no run is in progress on this host. */
   settled(): Promise<void>
 }
 
@@ -51,9 +51,12 @@ export interface JobWorker {
 const LOOK = 1000
 const TICK = 5000
 const RENEW = 10_000
-/** A call whose lease couldn't be renewed for this time is killed, in ms: before another host may start it. */
+/**
+ * Time in ms after which a call is killed if its lease couldn't be renewed. It is shorter than a lease, so no other
+ * host has started the run yet.
+ */
 const UNRENEWED = 30_000
-/** How long to wait before an end that couldn't be recorded is tried again, in ms. */
+/** Delay before another attempt to record the end of a run, in ms. */
 const RECORD_AGAIN = 1000
 
 type Running = {
@@ -224,7 +227,7 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
     if (hasSchedules && !isStopping && (await mayStart())) await schedules.tick()
   }
 
-  /** Only one search at a time. If it is woken meanwhile, it searches again. */
+  /** Searches for due runs, one search at a time. If `wake` is called during a search, it searches again. */
   function lookOnce(): Promise<void> {
     looksAgain = true
     looking ??= (async () => {

@@ -14,7 +14,7 @@ import { createRunJob } from './run-job.ts'
 import { createSchedules, type Schedules } from './schedules.ts'
 import { createStoreRuns } from './store-runs.ts'
 
-/** Runs of jobs in the database. Scripts of all calls can add some. */
+/** Stores the runs of jobs in the database. Scripts in calls of all kinds can queue runs. */
 export type JobStore = {
   readonly runs: JobRuns
   readonly pauses: Pauses

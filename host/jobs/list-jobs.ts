@@ -5,7 +5,7 @@ import type { Run } from './job-runs.ts'
 import type { JobStore } from './jobs.ts'
 import type { Schedules } from './schedules.ts'
 
-/** The due times of a job that are listed. */
+/** Number of due times that are listed per job. */
 const NEXT = 3
 
 export type ListedJob = {
@@ -36,7 +36,7 @@ export type ListJobsParts = {
 export type JobList = {
   readonly paused: boolean
   readonly items: readonly ListedJob[]
-  /** When they may run again, in epoch ms, if their processes were killed. */
+  /** When jobs may run again after their processes were killed, in epoch ms; null if they are not paused. */
   readonly retryAt: number | null
 }
 

@@ -1,7 +1,7 @@
 import { insertOnce } from '../../base/database/portable.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** Solutions whose jobs are paused: no run of theirs starts, and no run is added at due times. */
+/** Solutions whose jobs are paused: their runs don't start, and due times add no runs. */
 export interface Pauses {
   paused(): Promise<ReadonlySet<string>>
   isPaused(solution: string): Promise<boolean>

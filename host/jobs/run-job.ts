@@ -20,7 +20,10 @@ export type RunJobParts = {
 /** Runs one attempt of a run. @param signal kills the call */
 export type RunJob = (run: ClaimedRun, signal: AbortSignal) => Promise<AttemptEnd>
 
-/** After the first failure, the next attempt starts after this time, in ms; after further ones, four times later. */
+/**
+ * Delay of the next attempt after the first failure, in ms. Each further failure makes it four times as long, up to
+ * `LONGEST_RETRY`.
+ */
 const RETRY_TIME = 30_000
 const LONGEST_RETRY = 6 * 3_600_000
 /** How long to wait if no sandbox process was free, in ms. */
@@ -67,7 +70,7 @@ export function createRunJob({ catalog, runEntry, serverUrlOf, now }: RunJobPart
   }
 }
 
-/** @param tenant that of the call */
+/** @param tenant the call's tenant */
 export function newRun(solution: string, run: QueuedRun, tenant: NewRun['tenant'], time: number): NewRun {
   const { id, job, data, key } = run
   return { id, solution, job, data, key, tenant: run.tenant ?? tenant, dueAt: run.at ?? time + (run.after ?? 0) }

@@ -111,7 +111,10 @@ export function createSchedules(parts: SchedulesParts): Schedules {
     expected.set(place, job.schedule.next(time) ?? Number.POSITIVE_INFINITY)
   }
 
-  /** The unique due time decides which host adds the run. Only then is the mark moved, so that no due time is lost. */
+  /**
+   * The due time is unique, so only one host adds the run. `checked_until` is updated only afterwards, so that no due
+   * time is lost.
+   */
   async function addRun(
     solution: string,
     job: ScheduledJob,

@@ -145,7 +145,7 @@ function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQu
     },
     recheck: (asking, series) =>
       askAgain(ask, asking, series, { last_login: series.lastLoginAt, ...earlierOf(asking, series) }),
-    // The platform does not know the authenticator's users, so it can't end their access.
+    // The authenticator's users are not stored in the platform, so the platform can't end their access.
     stillHolds: async () => true,
   }
 }

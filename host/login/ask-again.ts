@@ -17,7 +17,7 @@ export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: Ear
 type EarlierSeries = Pick<Series, 'uid' | 'username' | 'permissions' | 'custom' | 'tenant' | 'locale'>
 
 /**
- * Asks the authenticator about a remembered user, with the `custom_*` fields of the sign-in. Those in the current URL
+ * Calls the authenticator for a remembered user, with the `custom_*` fields of the sign-in. Those in the current URL
  * are ignored, so that a link can't move a remembered user to another tenant.
  */
 export async function askAgain(
@@ -35,7 +35,10 @@ export async function askAgain(
   return answer.kind === 'accepted' ? { ...answer, effects: withEarlier(answer.effects, series) } : answer
 }
 
-/** Chosen here: only for the same uid, so that another account doesn't inherit the tenant. */
+/**
+ * Adds the tenant and locale of the earlier sign-in. Chosen here: only if the uid is the same, so that another account
+ * doesn't inherit the tenant.
+ */
 function withEarlier(effects: Effects, { uid, tenant, locale }: EarlierSeries): Effects {
   if (effects.login?.uid !== uid) return effects
   return { ...effects, tenant: effects.tenant ?? tenant, locale: effects.locale ?? locale }

@@ -167,7 +167,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refu
   }
 }
 
-/** The passkey says who the user is. The source says whether they may sign in. */
+/** The passkey identifies the user. The source decides whether they may sign in. */
 async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { solution, source, fields } = attempt
   const used = await parts.passkeyRequests.use(attempt, 'sign-in', null, fields.get('passkey') ?? '')

@@ -57,7 +57,7 @@ type Accepted = { readonly login: Login; readonly effects: Effects }
 /**
  * Signs in with credentials that have just been checked. Ends the browser's remembered login.
  * @param remember starts a new remembered login, unless null
- * @returns as `startSession`
+ * @returns the result of `startSession`
  */
 export async function acceptSignIn(
   arrival: Arrival,

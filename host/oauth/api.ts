@@ -92,7 +92,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     return redirectUriOf({ serverUrl, solution: { name } })
   }
 
-  /** Adds warnings about errors that would prevent sign-ins. It doesn't ask the provider. */
+  /** Adds warnings about errors that would prevent sign-ins. It sends no requests to the provider. */
   async function shown(name: string, settings: WrittenOAuthSettings | null) {
     const manifest = (await catalog.active(name))?.manifest ?? null
     const { refusalOf } = providerRequests

@@ -119,9 +119,9 @@ const CLAIMS_OF_SCOPE = {
 } as const
 
 /**
- * Chosen here: request UserInfo in only two cases. In the first, the ID token lacks claims of the scope, which many
- * providers send only in the UserInfo response. The second is a refresh without an ID token, where only UserInfo shows
- * changes.
+ * Chosen here: the host requests UserInfo in only two cases. In the first, the ID token lacks claims of the scope,
+ * which many providers send only in the UserInfo response. The second is a refresh without an ID token, where only
+ * UserInfo shows changes.
  */
 function asksForMore(scope: string, claims: Claims, idToken: string | null): boolean {
   const scopes = scope.split(' ')

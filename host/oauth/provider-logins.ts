@@ -57,8 +57,8 @@ export interface ProviderLogins {
   findOfClient(solution: string, client: ClientName): Promise<ProviderLogin | null>
   isAlive(id: string): Promise<boolean>
   /**
-   * Claims a login for a refresh, so that only one caller across all hosts asks the provider: refresh tokens may be
-   * valid only once.
+   * Claims a login for a refresh, so that only one caller across all hosts sends the refresh token to the provider: it
+   * may be valid only once.
    * @returns false if another caller has the claim
    */
   claimRefresh(id: string): Promise<boolean>

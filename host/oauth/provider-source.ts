@@ -13,8 +13,8 @@ import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
 import type { Refresh } from './refresh.ts'
 
 /**
- * The source for users who signed in at a provider. To sign them in again, the host first asks the provider with the
- * refresh token, then the solution's authenticator with the current claims.
+ * The source for users who signed in at a provider. To sign them in again, the host first gets the current claims from
+ * the provider with the refresh token, then calls the solution's authenticator with these claims.
  */
 export function createProviderSource(
   refresh: Refresh,

@@ -3,7 +3,7 @@ import { OAuthProblem, quote } from './problems.ts'
 import type { Claims, Provider } from './provider.ts'
 
 /**
- * Asks an OAuth 2.0 provider who has signed in.
+ * Gets the user who has signed in from an OAuth 2.0 provider.
  * @param get requests JSON from a URL at the provider, with the user's access token as the bearer token
  * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation, and the errors of
  *   `get`

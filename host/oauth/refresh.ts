@@ -7,7 +7,7 @@ import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
 import type { TokenRequests } from './token-requests.ts'
 
 /**
- * Asks the provider about a user who signed in earlier.
+ * Gets the current claims of a user who signed in earlier from the provider.
  * @returns null if the login was ended, by the provider or otherwise
  * @throws OAuthProblem if the refresh failed; the login stays unchanged
  */
@@ -21,7 +21,7 @@ export type RefreshParts = {
   readonly limits: Pick<Limits, 'REMEMBER_GRACE'>
 }
 
-/** Polling interval in ms for the result, while another tab or host asks the provider. */
+/** Polling interval in ms for the result, while another tab or host refreshes the login. */
 const LOOK_EVERY = 100
 
 /** @param now the clock, in epoch milliseconds */
@@ -31,7 +31,7 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
   const isFresh = ({ refreshedAt }: ProviderLogin) => refreshedAt + limits.REMEMBER_GRACE > now()
 
   /**
-   * Providers that rotate refresh tokens treat a second use as theft, so only one of several tabs may ask the provider.
+   * Providers that rotate refresh tokens treat a second use as theft, so only one of several tabs may send the token.
    */
   async function claim(id: string): Promise<ProviderLogin | null> {
     for (;;) {

@@ -118,7 +118,7 @@ async function take(
   return transactions.take(solution.name, state, undefined)
 }
 
-/** Verifies the provider's response, then asks the authenticator. */
+/** Verifies the provider's response, then calls the authenticator. */
 async function checkUser(attempt: Attempt, parts: ReturnParts): Promise<Checked | Refusal> {
   const { ctx, serverUrl, locale, parameters, mode, transaction } = attempt
   const verified = await verify(transaction, checkAuthorizationResponse(parameters, mode, transaction), parts)
@@ -160,7 +160,7 @@ async function verify(
   return { ...(await claims.ofTokens(solution, registration, tokens, { nonce, startedAt, code })), ...tokens }
 }
 
-/** Notes the sign-in at the provider, so that its logout requests find it. */
+/** Stores the sign-in at the provider, so that the provider's logout requests can be matched to it. */
 async function started(
   attempt: Attempt,
   verified: Verified,
@@ -217,7 +217,8 @@ function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Chec
     source: 'provider',
     providerLogin,
     methods: hasSecondFactor ? ['provider', 'provider-mfa'] : ['provider'],
-    // Chosen here: the provider decides whether users stay signed in, by sending a refresh token or not.
+    // Chosen here: a user is remembered if the provider sends a refresh token, so the provider determines whether users
+    // stay signed in.
     remember: refreshToken === null ? null : { custom: customFields(url) },
     knownAs: null,
     password: null,

@@ -32,7 +32,8 @@ export type SettingsTestParts = {
 }
 
 /**
- * Tests OAuth settings as far as this is possible without a sign-in. Nothing is cached: each test asks the provider.
+ * Tests OAuth settings as far as this is possible without a sign-in. Nothing is cached: each test sends requests to the
+ * provider.
  */
 export type SettingsTest = (
   solution: string,

@@ -32,7 +32,7 @@ export type ProblemContext = {
 /** In seconds. */
 const RETRY_AFTER = 5
 
-/** For the audit log. */
+/** How the sign-in ended, for the audit log. */
 export function endedBy({ code }: OAuthProblem, claims: Claims | null): Ended {
   return { outcome: code, username: claims === null ? '' : shownUser(claims), isRepeatable: true }
 }

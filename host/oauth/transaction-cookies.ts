@@ -3,8 +3,8 @@ import { type CookieScope, cookieKinds, readCookies, setCookie } from '../../bas
 import type { Limits } from '../../runtime/limits.ts'
 
 /**
- * Chosen here: the maximum number of OAuth sign-ins that a browser may have in progress in a solution. Each has a
- * cookie, and the cookies in a request must stay far below the limit of servers and proxies (8 KiB).
+ * Maximum number of OAuth sign-ins that a browser may have in progress in a solution. Chosen here: each has a cookie,
+ * and the cookies in a request must stay far below the limit of servers and proxies (8 KiB).
  */
 const MOST = 20
 

@@ -90,7 +90,7 @@ function factorPageOf(arrival: Arrival, found: FoundSession, parts: SecondStepPa
   }
 }
 
-/** Whether the policy requires a factor and this is the last one that it accepts. */
+/** Whether the policy requires a factor, and this factor is the last one that the policy accepts. */
 async function isLast(
   { solution, serverUrl }: Arrival,
   { session }: FoundSession,

@@ -43,7 +43,7 @@ async function checkPage(form: StepForm, parts: SecondStepParts): Promise<StepAt
 }
 
 /**
- * Decides what follows a step: the next page, or nothing.
+ * Sends the browser to the page of the next step, if there is one.
  * @returns the sign-in if all its steps are done
  */
 export async function advance(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {

@@ -12,7 +12,7 @@ import { formModel } from './send-pages.ts'
 
 export type ConfirmPressParts = SecondStepParts & { readonly presses: Presses }
 
-/** The page that asks users to confirm that it's them, because a script requires it for a button press. */
+/** The page on which users confirm their identity, because a script requires it for a button press. */
 export async function showConfirmPress(
   arrival: Arrival,
   { session }: FoundSession,
@@ -48,8 +48,8 @@ export async function submitConfirmPress(
 }
 
 /**
- * Users who can't confirm on this page sign in again instead. A new sign-in ends the session, and so the press that it
- * would confirm. Therefore, a recent sign-in counts, and the user only has to agree.
+ * Users who can't confirm on this page sign in again instead. A new sign-in ends the session, and the press that waits
+ * in it is lost. Therefore, if the user signed in recently, they only have to agree.
  */
 async function wayOfPress(session: FoundSession['session'], arrival: Arrival, parts: ConfirmPressParts) {
   const { way, usable } = await wayOf(session, arrival, parts)

@@ -22,7 +22,7 @@ import { formModel } from './send-pages.ts'
 const PAGES = ['account', 'password'] as const
 type Page = (typeof PAGES)[number]
 
-/** How a user can confirm that it's them. `sign-in`: only by signing in again. */
+/** How a user can confirm their identity. `sign-in`: only by signing in again. */
 type Way = Exclude<ConfirmModel['way'], 'recent'>
 
 /** The account whose second factors apply to a session. */
@@ -35,7 +35,7 @@ export type ConfirmationParts = Pick<SecondStepParts, 'factors' | 'limits' | 'no
 }
 
 /**
- * Whether the user must confirm that it's them before they change their password or a factor. Users who have a factor
+ * Whether the user must confirm their identity before they change their password or a factor. Users who have a factor
  * confirm with a factor.
  */
 export async function confirmationOf(
@@ -48,7 +48,7 @@ export async function confirmationOf(
   return { isNeeded: !isRecent(session, parts) || (hasFactor && !hasSecondStep(session.methods)), hasFactor }
 }
 
-/** Whether the user signed in or confirmed that it's them within `CONFIRMED_FOR`. */
+/** Whether the user signed in or confirmed their identity within the last `CONFIRMED_FOR`. */
 export function isRecent(
   { confirmedAt }: Pick<Session, 'confirmedAt'>,
   { limits, now }: Pick<ConfirmationParts, 'limits' | 'now'>,
@@ -89,7 +89,7 @@ type Checked =
   | { readonly kind: 'right'; readonly methods: readonly SignInMethod[] }
   | { readonly kind: 'refused'; readonly status: number; readonly text: string }
 
-/** Checks what the user entered. */
+/** Checks the factor or password that the user has submitted. */
 export async function checkConfirmation(
   arrival: Arrival,
   session: Session,
@@ -113,7 +113,7 @@ export async function checkConfirmation(
   return { kind: 'refused', status: refusal.isThrottled ? 429 : 401, text: refusal.text }
 }
 
-/** How the user can confirm that it's them at this address, and the data that the page needs for this. */
+/** How the user can confirm their identity at this address, and the data that the page needs for this. */
 export async function wayOf(session: Session, { serverUrl }: Arrival, parts: SecondStepParts) {
   const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
   const way: Way = usable.app || usable.passkey ? 'factor' : session.factorsOf === 'users' ? 'password' : 'sign-in'

@@ -56,8 +56,8 @@ type LevelOf = Pick<SignInState, 'permissions' | 'isRaised'>
 export function nextStep(policy: SignInPolicy, state: SignInState, now: number): NextStep {
   const { factors } = state
   const level = levelFor(policy, state)
-  // If the provider reports a second factor, this replaces our own second step only at level `required`: it may have
-  // been a typed code.
+  // At level `passkey`, a second factor that the provider reports doesn't replace our own second step: it may have been
+  // a typed code.
   const methods = level === 'passkey' ? state.methods.filter((method) => method !== 'provider-mfa') : state.methods
   if (level === 'off') return DONE
   const isSecondDone = hasSecondStep(methods)

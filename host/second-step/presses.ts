@@ -5,22 +5,22 @@ import type { Question } from '../../plugins/security/host.ts'
 import { type ConfirmationParts, confirmationOf, isRecent } from './confirmation.ts'
 import { confirmPressPath } from './paths.ts'
 
-/** A button press that waits until the user has confirmed that it's them. `reason` is in the user's language. */
+/** A button press that waits until the user has confirmed their identity. `reason` is in the user's language. */
 export type AskedPress = Question & { readonly id: string }
 
 type OfSession = Pick<Session, 'realm' | 'publicId'>
 
 /**
  * Connects the client that asks for a confirmation with the page that checks it, which another host may serve. The
- * browser takes a question to the page, and a proof back to the client. Both are encrypted, and valid only for the
- * session. The client accepts the proof for its own question once.
+ * browser passes a question from the client to the page, and a proof back to the client. Both are encrypted, and valid
+ * only for the session. The client accepts a proof only for its own question, and only once.
  */
 export interface Presses {
   /** Whether the user's last confirmation, or their sign-in, still counts. */
   isConfirmed(session: Session, serverUrl: string): Promise<boolean>
-  /** @returns the question's id, and the path of the page that asks it */
+  /** @returns the question's id, and the path of the page on which the user confirms */
   ask(session: OfSession, question: Question): { readonly id: string; readonly href: string }
-  /** @returns null if the question has expired, or is another session's */
+  /** @returns null if the question has expired, or belongs to another session */
   read(session: OfSession, question: string): AskedPress | null
   /** @returns the proof that the user has confirmed */
   prove(session: OfSession, press: Pick<AskedPress, 'id'>): string

@@ -55,7 +55,7 @@ declare const solution: {
   httpRequests(): Promise<readonly TestHttpRequest[]>
 }
 
-/** What the job gets in addition to its data. Members you omit have the values of a run that a script queued. */
+/** The job's input in addition to its data. Members you omit have the values of a run that a script queued. */
 interface TestJobRun {
   readonly attempt?: number
   readonly scheduledFor?: number | null
@@ -98,7 +98,7 @@ interface TestQueryParams {
   readonly [name: string]: unknown
 }
 
-/** What a script did while it ran. */
+/** The effects of a script while it ran. */
 interface TestDone {
   /** The commands it issued, in order, such as `{ name: 'security.login', args: ['anna', '1', ['Users']] }`. */
   readonly commands: readonly { readonly name: string; readonly args: readonly any[] }[]
@@ -130,7 +130,10 @@ interface TestSignIn extends TestDone {
   readonly result: Readonly<Record<string, any>> | null
   /** The values set with `security.setTenantValue` or, for a remembered user, the values from the original sign-in. */
   readonly tenant: readonly (string | number)[] | null
-  /** The locale set with `i18n.setLocale`, such as `nl-BE`, or, for a remembered user, that of the sign-in. */
+  /**
+   * The locale set with `i18n.setLocale`, such as `nl-BE`, or, for a remembered user, the locale from the original
+   * sign-in.
+   */
   readonly locale: string | null
   /** The URL passed to `application.showURL`. */
   readonly showUrl: string | null
@@ -196,7 +199,7 @@ interface TestClient {
   /** Platform messages shown to the user, for example when a script failed. */
   readonly messages: readonly { readonly text: string; readonly level: string }[]
   readonly locale: string
-  /** The reason quoted by the page that asks the user to confirm; null if it asks nothing. */
+  /** The reason on the page that asks the user to confirm; null if no confirmation is pending. */
   readonly confirming: string | null
   /** The URL to which `application.showURL` last sent the browser. */
   readonly wentTo: { readonly href: string; readonly target?: string } | null
@@ -217,7 +220,7 @@ interface TestClient {
   fire(type: string, element: string, value?: unknown): Promise<TestDone>
   /** Confirms "Leave without saving?" after a click that shows another form while this one has unsaved changes. */
   leave(): Promise<TestDone>
-  /** The user confirms that it's them, after `security.confirm` or a button with `confirm`: the press runs again. */
+  /** The user confirms their identity, after `security.confirm` or a button with `confirm`: the press runs again. */
   confirm(): Promise<TestDone>
   /** The user closes the dialog. */
   refuse(): Promise<TestDone>

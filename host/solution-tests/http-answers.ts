@@ -24,14 +24,14 @@ export interface HttpAnswers {
 /** Maximum number of declared responses and recorded requests. Each may be large, and the test may be untrusted. */
 const MOST = 500
 
-/** Says how to declare a response to requests for this URL. */
+/** Returns the advice on how to declare a response to requests for this URL. */
 export type HttpAdvice = (url: string) => string
 
 const inTests: HttpAdvice = (url) => `solution.answerHttp(${JSON.stringify(url)}, { … }) declares one`
 
 /**
- * Chosen here: every host that a manifest requests counts as granted. Tests show what scripts do with a response; the
- * binding checks the manifest as on a host.
+ * Chosen here: every host that a manifest requests counts as granted, because tests check what scripts do with a
+ * response. The binding checks requests against the manifest, as on a host.
  */
 export function createHttpAnswers(advise: HttpAdvice = inTests): HttpAnswers {
   let answers: DeclaredAnswer[] = []

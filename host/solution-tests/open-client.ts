@@ -47,9 +47,9 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
   let login: Login | null = null
   let tenant: Tenant | null = visitor.found?.session.tenant ?? null
   let seq = 0
-  /** How often the user was asked whether to leave, up to the last answer. */
+  /** The number of "Leave without saving?" dialogs that the page had shown when the test last answered one. */
   let answered = 0
-  /** How often the user was asked to confirm that it's them, up to the last answer. */
+  /** The number of confirmation dialogs that the page had shown when the test last answered one. */
   let confirmed = 0
   const browser = createTestBrowser()
   const { connection, lastOf } = browser
@@ -108,7 +108,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     await browser.untilIdle(seq)
   }
 
-  /** The press that the page asks about; null if it asks nothing. */
+  /** The button press that the user is asked to confirm; null if no question is pending. */
   function questionOf(): AskedPress | null {
     const asked = browser.frames.filter(({ kind }) => kind === 'confirm').length
     const href = lastOf('confirm')?.href
@@ -117,7 +117,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     return parts.presses.read(visitor.found.session, question)
   }
 
-  /** Acts in place of the page on which users confirm that it's them. */
+  /** Simulates the page on which users confirm their identity. */
   async function answerQuestion(isConfirmed: boolean): Promise<void> {
     browser.needOpen()
     const press = questionOf()
@@ -140,7 +140,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     false,
   )
   await doing(() => browser.untilIdle(0)).catch(async (error: unknown) => {
-    // The test gets no handle to close it.
+    // The test gets no handle with which it could close the client.
     await client.end(null)
     throw error
   })

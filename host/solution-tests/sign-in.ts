@@ -82,7 +82,7 @@ function isTyped(name: string): boolean {
   return name === 'username' || name === 'password' || name.startsWith('custom_')
 }
 
-/** Members that a test omits have the values of an ordinary sign-in. */
+/** If a test omits members, they have the values of an ordinary sign-in. */
 const LastLogin = z.looseObject({
   last_login: z.number().default(() => Date.now()),
   uid: z.string().optional(),

@@ -38,16 +38,21 @@ import type { OpenClientParts } from './open-client.ts'
 import { createQueuedRuns } from './queued-runs.ts'
 import { endsWithProcess } from './with-process.ts'
 
-/** What a stage needs from outside. */
+/** The folder and functions that the caller of a stage provides. */
 export type StagePlace = {
   /** An empty folder, which the stage uses as PLATFORM_HOME. The caller removes it when the stage has stopped. */
   readonly folder: string
   readonly limits: Limits
   /** Creates the supervisor of the stage, which stops it. */
   readonly createSupervisor: (options: Pick<SupervisorOptions, 'limits' | 'trusted' | 'timeZone'>) => Supervisor
-  /** The error for a query to a database on a server. Default: the one of a database that was not granted. */
+  /**
+   * Returns the error for a query to a database on a server. Default: the error for a database that was not granted.
+   */
   readonly noServer?: (database: string) => ScriptError
-  /** Says how to declare a response to `plugins.http.fetch`. Default: with a function of tests. */
+  /**
+   * Returns the advice on how to declare a response to `plugins.http.fetch`. Default: the function of tests that does
+   * so.
+   */
   readonly adviseHttp?: HttpAdvice
 }
 
@@ -137,7 +142,7 @@ export async function createStageParts(
   return { solution, ofClients, problems, sessions, users, grants, databases, http, queuedRuns }
 }
 
-/** Only the embedded database answers. */
+/** Rejects queries to databases on servers: only embedded databases are available. */
 function withoutServers(databases: DatabasePorts, noServer: NonNullable<StagePlace['noServer']>): DatabasePorts {
   return {
     ...databases,

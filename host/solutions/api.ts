@@ -218,7 +218,10 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   ]
 }
 
-/** Adds to ERR_CHANGED_MEANWHILE when the active version was activated and by whom, if the audit log still has it. */
+/**
+ * Adds to the details of ERR_CHANGED_MEANWHILE when and by whom the active version was activated; null if the audit log
+ * no longer contains this. Rethrows all other errors.
+ */
 export async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
   if (!(error instanceof PlatformError) || error.code !== 'ERR_CHANGED_MEANWHILE') throw error
   const { name, active } = z.object({ name: z.string(), active: z.string().nullable() }).parse(error.details)
@@ -250,7 +253,10 @@ function expectedActive(ctx: Context): ExpectedActive {
   throw badCondition('If-None-Match', '*')
 }
 
-/** Ignoring the condition could replace a version that the sender wants to keep. */
+/**
+ * The error for an invalid condition. If the host ignored the condition, the upload could replace a version that the
+ * sender wants to keep.
+ */
 function badCondition(header: string, expected: string): PlatformError {
   return new PlatformError('ERR_BAD_REQUEST', `The header ${header} must be ${expected}.`)
 }

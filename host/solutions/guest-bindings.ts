@@ -24,7 +24,8 @@ export type GuestBindingsParts = {
   readonly plugins: readonly Plugin[]
   readonly limits: Limits
   /**
-   * Called if a plugin can't process a request; the script learns only that it failed. Not called for a `ScriptError`.
+   * Called if a plugin can't process a request; the script gets an error without details. Not called for a
+   * `ScriptError`.
    */
   readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
 }

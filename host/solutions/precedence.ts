@@ -1,8 +1,8 @@
-/** Lets one kind of work go before another. */
+/** Gives one kind of work precedence over another kind. */
 export interface Precedence {
-  /** Runs work that goes first. */
+  /** Runs work that has precedence. */
   first<T>(work: () => Promise<T>): Promise<T>
-  /** Resolves while no such work is running. */
+  /** Resolves once no such work is running. */
   over(): Promise<void>
 }
 
@@ -23,7 +23,7 @@ export function createPrecedence(): Precedence {
       }
     },
     async over() {
-      // Work that starts while this function resumes goes first too.
+      // Such work may have started before this function resumes, so check again.
       while (running > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
   }

@@ -45,7 +45,7 @@ export function startPage(parts: StartPageParts): Middleware {
       ctx.set('Location', addressOf(chosen))
       return
     }
-    // Chosen here: the same response as for any unknown path, so that it doesn't even reveal that there is a list.
+    // Chosen here: the response is the same as for any unknown path, so that it doesn't reveal that there is a list.
     if (shows === 'none') throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL.')
     const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
     const listed = (await store.list()).filter((solution) => solution.listed && solution.state === 'active')

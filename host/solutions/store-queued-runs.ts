@@ -7,7 +7,7 @@ import type { Failed } from '../../runtime/outcome.ts'
  */
 export type StoreQueuedRuns = (call: HostCall) => Promise<Failed | null>
 
-/** Stores what the call queued, if anything. A job's own runs are stored together with its result. */
+/** Stores the runs that the call queued, if any. Runs that a job queued are stored together with the job's result. */
 export async function storeQueued(call: HostCall, store: StoreQueuedRuns | undefined): Promise<Failed | null> {
   const { effects, kind } = call
   if (store === undefined || kind === 'job' || (effects.queued ?? []).length === 0) return null

@@ -31,7 +31,7 @@ export type CheckedUpload = CheckedBundle & { readonly sha256: string }
 
 export interface Uploads {
   /**
-   * Checks a bundle like an upload, without storing it. Uploads go first: the check waits until none is running.
+   * Checks a bundle like an upload, without storing it. Uploads have precedence: the check waits until none is running.
    * @param expectedName the name of the solution as which the bundle would be uploaded
    * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY
    */

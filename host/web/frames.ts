@@ -55,10 +55,10 @@ const Resize = z.strictObject({
   height: Size,
 })
 
-/** The user agrees to leave the form without saving, see `leaving`. */
+/** The user agrees to leave the form without saving their input, see `leaving`. */
 const Leave = z.strictObject({ kind: z.literal('leave'), seq: z.int().min(1), form: Name })
 
-/** The user has confirmed that it's them, see `confirm`. The proof is from the page in the iframe. */
+/** The user has confirmed their identity, see `confirm`. The proof is from the page in the iframe. */
 const Confirmed = z.strictObject({ kind: z.literal('confirmed'), seq: z.int().min(1), proof: z.string().max(500) })
 
 /** The user has closed the dialog, see `confirm`. */
@@ -116,7 +116,7 @@ export type HostFrame =
    */
   | { readonly kind: 'leaving' }
   /**
-   * A script requires the user to confirm that it's them. The page shows the platform's page at this path in an iframe,
+   * A script requires the user to confirm their identity. The page shows the platform's page at this path in an iframe,
    * and sends `confirmed` or `unconfirmed`.
    */
   | { readonly kind: 'confirm'; readonly href: string }

@@ -141,9 +141,9 @@ export type SetUpModel = NewAppModel & {
 export type ConfirmModel = Omit<SecondStepModel, 'cancelHref'> & {
   /** `recent`: the user has signed in recently, and only has to agree. */
   readonly way: 'factor' | 'password' | 'sign-in' | 'recent'
-  /** A hidden field that says what the confirmation is for. */
+  /** A hidden field that identifies the purpose of the confirmation. */
   readonly field: readonly [name: string, value: string]
-  /** The key of the sentence that says what the confirmation is for; by default, changes to the account. */
+  /** The key of the sentence that explains the purpose of the confirmation; by default, changes to the account. */
   readonly why?: string
   /** Why a script requires the confirmation; null on the page that users open themselves. */
   readonly reason: string | null
@@ -181,17 +181,17 @@ export type AccountModel = StepModel &
       readonly address: string
       readonly createdAt: number
       readonly lastSeenAt: number
-      /** Whether it is the session of this browser. */
+      /** Whether this is the session of the current browser. */
       readonly isThis: boolean
     }[]
     readonly entries: readonly { readonly time: number; readonly action: string; readonly outcome: string }[]
     readonly refusal: string | null
-    /** What was done, in the user's language. */
+    /** The message about the action that has just been done, in the user's language; null if there is none. */
     readonly said: string | null
   }
 
 export type ForgottenPasswordModel = StepModel & {
-  /** Whether a link was requested. The text is the same for every outcome. */
+  /** Whether the user has requested a link. The page then shows the same text for every outcome. */
   readonly isAsked: boolean
   readonly refusal: string | null
   readonly signInHref: string
@@ -332,7 +332,7 @@ export function setUpProofPage(
   frame: PageFrame,
   model: StepModel & {
     readonly kind: 'code' | 'link'
-    /** The time in which a link must be opened. */
+    /** The number of minutes within which a link must be opened. */
     readonly minutes: string
     readonly canPostpone: boolean
     readonly refusal: string | null

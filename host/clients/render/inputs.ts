@@ -31,8 +31,8 @@ export function renderTextInput(shown: Shown<TextElement | EmailElement>): Marku
 }
 
 /**
- * The page never contains a password. The browser only learns whether one is set: if so, it leaves the input unchanged,
- * otherwise it clears it.
+ * The page never contains a password, only whether one is set. If so, the browser leaves the input unchanged;
+ * otherwise, it clears the input.
  */
 export function renderPassword(shown: Shown<PasswordElement>): Markup {
   const isKept = textValue(shown) !== ''

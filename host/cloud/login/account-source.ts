@@ -90,15 +90,15 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
         address: asking.address,
         ...(Object.keys(custom).length === 0 ? {} : { custom }),
       })
-      // The control center has no user whose name or password exceeds the protocol's limits, so don't ask it.
+      // The control center has no user whose name or password exceeds the protocol's limits, so don't send the request.
       if (!asked.success) return refused('credentials')
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },
     // The user has just used the passkey, so it counts as the credential.
     checkPasskey: (asking, { account }) => refresh(asking, account.uid, Date.now()),
     recheck: (asking, { uid, lastLoginAt }) => refresh(asking, uid, lastLoginAt),
-    // The control center has just been asked. If the user loses access there, the next use of the remembered login
-    // fails.
+    // The control center has just confirmed that the user has access. If they lose it afterwards, the next use of the
+    // remembered login fails.
     stillHolds: async () => true,
   }
 }

@@ -96,7 +96,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
       if (page === null) return
       hold(solution, { page, digest, tag: isOurs ? kept.tag : null, refusedTag: null })
     }
-    // Clocks of hosts differ: a host whose clock is ahead must not prevent this one from asking.
+    // Clocks of hosts differ: a host whose clock is ahead must not prevent this one from sending a request.
     if (isOurs) hold(solution, { checkedAt: Math.max(before.checkedAt, Math.min(kept.checkedAt, now())) })
   }
 

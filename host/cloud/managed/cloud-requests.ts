@@ -3,9 +3,9 @@ import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
- * The control center's response. `away`: there is none, or a temporary error; `wait` is in ms, if it sent one.
- * `barred`: it rejects the token, or the server is not a control center; only the operator can fix this. `too-large`:
- * more than `maxBytes` bytes.
+ * The control center's response. `away`: there was no response or a temporary error; `wait` is the `Retry-After` time
+ * in ms, if there was one. `barred`: it rejects the token, or the server is not a control center; only the operator can
+ * fix this. `too-large`: more than `maxBytes` bytes.
  */
 export type CloudAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: Uint8Array }

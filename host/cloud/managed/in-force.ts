@@ -63,7 +63,8 @@ export function createInForce(needs: Needs): InForce {
     const { state, hash } = statement
     const isNew = checkSuccession(statement, environment, await kept.taken(state.environment))
     const before = await kept.get()
-    // A database restored from a backup has an older state, but the file next to it still has the newest number.
+    // A database restored from a backup has an older state, but this node's file outside the database still has the
+    // newest number.
     const isKept = before?.state.environment === state.environment && before.state.number === state.number
     if (!isNew && isKept && before.token === token && before.key === key) return
     // Store the sequence number first, so that an older statement is never accepted, even if this process ends here.
@@ -74,7 +75,7 @@ export function createInForce(needs: Needs): InForce {
   }
 
   /**
-   * Every node also stores the number in its own file next to the database, even if another node accepted the
+   * Every node also stores the number in its own file outside the database, even if another node accepted the
    * statement.
    */
   async function note(last: KeptState | null): Promise<void> {

@@ -16,9 +16,8 @@ export type Statement = {
 export class StatementRefused extends Error {}
 
 /**
- * Checks what the statement itself contains: its length, its signature (RFC 8037, Ed25519) by exactly this key, its
- * type, and that it sets only what a control center is allowed to set. `checkSuccession` checks its environment and
- * whether it is new.
+ * Checks the statement itself: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type, and that it
+ * sets only what a control center is allowed to set. `checkSuccession` checks its environment and whether it is new.
  * @param publicKey 32 bytes in base64url
  * @throws StatementRefused
  */

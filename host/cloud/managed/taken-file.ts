@@ -4,9 +4,9 @@ import { z } from '../../../runtime/zod.ts'
 import type { Taken } from './statement.ts'
 
 /**
- * The highest accepted sequence number per environment that this node knows. It is in a file outside the database,
- * because a database restored from a backup contains an older number, with which the host would accept older statements
- * again.
+ * The highest accepted sequence number per environment that is known to this node. It is in a file outside the
+ * database, because a database restored from a backup contains an older number, with which the host would accept older
+ * statements again.
  */
 export interface TakenFile {
   /** @returns null if none is known for that environment */
@@ -20,7 +20,8 @@ const Content = z.record(z.uuid(), z.object({ number: z.int().nonnegative(), has
 type Content = z.infer<typeof Content>
 
 /**
- * @param home PLATFORM_HOME. Chosen here: no signature, since anyone who can write there controls the platform anyway
+ * @param home PLATFORM_HOME. Chosen here: the file has no signature, since anyone who can write there controls the
+ * platform anyway
  */
 export function createTakenFile(home: string): TakenFile {
   const file = join(home, NAME)

@@ -7,7 +7,7 @@ let question: { readonly dialog: HTMLDialogElement; readonly listening: AbortCon
 let lastHref = ''
 
 /**
- * Asks the user to confirm that it's them. The platform's own page does this in an iframe, where the solution's style
+ * Asks the user to confirm their identity. The platform's own page does this in an iframe, where the solution's style
  * sheet doesn't apply. Nothing that the user enters there is read here.
  * @param answer called once: with the proof from the iframe, or with null if the user closed the dialog
  */

@@ -79,7 +79,8 @@ const SILENCE = 20_000
 
 /**
  * Maintains a connection and the frames that have had no response yet. After a connection loss, it reconnects with
- * growing pauses, learns which events the host has handled, and resends the rest in order.
+ * growing pauses. The host's first response contains the number of the last event that it handled, and the exchange
+ * resends the later ones in order.
  */
 export function createExchange({ dial, page, kept, size, received, changed, random }: ExchangeParts): Exchange {
   let line: Line | null = null

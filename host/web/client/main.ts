@@ -120,7 +120,7 @@ function start(root: HTMLElement): void {
     }
   }
 
-  /** The user agrees to leave the form. The host knows which form a script has requested to show. */
+  /** The user agrees to leave the form. The host has stored which form a script has requested to show. */
   function agree(): void {
     const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
     if (!exchange.isOnline) showMessage(pageText('notnow'), 'warning')

@@ -1,7 +1,7 @@
 import { type Control, controlsIn, isChanged, isControl, isOfTable } from './controls.ts'
 import { pageText } from './notices.ts'
 
-/** Whether the user has changed an input since the host last had all input. The host knows about earlier changes. */
+/** Whether the user has changed an input since the host last received all input. */
 let isTyped = false
 /** Whether the page may be left without asking, because a script or the user has decided to leave. */
 let isLetGo = false
