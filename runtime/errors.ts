@@ -1,4 +1,7 @@
-/** The codes that the runtime throws. `base/http/errors.ts` adds those of the services and maps each code to HTTP. */
+/**
+ * The codes that the runtime throws. `base/http/errors.ts` adds the codes of the services, and maps each code to an
+ * HTTP status.
+ */
 export interface ErrorCodes {
   ERR_BUNDLE_REFUSED: unknown
   ERR_MEMORY_FULL: unknown

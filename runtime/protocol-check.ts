@@ -75,7 +75,7 @@ const isChecked = object(
   { realmNames: isRealmNames },
 )
 
-/** By `kind`. */
+/** The checks of messages, by their `kind`. */
 const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   ready: object({ kind: isText }, { snapshot: isText }),
   unready: object({ kind: isText, message: isMessage }),

@@ -28,7 +28,7 @@ export function addAdminFactorPages(router: Router, parts: AdminFactorPageParts)
   own(router, '/confirm', showConfirm, submitConfirm, parts)
 }
 
-/** Like the other admin pages, these need a sign-in. They are plain forms that work without JavaScript. */
+/** Adds a page for operators who are signed in. It is a plain form that works without JavaScript. */
 function own(
   router: Router,
   path: string,

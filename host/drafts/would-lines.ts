@@ -1,7 +1,7 @@
 import type { Json } from '../../runtime/plugin.ts'
 import type { Recorded } from '../solution-tests/recorder.ts'
 
-/** An effect that a script requested, and what it would do on a host. */
+/** An effect that a script requested. `text` describes the effect on a host. */
 export type Would = { readonly command: string; readonly args: readonly Json[]; readonly text: string }
 
 /** Describes a command by its arguments. Commands that are not listed here are described by their name. */

@@ -52,7 +52,7 @@ export function addJobPages(pages: PageRouter, parts: JobPageParts): void {
   })
 }
 
-/** Such as `2026-03-29 03:00`, which reads the same in all languages. */
+/** Formats a time, for example as `2026-03-29 03:00`, which reads the same in all languages. */
 function zonedText(time: number, timeZone: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' }).format(time)
 }

@@ -35,7 +35,7 @@ export function createPasskeyPlaces(
     at,
     isBlockedByAddress: (origin) => passkeys !== 'off' && !takesPasskeys(origin),
     isOfferedFor(solution) {
-      // Without SOLUTION_ORIGIN and PUBLIC_URL, users open the host by the name that they typed.
+      // Without SOLUTION_ORIGIN and PUBLIC_URL, the URL contains the host name that users typed, which is unknown here.
       const typed = isLoopback(host) && publicUrl === null ? 'localhost' : 'host.invalid'
       return at(sites.originOf(solution, { address: '', protocol: 'https', host: typed })) !== null
     },

@@ -14,7 +14,7 @@ export type FirstStep = {
   readonly login: Login
   readonly tenant: Tenant | null
   readonly locale: string
-  /** Where the browser goes when the user is signed in; as in `SignedIn`. */
+  /** The URL to which the browser is redirected once the user is signed in: see `SignedIn`. */
   readonly showUrl: string | null
   readonly page: string
   readonly source: AccountSourceName

@@ -29,7 +29,10 @@ export interface ClaimsReader {
     tokens: Tokens,
     expected: ExpectedToken,
   ): Promise<VerifiedClaims>
-  /** For an ID token sent through the browser, without an access token. @throws OAuthProblem */
+  /**
+   * Reads the claims of an ID token that was sent through the browser, without an access token.
+   * @throws OAuthProblem
+   */
   ofIdToken(
     solution: string,
     registration: Registration,

@@ -55,7 +55,7 @@ export class OAuthProblem extends Error {
   }
 }
 
-/** For a failed script. The solution's log already contains the failure, with its position. */
+/** The problem for a failed script. The solution's log already contains the failure, with its position. */
 export function problemOfFailure({ code }: Failed, entry: string): OAuthProblem {
   return code === 'sandbox_busy'
     ? new OAuthProblem('oauth_busy', `no sandbox process was free for ${entry}`)

@@ -164,7 +164,7 @@ function failed(message: string, cause?: unknown): PlatformError {
 }
 
 /**
- * For example ENOTFOUND, ECONNREFUSED or CERT_HAS_EXPIRED. It returns only the code, since the text of a Node error may
+ * Returns only the code, for example ENOTFOUND, ECONNREFUSED or CERT_HAS_EXPIRED, because the text of a Node error may
  * contain internal addresses.
  */
 function codeOf(error: unknown): string {

@@ -5,7 +5,7 @@ import type { GuestBindings } from '../solutions/guest-bindings.ts'
 import type { LogLine, NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 import type { StoreQueuedRuns } from '../solutions/store-queued-runs.ts'
 
-/** Records what scripts do, for tests. It wraps parts of the host without changing their behaviour. */
+/** Records the actions of scripts, for tests. It wraps parts of the host without changing their behaviour. */
 export interface Recorder {
   /** Wraps the parts so that calls are recorded. */
   around(parts: RecordedParts): RecordedParts

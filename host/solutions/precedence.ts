@@ -23,7 +23,7 @@ export function createPrecedence(): Precedence {
       }
     },
     async over() {
-      // Such work may have started before this function resumes, so check again.
+      // Work with precedence may have started before this function resumes, so check again.
       while (running > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
   }

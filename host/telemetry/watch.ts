@@ -161,8 +161,8 @@ export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watch
       })
       traced.then(
         () => record('ok'),
-        // Only a guest that bypasses the plugins sends the name of an unknown binding. It isn't given a label, and the
-        // call ends.
+        // Only a guest that bypasses the plugins sends the name of an unknown binding. Such a request is not recorded,
+        // and the call ends.
         () => answered !== undefined && record('failed'),
       )
       // The work above runs synchronously up to its first `await`, so by now it has either returned or thrown an error.

@@ -269,11 +269,11 @@ const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url
 const pageStyles = sharedStyles('tokens', 'fields', 'pages')
 const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation', 'chart')}`
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
-/** The account page and those of the second step have tables and quiet buttons, as the admin pages do. */
+/** The account page and the pages of the second step have tables and quiet buttons, as the admin pages do. */
 const ofAccount = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${sharedStyles('admin')}`)
-/** Shows what is typed into password fields. */
+/** The script that shows the characters in password fields. */
 const passwordScript = makeScript(new URL('../../base/web/scripts/passwords/main.ts', import.meta.url)).text
-/** Sends the token in the fragment of a link's URL. */
+/** The script that sends the token in the fragment of a link's URL. */
 const linkScript = makeScript(new URL('../../base/web/scripts/links/main.ts', import.meta.url)).text
 const devStyles = indent(readFileSync(new URL('styles/dev.css', import.meta.url), 'utf8'))
 const ofDevelopment = createPageRenderer(templates, PLATFORM_TEXTS, `${pageStyles}\n${devStyles}`)

@@ -61,16 +61,16 @@ export type Manifest = {
   readonly loginSolution: string | null
   readonly firstForm: string | null
   readonly modules: readonly string[]
-  /** Without a prototype, as are `oauth` and `databases`. */
+  /** The object has no prototype. The same is true for `oauth` and `databases`. */
   readonly eventTypes: Readonly<Record<string, EventTypeDeclaration>>
   readonly permissions: readonly string[]
   /** Null: the default of the solution's sign-in mode. Only the solution's own manifest can have it. */
   readonly signIn: ManifestSignIn | null
   readonly oauth: OAuthSettings | null
   readonly databases: Readonly<Record<string, DatabaseRequest>>
-  /** By method and path, such as `GET /orders/{id}`. Without a prototype. */
+  /** Keyed by method and path, such as `GET /orders/{id}`. The object has no prototype. */
   readonly endpoints: Readonly<Record<string, EndpointDeclaration>>
-  /** By name. Without a prototype. */
+  /** Keyed by name. The object has no prototype. */
   readonly jobs: Readonly<Record<string, JobDeclaration>>
   /** `host` or `host:port`, in lower case. */
   readonly http: readonly string[]

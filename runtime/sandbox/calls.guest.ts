@@ -39,7 +39,10 @@ export function createEnter(parts: CallParts): Enter {
   let calls = 0
   /** The number of the previous call. */
   let lastNumber = 0
-  /** By entry function, except for the one that the context was started for. */
+  /**
+   * The functions that find entry functions, by the entry function's name. The entry function for which the context was
+   * started has none.
+   */
   const finders: Record<string, FindEntry> = record()
 
   function returnedText(returned: unknown): string {

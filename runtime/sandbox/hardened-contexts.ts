@@ -29,7 +29,10 @@ export function createHardenedContexts(
 ): CallContexts {
   const files = new Set(solution.scripts.map((script) => script.file))
   const settings = JSON.stringify(solution.settings)
-  /** By the id that the trusted part passes with each message: the call in the host, which gets the message. */
+  /**
+   * The running calls, by the id that the trusted part passes with each message. `call` is the call in the host that
+   * gets the message.
+   */
   const running = new Map<number, { readonly call: number }>()
   const ask: Callback = callbackOf(
     createFromGuest<{ readonly call: number }>({

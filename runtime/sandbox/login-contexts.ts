@@ -110,7 +110,7 @@ export function createLoginContexts(
     }
   })
   /**
-   * Contexts created in advance, at most one per unit. It is created after a call of that unit, because the next call
+   * Contexts created in advance, at most one per unit. Each is created after a call of its unit, because the next call
    * is likely to be of the same unit.
    */
   const ahead = new Map<Unit, LoadedContext>()
