@@ -20,7 +20,7 @@ export function sendAnswer(ctx: Context, { status, headers, body }: EndpointAnsw
   ctx.status = status
 }
 
-/** Problem details without the script's message, which may quote data that callers must not see. */
+/** Sends problem details without the script's message, which may quote data that callers must not see. */
 export function sendFailure(ctx: Context, failure: Failed): void {
   const { code } = failure
   const status = code === 'script_timeout' ? 504 : code === 'sandbox_busy' ? 503 : 500

@@ -26,7 +26,7 @@ export type Uploaded = {
   readonly isNew: boolean
 }
 
-/** What an upload of a bundle would find. `prepared` is null if there are errors. */
+/** The result of checking a bundle like an upload. `prepared` is null if there are errors. */
 export type CheckedUpload = CheckedBundle & { readonly sha256: string }
 
 export interface Uploads {

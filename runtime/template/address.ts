@@ -22,8 +22,9 @@ export function isAllowedScheme(scheme: string | null): boolean {
 /**
  * Whether a joined URL may be shown: http, https, mailto or relative.
  *
- * Chosen here: a URL that starts with `//` points to another origin without being obvious, so it is allowed only if
- * the author wrote both slashes. With `ownOrigin` (what a script loads) the origin must be the author's own text.
+ * Chosen here: a URL that starts with `//` points to another origin without being obvious, so it is allowed only if the
+ * author wrote both slashes. With `ownOrigin`, which is set for the URLs of script elements, the origin must be the
+ * author's own text.
  *
  * @param authored the literal text before the first value
  */
