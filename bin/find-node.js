@@ -12,7 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
  * @param {string} [folder] the project's folder
  * @param {import('../runtime/platforms.js').Platform} [platform]
  * @param {string} [version] the version of the running Node.js
- * @returns {{ node: string } | { problem: string }} problem: one line that says what to do
+ * @returns {{ node: string } | { problem: string }} problem: one line with what to do
  */
 export function findNode(folder = root, platform = platformOf(), version = process.versions.node) {
   const own = platform.node === null ? null : installedNode(folder, join(platform.node, platform.nodeFile))
@@ -25,7 +25,7 @@ export function findNode(folder = root, platform = platformOf(), version = proce
   }
 }
 
-/** npm installs it in the project's folder, or in that of a project that depends on this one. */
+/** npm installs it in the project's folder, or in the folder of a project that depends on this one. */
 function installedNode(folder, file) {
   const own = join(folder, 'node_modules', file)
   if (existsSync(own)) return own

@@ -77,7 +77,7 @@ function packageJson(): Record<string, unknown> {
   return { name, version, description, license, type, bin, engines, exports, files, dependencies, optionalDependencies }
 }
 
-/** npm installs exactly the versions that our tests ran with, including those of indirect dependencies. */
+/** npm installs exactly the versions that our tests ran with, for indirect dependencies too. */
 function shrinkwrap(): Record<string, unknown> {
   const { packages, ...lock } = readJson('package-lock.json')
   const all = Object.entries(packages as Record<string, { readonly dev?: boolean; readonly link?: boolean }>)

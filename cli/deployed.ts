@@ -49,7 +49,9 @@ function keyOf({ origin }: URL, name: string): string {
   return `${origin}/${name}`
 }
 
-/** A damaged file counts as a missing one: then the host still has its version, and the author is asked. */
+/**
+ * A damaged file counts as a missing one. The version on the host is then treated as one that the author hasn't seen.
+ */
 function readAll(folder: string): Readonly<Record<string, Deployed>> {
   if (!isOwnFile(folder, FILE)) return {}
   try {

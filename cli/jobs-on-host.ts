@@ -87,7 +87,7 @@ export async function openJobs(
   }
 }
 
-/** Messages that differ for requests about jobs: the host's own message says what is missing. */
+/** Messages that differ for requests about jobs: for 404 and 409, the host's own message is shown. */
 const OWN = {
   404: { exit: 'failed', text: (detail: string) => detail },
   409: { exit: 'failed', text: (detail: string) => detail },

@@ -235,7 +235,7 @@ function hasBoundedDepth(value: unknown, depth = 8 * MAX_NESTING): boolean {
   return depth > 0 && Object.values(value).every((inner) => hasBoundedDepth(inner, depth - 1))
 }
 
-/** Returns the top-level declarations of a script that other scripts see. */
+/** Returns the top-level declarations of a script, which other scripts can use. */
 function globalsOf(path: string, text: string): string {
   const all = [
     ...functionsIn(path, text).map(

@@ -27,7 +27,7 @@ export interface AuthenticatorApps {
     name: string,
     replaces?: boolean,
   ): Promise<'added' | 'wrong' | 'taken'>
-  /** Checks a code and marks its time step as used, so that of several hosts exactly one accepts it. */
+  /** Checks a code and marks its time step as used, so that exactly one of several hosts accepts it. */
   use(account: FactorAccount, code: string): Promise<boolean>
 }
 

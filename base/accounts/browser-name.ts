@@ -16,7 +16,10 @@ const SYSTEMS: readonly (readonly [sent: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** @returns a name such as 'Firefox · Windows'; the beginning of the header for an unknown browser; null for none */
+/**
+ * @returns a name such as 'Firefox · Windows'; the beginning of the header if neither the browser nor the system is
+ *   known; null without a header
+ */
 export function browserName(agent: string | null): string | null {
   if (agent === null) return null
   const nameIn = (known: typeof BROWSERS) => known.find(([sent]) => sent.test(agent))?.[1]

@@ -16,7 +16,7 @@ export type FactorParts = {
   readonly passkeyRequests: PasskeyRequests
 }
 
-/** The user's input. */
+/** The code that the user entered, and its kind. */
 export type Entered = { readonly kind: 'totp' | 'recovery-code'; readonly code: string }
 
 /**
@@ -28,13 +28,13 @@ export type FactorAnswer =
   | { readonly kind: 'wrong' | 'locked' | 'passkey' | 'copied' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-/** The outcome of an attempt in the audit log. */
+/** Returns the outcome to record in the audit log. */
 export function outcomeOf({ kind }: FactorAnswer): 'ok' | 'throttled' | 'refused' {
   if (kind === 'right') return 'ok'
   return kind === 'throttled' ? 'throttled' : 'refused'
 }
 
-/** The factor that a form contains. */
+/** Returns which kind of factor a submitted form contains. */
 export function enteredMethod(fields: ReadonlyMap<string, string>): 'passkey' | Entered['kind'] {
   if ((fields.get('passkey') ?? '') !== '') return 'passkey'
   return fields.has('recovery') ? 'recovery-code' : 'totp'

@@ -56,7 +56,7 @@ const EMPTY: FactorSet = { factors: [], isAppLocked: false, recoveryCodesLeft: 0
 
 /** @param now the clock, in epoch milliseconds */
 export function createFactors(db: Database, limits: Limits, now: () => number = Date.now): Factors {
-  // Every sign-in asks for the account, and most accounts have no factor.
+  // Prepared, because every sign-in runs this query.
   const stateOf = prepareQuery(['id'], ({ id }) =>
     db.selectFrom('factor_accounts').select(['first_asked_at', 'wrong_tries']).where('id', '=', id),
   )

@@ -6,7 +6,7 @@ import { accountHash } from './throttle.ts'
 
 /**
  * Recognises browsers that have signed in to an account before, so that wrong guesses in other browsers don't lock the
- * user out of these. The cookie `known-{name}` is signed, but doesn't sign anyone in.
+ * user out of a known one. The cookie `known-{name}` is signed, but doesn't sign anyone in.
  */
 export interface KnownBrowsers {
   isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean

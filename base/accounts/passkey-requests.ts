@@ -18,7 +18,7 @@ const Challenge = z.strictObject({
   purpose: z.enum(PURPOSES),
   /** See `FormTokens.browserOf`. */
   browser: z.string(),
-  /** Null on the login page, where the passkey says who the user is. */
+  /** Null on the login page, where the passkey identifies the user. */
   account: z.string().nullable(),
 })
 type Challenge = z.output<typeof Challenge>

@@ -33,7 +33,7 @@ export type Session = Login & {
   readonly methods: readonly SignInMethod[]
   /** Epoch milliseconds. */
   readonly loggedInAt: number
-  /** When the user last proved that it's them, with credentials or a confirmation; null: unknown. Epoch ms. */
+  /** When the user last signed in with credentials or confirmed that it's them, in epoch ms; null if unknown. */
   readonly confirmedAt: number | null
 }
 
@@ -89,9 +89,12 @@ export interface Sessions {
    * clients; doesn't count as a use. Evicts ended sessions from this host's cache.
    */
   living(asked: readonly SessionCookie[]): Promise<ReadonlySet<string>>
-  /** Stores what a script set for a session. Other hosts see it within a second. Has no effect on ended sessions. */
+  /**
+   * Stores the values that a script set for a session. They apply on other hosts within a second. Has no effect on
+   * ended sessions.
+   */
   change(realm: string, cookie: string, values: SessionValues): Promise<void>
-  /** Notes that the user has just confirmed that it's them. @param methods replace those of the session */
+  /** Notes that the user has just confirmed that it's them. @param methods replace the session's methods */
   confirm(realm: string, cookie: string, methods: readonly SignInMethod[]): Promise<void>
   end(realm: string, cookie: string): Promise<void>
   endAll(realm: string): Promise<void>

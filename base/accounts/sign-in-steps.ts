@@ -1,6 +1,7 @@
 /**
- * A sign-in method, as a row of a table: what it does in each step, or why it doesn't have that step. `walkSignIn` runs
- * the steps in this order, so that no method can skip one. A step that returns a `Refusal` ends the sign-in.
+ * A sign-in method, as a row of a table: a function for each step, or the reason why it doesn't have that step.
+ * `walkSignIn` runs the steps in this order, so that no method can skip one. A step that returns a `Refusal` ends the
+ * sign-in.
  *
  * `Asked` is what the browser sent; `Attempt` is the same after the check that it came from the service's own page.
  * `SignedIn` is the input for the last step. `Answer` is the result of the whole sign-in: void if the method sets the

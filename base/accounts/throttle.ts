@@ -9,7 +9,7 @@ import { cachedByText } from '../program/by-text.ts'
 import { type Counted, type Counter, createMemoryCounter } from './memory-counter.ts'
 import { usernameKey } from './username.ts'
 
-/** A sign-in attempt. `source` says where the account comes from; `address` is the client's network address. */
+/** A sign-in attempt. `source` is where the account comes from; `address` is the client's network address. */
 export type Attempt = { readonly source: string; readonly username: string; readonly address: string }
 
 /** Limits the rate of sign-in attempts. */

@@ -88,7 +88,8 @@ export interface Users {
   create(user: NewUser): Promise<User>
   /**
    * Sets the fields of the input. If the input sets a password, the user must change it at the next sign-in, unless the
-   * input says otherwise. Setting a password, disabling the user and removing a permission end the user's sessions.
+   * input sets `mustChangePassword` to false. Setting a password, disabling the user and removing a permission end the
+   * user's sessions.
    * @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY
    */
   change(uid: string, input: UserInput): Promise<User>
@@ -353,7 +354,7 @@ function userOf(row: UserRow, permissions: readonly Permission[]): User {
   }
 }
 
-/** A directory user's permissions are those of their groups. */
+/** A directory user has the permissions that their groups grant. */
 function faultsOfPermission({ directory }: Pick<User, 'directory'>): UserFault[] {
   if (directory === null) return []
   return [{ field: 'permissions', message: `the directory "${directory}" manages permissions: change them there` }]

@@ -11,9 +11,9 @@ export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
   /** For example `user:{name}` or `token:{id}`. */
   readonly actor: string
   readonly action: string
-  /** What the action changed. Absent if the actor is the target, for example in a sign-in. */
+  /** The user or object that the action changed. Absent if the actor is the target, for example in a sign-in. */
   readonly target?: string | undefined
-  /** Where it was done: on a host, the solution's name; in the control center, the organisation's id. */
+  /** Where the action took place: on a host, the solution's name; in the control center, the organisation's id. */
   readonly place?: string | undefined
   /** `ok`, `refused`, `throttled` or a code. */
   readonly outcome: string
@@ -179,7 +179,7 @@ export function createJournal(
     return Math.max(0, last - most)
   }
 
-  /** Ids of other places lie between those of this place, so count along the place's index. */
+  /** The ids of one place are not consecutive, so count its entries with the index of places. */
   async function oldestIn(place: string, most: number, before = Number.MAX_SAFE_INTEGER): Promise<number> {
     const newest = matching({ place }).select('id').where('id', '<', before).orderBy('id', 'desc')
     const { oldest, count } = await db

@@ -41,7 +41,7 @@ export type ParamsOf<Address extends string> = Address extends `${string}:${infe
 type Returned<Answered extends Answers> = {
   [Status in keyof Answered]: Answered[Status] extends z.ZodType ? Shown<z.input<Answered[Status]>> : unknown
 }[keyof Answered]
-/** Makes lists and objects readonly, so that handlers can return what the stores return. */
+/** Makes lists and objects readonly, so that handlers can return the results of stores unchanged. */
 type Shown<Value> = Value extends readonly (infer Item)[]
   ? readonly Shown<Item>[]
   : Value extends object
@@ -148,7 +148,7 @@ export function routesOf<Who, Right, Act, Names extends object>() {
   }
 }
 
-/** What a service does before and after each route's handler. */
+/** The steps of a service before and after each route's handler. */
 export type Service<Who, Right, Act, Names> = {
   readonly limits: Limits
   /**

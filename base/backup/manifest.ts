@@ -7,7 +7,7 @@ import { PLATFORM, type Saved } from './saved.ts'
 export const MANIFEST = 'manifest.json'
 /** The platform's key, if it is stored in PLATFORM_HOME. */
 export const KEY_PART = 'platform-key'
-/** Increment when older versions cannot read what a newer one writes. */
+/** Increment this when older versions can't read the backups of a newer version. */
 export const FORMAT = 1
 
 const Part = z.strictObject({

@@ -7,7 +7,7 @@ import { PLATFORM, type Saved } from './saved.ts'
 /** A backup with a valid list of parts. The content of a part is verified while it is read. */
 export type Archive = {
   readonly manifest: BackupManifest
-  /** The part's bytes. Fails with ERR_BACKUP_INVALID if they differ from what was written. */
+  /** The part's bytes. Fails with ERR_BACKUP_INVALID if they differ from those that were written. */
   read(name: string): AsyncGenerator<Buffer>
   close(): void
 }

@@ -29,7 +29,7 @@ export function* piecesOf(rows: readonly Row[], table: BackupTable): Generator<B
   if (text !== '') yield Buffer.from(text)
 }
 
-/** @throws TypeError with the line number and what is wrong */
+/** @throws TypeError with the line number and the problem */
 export async function* readLines(pieces: AsyncIterable<Buffer>, table: BackupTable): AsyncGenerator<Row> {
   let rest: Buffer[] = []
   let waiting = 0

@@ -1,6 +1,6 @@
 import type { FaultCode, WarningCode } from '../../runtime/bundle/faults.ts'
 
-/** How to fix each error or warning, by code. The messages state what is wrong. */
+/** How to fix each error or warning, by code. The messages state the problem. */
 const ADVICE = {
   zip_invalid: 'Pack the folder with "solhost pack".',
   zip_entry_kind: 'Remove symbolic links and device files: "solhost pack" packs only regular files.',

@@ -30,7 +30,7 @@ export type Effects = {
   cancelLater?: readonly number[]
   /** Whether the script required a second step for this login. */
   needsSecondFactor?: boolean
-  /** The uid of the user whose password `security.authenticate` or `checkPassword` found right in this call. */
+  /** The uid of the user whose password `security.authenticate` or `checkPassword` found correct in this call. */
   authenticatedUid?: string
   /** The confirmation that the script requires before it handles the button press. */
   confirm?: Question
@@ -83,7 +83,7 @@ export function hostCall(call: Call): HostCall {
   return call as HostCall
 }
 
-/** The tenant that scripts of the call see. */
+/** The tenant that the call's scripts can read. */
 export function tenantOf({ user, tenant }: HostCall): Tenant | null {
   return user?.tenant ?? tenant ?? null
 }

@@ -121,8 +121,9 @@ function mergeTexts(bundle: Bundle, checked: CheckedFiles): PreparedSolution['te
 }
 
 /**
- * The scripts of each unit, as indexes into `scripts`. A login sees the authenticator and its modules. A client sees
- * main and its modules, without the authenticator's. `getOAuthConfig` in main runs with only main's scripts.
+ * The scripts of each unit, as indexes into `scripts`. A login runs the scripts of the authenticator and its modules. A
+ * client runs the scripts of main and its modules, without the authenticator's. `getOAuthConfig` in main runs with only
+ * main's scripts.
  */
 export function unitsOf(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'scripts'>,

@@ -2,7 +2,7 @@ import type { Json, Plugin, SolutionFacts, Tables } from '../../runtime/plugin.t
 import type { SandboxSolution } from '../../runtime/protocol.ts'
 import { formScriptsOf, type PreparedSolution, unitsOf } from './prepared-solution.ts'
 
-/** Builds what a sandbox process loads from a prepared solution and the plugins' guest parts. */
+/** Builds the data that a sandbox process loads, from a prepared solution and the plugins' guest parts. */
 export type SandboxSolutionMaker = (facts: SolutionFacts, prepared: PreparedSolution) => SandboxSolution
 
 export function createSandboxSolutionMaker(plugins: readonly Plugin[]): SandboxSolutionMaker {

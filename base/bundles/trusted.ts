@@ -22,7 +22,7 @@ const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
 /**
  * The data that every sandbox process loads before it gets a solution. The sources belong to the platform and the
  * operator, so the host may strip their types.
- * @throws SyntaxError for a guest part with invalid TypeScript, and what a plugin's `settings` throws
+ * @throws SyntaxError for a guest part with invalid TypeScript, and any error that a plugin's `settings` throws
  */
 export function readTrusted(
   plugins: readonly Plugin[],

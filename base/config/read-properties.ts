@@ -19,7 +19,7 @@ export type ReadProperties<Values> = {
   readonly values: Partial<Values>
   readonly read: Map<string, ReadSetting>
   readonly overrides: Partial<Record<LimitName, number>>
-  /** One line for each error: the property, what it must be, and its value unless it is a secret. */
+  /** One line for each error: the property, its allowed values, and its value unless it is a secret. */
   readonly faults: string[]
 }
 
@@ -30,7 +30,8 @@ export function readProperties<Values>(
   const faults: string[] = []
   const values: { -readonly [Name in keyof Values]?: Values[Name] } = {}
   const read = new Map<string, ReadSetting>()
-  // The control center doesn't report a host's properties as typos, since both can share an environment.
+  // Include the host's properties: the control center doesn't report them as typos, since both services can share an
+  // environment.
   const known: Record<string, Property> = { ...PROPERTIES }
   for (const name in properties) {
     const property = properties[name]

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-// The thread of checkpoints.ts: one checkpoint per message.
+// Runs in the thread that checkpoints.ts starts. Does one checkpoint per message.
 
 const database = new DatabaseSync(workerData as string, { timeout: 5000 })
 database.exec('PRAGMA synchronous = NORMAL')

@@ -84,7 +84,7 @@ export interface ServerKind extends DatabaseKind {
   readonly failureOf: (error: unknown) => Failure | null
   /**
    * Checks that the database meets the platform's requirements.
-   * @returns what is wrong, as the end of a sentence, or null
+   * @returns the problem, as the end of a sentence, or null
    */
   readonly check: (db: OpenDatabase) => Promise<string | null>
 }

@@ -10,8 +10,7 @@ export type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes, db: Op
 
 /**
  * The schema's versions, in order. Never change a released version; add a new one. Migrations only add tables and
- * columns, and what they add must be optional: during a rolling upgrade, hosts of the previous version keep using the
- * tables.
+ * columns, which must be optional: during a rolling upgrade, hosts of the previous version keep using the tables.
  */
 const VERSIONS: Readonly<Record<string, Steps>> = {
   '001-solutions-and-sessions': (schema, { key, text, bytes, id, counts }) => [

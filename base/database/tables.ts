@@ -32,7 +32,7 @@ export interface Tables {
      * The source of the account whose second factors apply, if it is not `source`; null in rows older than this column.
      */
     factors_of: string | null
-    /** When the user last confirmed that it's them; null if not since they signed in. */
+    /** When the user last confirmed that it's them; null if they haven't since they signed in. */
     confirmed_at: number | null
   }
   users: {

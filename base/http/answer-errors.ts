@@ -20,7 +20,7 @@ export type ErrorOptions = {
 }
 
 /**
- * The only place that turns errors into HTTP responses: a page for people, and problem+json (RFC 9457) for everything
+ * Turns every error of the app into an HTTP response: a page for people, and problem+json (RFC 9457) for everything
  * else.
  */
 export function answerErrors(log: Logger, { isLive = false, page = plainPage }: ErrorOptions = {}): Middleware {

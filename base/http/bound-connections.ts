@@ -66,7 +66,7 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
   /** Connections in order of arrival. */
   const networks = new Map<string, Set<Socket>>()
   let count = 0
-  // The hard limit: above it, Node closes a connection before this code sees it.
+  // The hard limit: above it, Node closes a connection before this code can handle it.
   server.maxConnections = most + Math.ceil(most * CLOSING)
 
   server.on('connection', (socket: Socket) => {

@@ -19,7 +19,7 @@ function cookieName(kind: CookieKind, scope: CookieScope): string {
 }
 
 /**
- * Returns the first cookie of a name. Only for cookies that distinguish browsers, where it doesn't matter which one is
+ * Returns the last cookie of a name. Only for cookies that distinguish browsers, where it doesn't matter which one is
  * used. See `cookieValues` for the order.
  */
 export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {

@@ -12,8 +12,8 @@ export interface Draining {
   /** Whether new requests are rejected because they couldn't finish in time. */
   isRefusing(): boolean
   /**
-   * @param move called after half of the time, with the remaining ms. By then load balancers know that this host is
-   * draining, so anything that outlives a request can move to another host.
+   * @param move called after half of the time, with the remaining ms. By then, load balancers have noticed that this
+   * host is draining, so anything that outlives a request can move to another host.
    * @returns when the time has passed or `hurry` was called
    */
   drain(move: (within: number) => void): Promise<void>

@@ -11,7 +11,7 @@ export type EventSink = {
 }
 
 export type EventStream = {
-  /** A comment that is sent first, so that the reader knows that the stream is open. */
+  /** A comment that is sent first, to show the reader that the stream is open. */
   readonly greeting: string
   /**
    * Whether the reader is still authorised. If this check throws, for example because the database is down, the stream

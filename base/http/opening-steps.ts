@@ -16,7 +16,7 @@ export type OpeningParts = {
   readonly log: Logger
   readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
   readonly errors: ErrorOptions
-  /** Refuses requests, such as those of a flood, in a few microseconds. It sends its responses itself. */
+  /** Refuses requests, for example during a flood, in a few microseconds. It sends its responses itself. */
   readonly early?: Middleware
   /** Measures each request with a valid target, and its response. */
   readonly measure?: Middleware

@@ -23,7 +23,7 @@ export async function createLog(level: LogLevel, isTerminal: boolean): Promise<L
 const SAME_SIGNAL = 500
 
 /**
- * Stops on a signal or when the launcher exits, which closes its channel no matter how it exits.
+ * Stops on a signal or when the launcher exits, which always closes its channel.
  * @param stop called again for each further signal, since another signal means that the user doesn't want to wait
  */
 export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) => void): void {

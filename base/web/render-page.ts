@@ -13,7 +13,7 @@ export type PageFrame = {
   readonly title?: string
 }
 
-/** The look of a solution, for pages that its users see. It replaces the platform's header. */
+/** The appearance of a solution, for pages that its users see. It replaces the platform's header. */
 export type Brand = {
   readonly name: string
   /** An image as a data: URL. */

@@ -2,8 +2,8 @@ import { readSettings, type Settings } from '../../host/config/settings.ts'
 import { DEV_HOST } from './free-port.ts'
 
 /**
- * Properties that `dev` sets itself, overriding what the shell sets for another host: addresses, identity and storage.
- * All other properties apply: database servers, allowed hosts, limits, time zone.
+ * Properties that `dev` sets itself, overriding the values that the shell sets for another host: addresses, identity
+ * and storage. All other properties apply: database servers, allowed hosts, limits, time zone.
  */
 const OWN = {
   HOST: DEV_HOST,

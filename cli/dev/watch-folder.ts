@@ -100,7 +100,7 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
 }
 
 /**
- * Identifies a folder. It differs if the folder was removed and created again; the old watcher doesn't see the new
+ * Identifies a folder. It differs if the folder was removed and created again; the old watcher doesn't watch the new
  * folder.
  */
 function identityOf(folder: string): string {

@@ -9,15 +9,15 @@ export type AuditEntry = Omit<JournalEntry, 'place'> & {
   /** The organisation's id. Absent if the action doesn't belong to an organisation, such as a refused sign-in. */
   readonly organisation?: string
   /**
-   * `user:{name}`, `token:{id}`, `satellite:{environment}`, or `center` for what the control center does automatically,
-   * or `machine` for a command of its operator.
+   * `user:{name}`, `token:{id}`, `satellite:{environment}`, `center` for automatic actions of the control center, or
+   * `machine` for a command of its operator.
    */
   readonly actor: string
   /** For example, `environment-create`: a subject, then the event. */
   readonly action: string
   /**
-   * The name of what the action changed. Absent if the actor is the target, for example when they change their own
-   * password.
+   * The name of the user or object that the action changed. Absent if the actor is the target, for example when they
+   * change their own password.
    */
   readonly target?: string | undefined
   readonly correlationId: string
@@ -81,8 +81,8 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
 export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
 
 /**
- * Runs `work` and records the action, even if it is rejected. `work` sets `named.target` as soon as it knows the
- * target.
+ * Runs `work` and records the action, even if it is rejected. `work` sets `named.target` as soon as the target is
+ * known.
  */
 export function recorded<T>(
   ctx: Context,

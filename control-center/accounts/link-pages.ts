@@ -58,7 +58,7 @@ export function showPasswordChoice(
   sendPage(ctx, { template: 'link-password', heading, model, status: choice.refusal === null ? 200 : 422, brand }, null)
 }
 
-/** `said`: what to enter and why. If `isOfAccount`, the field expects an email address. */
+/** `said`: the text that explains what to enter and why. If `isOfAccount`, the field expects an email address. */
 export type ForgotPage = Said & {
   readonly label: string
   /** The text after a request, which is the same for every outcome. */

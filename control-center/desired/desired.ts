@@ -71,7 +71,7 @@ export function createDesiredStates(
     const { solutions, settings } = wanted
     const issuedAt = now()
     const number = nextNumber(last.number, issuedAt)
-    // Don't sign what a Satellite would reject.
+    // Don't sign a state that a Satellite would reject.
     const state = readWith(DesiredState, { environment, number, issuedAt, solutions, settings })
     const statement = await signing.sign(state)
     const row = { number, issued_at: issuedAt, content: JSON.stringify({ solutions, settings }), statement }

@@ -7,8 +7,8 @@ import type { CenterDatabase } from '../database/tables.ts'
  */
 export interface Storage {
   /**
-   * Call this before storing something. Concurrent uploads don't see each other, so together they can exceed the limit
-   * by up to their own size.
+   * Call this before storing something. Concurrent uploads are not counted yet, so together they can exceed the limit
+   * by up to their total size.
    * @throws ERR_STORAGE_FULL
    */
   needRoom(organisation: string, bytes: number): Promise<void>

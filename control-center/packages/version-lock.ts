@@ -18,7 +18,7 @@ export async function lockPackage(transaction: CenterDatabase, organisation: str
 
 /**
  * Protects a version from deletion until the end of the transaction, which stores a new use of it. A concurrent delete
- * waits, and then finds what was stored (`VersionHolder`).
+ * waits, and then finds the stored use (`VersionHolder`).
  * @throws ERR_VERSION_NOT_FOUND if the version no longer exists
  */
 export async function lockVersion(

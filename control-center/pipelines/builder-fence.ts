@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 
 /**
  * The prefix for a builder's command that runs it in a separate network whose only exit is the builder's proxy
- * (fenced-builder.ts). Builders never use a proxy for loopback, whatever the proxy variables say. So without the fence,
- * a registry could redirect them to services on the control center's machine.
+ * (fenced-builder.ts). Builders never use a proxy for loopback, whatever the proxy variables say. So without a separate
+ * network, a registry could redirect them to services on the control center's machine.
  */
 export type BuilderFence = readonly string[]
 

@@ -15,7 +15,9 @@ export interface RunLeases {
   remove(transaction: CenterDatabase, run: string): Promise<void>
   /** Removes an expired lease. @returns false if the lease is still valid */
   removeEnded(transaction: CenterDatabase, run: string): Promise<boolean>
-  /** Expires all leases, including those of an earlier process. Only for a database that no other process uses. */
+  /**
+   * Expires all leases, including leases that an earlier process left. Only for a database that no other process uses.
+   */
   endAll(): Promise<void>
   /**
    * Renews the leases that this process still has.

@@ -9,9 +9,9 @@ import type { DesiredVersion } from './version-before.ts'
 export type ShownVersion = DesiredVersion & { readonly uploadedAt: number | null }
 
 /**
- * What a rollout changes in environments that currently have the same version.
- * `first`: the environments have no version yet. `same`: they already have this version. `gone`: one of the versions is
- * no longer stored. `busy`: the versions can't be compared now. `many`: there are too many different versions.
+ * The changes that a rollout makes in environments that currently have the same version. `first`: the environments have
+ * no version yet. `same`: they already have this version. `gone`: one of the versions is no longer stored. `busy`: the
+ * versions can't be compared now. `many`: there are too many different versions.
  */
 export type RolloutChange = {
   readonly environments: readonly string[]

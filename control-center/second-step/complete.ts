@@ -25,7 +25,7 @@ export type StepAttempt = {
 export type StepWay = WayOfSigningIn<Context, StepAttempt, StepAttempt, SignedIn, SecondStepParts>
 type SignedIn = { readonly username: string; readonly to: string }
 
-/** The steps that are the same for all of them. */
+/** The sign-in steps that are the same for all step pages. */
 export const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'audit' | 'redirect'> = {
   async ownPage(ctx, parts) {
     requireOwnForm(ctx)

@@ -62,7 +62,7 @@ export function createSecondSteps(needs: SecondStepNeeds) {
   const { db, key, limits, passwords, formTokens, factors, users, organisations, notices, isShared } = needs
   const { now = Date.now } = needs
   const passkeys = createPasskeys(db, key, factors, limits, now)
-  // No page of anybody else shares the control center's origin.
+  // The control center's origin serves only its own pages.
   const places = ownPasskeyPlaces(true)
   const openSignIns = createOpenSignIns<MemberSignIn>(db, key, limits, now)
   const parts = {

@@ -40,7 +40,7 @@ export async function showProof(
   else send(ctx, textFor(ctx)('platform.proof.code.unsent'), 429)
 }
 
-/** @returns what follows the form */
+/** @returns the response to the form */
 export async function checkProof(
   { ctx, fields, found }: StepAttempt,
   { username }: User,
@@ -50,7 +50,7 @@ export async function checkProof(
   const toSetUp = new Refusal(null, () => goTo(ctx, SET_UP_PATH))
   const act = fields.get('act')
   if (act === 'new-code') {
-    // The page mails another one.
+    // Without a code, the set-up page mails a new one.
     await openSignIns.change(found, { ...found.open, code: null })
     return toSetUp
   }

@@ -1,6 +1,9 @@
 import { mayDo, type Right, ROLES, type Role } from '../access/roles.ts'
 
-/** What an organisation already has. The state of the first steps is derived from this, so it is never out of date. */
+/**
+ * The numbers of objects that an organisation already has. The state of the first steps is derived from them, so it is
+ * never out of date.
+ */
 export type Progress = {
   readonly environments: number
   readonly tokens: number
