@@ -8,7 +8,7 @@ export type Row = { readonly [column: string]: Json }
 export interface DatabasePorts {
   /**
    * Runs one statement in the solution's database of that name.
-   * @throws ScriptError that tells the author how to fix the problem
+   * @throws ScriptError, whose message explains to the author how to fix the problem
    */
   query(call: Call, name: string, sql: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
 }

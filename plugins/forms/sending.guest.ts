@@ -22,7 +22,7 @@ export function createSending(api: Api, changes: Changes, { send, sizeOfChanges 
     return parts
   }
 
-  /** If the last call succeeded, the host applied what it sent; otherwise it must be sent again. */
+  /** If the last call succeeded, the host applied the changes that it sent; otherwise they must be sent again. */
   function settle(didCount: boolean): void {
     const forms = sentForms
     sentForms = api.list()

@@ -54,7 +54,7 @@ export function createViews(api: Api, { strict: objects, checks, properties, ele
       else if (key === 'unsaved' && isSaved) mark(value)
       else readOnly(path)(key)
     }
-    // Scripts that load before the form's script see this view too; the functions appear once the form's script is
+    // Scripts that load before the form's script get this view too; it has the functions once the form's script is
     // loaded.
     const view = strict(target, path, names, set, (key) => {
       const functions = scripts[name]

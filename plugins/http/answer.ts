@@ -43,7 +43,7 @@ const Result = z.union([
 ])
 
 /**
- * Reads what the guest returned, and applies the rules again.
+ * Reads the guest's result, and applies the rules again.
  * @param result null if the function returned nothing
  * @throws TypeError if the guest can't have sent it, so its process must not be reused
  */

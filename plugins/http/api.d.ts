@@ -31,17 +31,17 @@ interface Plugins {
 interface EndpointRequest {
   /** The reference that also appears in the log. */
   readonly id: string
-  /** HEAD arrives as GET. */
+  /** A HEAD request is shown as GET. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The decoded path, such as `/orders/7`. */
   readonly path: string
   /** The values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>
-  /** The last value of each name. */
+  /** Query parameters. If a name occurs several times, its last value. */
   readonly query: Readonly<Record<string, string>>
-  /** By lower-case name, without credentials, cookies and proxies' headers. */
+  /** The headers by lower-case name, without credentials, cookies and headers that proxies add. */
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed JSON, the fields of a form, a text, or null. */
+  /** The body: parsed JSON, the fields of a form, a text, or null if there is none. */
   readonly body: any
 }
 

@@ -1,15 +1,15 @@
 interface Plugins {
-  /** Work that runs later, in functions that `solution.json` lists under `jobs`. */
+  /** Runs functions later, in the background. `solution.json` lists them under `jobs`. */
   readonly jobs: {
     /**
-     * Queues a run of a job. It has an effect only if the call succeeds; in a sign-in, only if the login is accepted.
-     * If the run can't be stored, the caller gets the status 503, and nothing in the call has an effect.
+     * Queues a run of a job. The run is queued only if the call succeeds or, in a sign-in, only if the login is
+     * accepted. If the run can't be stored, the call fails with the status 503, and none of its effects apply.
      *
      *     plugins.jobs.enqueue('mail', { to: 'anna@example.org' }, { key: 'welcome anna' })
      *
-     * @param name of a job in the solution or its modules
-     * @param data JSON, which the job gets as `job.data`. It is erased once the run has succeeded.
-     * @returns the run's id. If there is already a run with the same `key`, nothing is added, and no run has this id.
+     * @param name the name of a job in the solution or its modules
+     * @param data JSON that is passed to the job as `job.data`. It is deleted once the run has succeeded.
+     * @returns the run's id. If there is already a run with the same `key`, no run is added, so the id does not exist.
      * @throws TypeError for an unknown job and for arguments of the wrong type
      */
     enqueue(name: string, data?: unknown, options?: EnqueueOptions | null): string
@@ -18,31 +18,33 @@ interface Plugins {
 
 /** When a run of a job starts, and for which tenant. */
 interface EnqueueOptions {
-  /** Earliest start in milliseconds from now, at most 366 days. */
+  /** The earliest start, in milliseconds from now; at most 366 days. */
   after?: number | null
-  /** Earliest start, as a Date or in milliseconds since 1970. */
+  /** The earliest start, as a Date or in milliseconds since 1970. */
   at?: Date | number | null
   /**
-   * While a run of the job with this key waits or runs, or has succeeded within `JOB_KEY`, nothing is added. At most
-   * 200 characters.
+   * Prevents duplicates: no run is added while another run of the job with this key is waiting or running, or if one
+   * has succeeded within the last `JOB_KEY`. At most 200 characters.
    */
   key?: string | null
-  /** The tenant of the run, which only a job may set. Default: the caller's. */
+  /** The tenant of the run. Only jobs can set it. By default, the tenant of the call that queues the run. */
   tenant?: (string | number)[] | null
 }
 
-/** A run of a job, as its function gets it. */
+/** The run of a job that is passed to its function. */
 interface JobRun {
-  /** The same for all attempts. */
+  /** The id of the run. All attempts of a run have the same id. */
   readonly id: string
   /** The job's name. */
   readonly name: string
-  /** From `plugins.jobs.enqueue`, or null. */
+  /** The data passed to `plugins.jobs.enqueue`; null if there is none. */
   readonly data: any
-  /** 1 for the first attempt. */
+  /** The number of this attempt, starting at 1. */
   readonly attempt: number
-  /** The due time in milliseconds since 1970; null if the run was queued. */
+  /**
+   * When the run was due according to the job's schedule, in milliseconds since 1970; null for a run that was queued.
+   */
   readonly scheduledFor: number | null
-  /** The number of earlier due times at which no host could start the job. */
+  /** The number of due times before this one at which no host could start the job. */
   readonly missed: number
 }

@@ -7,13 +7,13 @@ import { z } from '../../runtime/zod.ts'
 export type QueuedRun = {
   readonly id: string
   readonly job: string
-  /** JSON; null: none. */
+  /** JSON; null if there is no data. */
   readonly data: string | null
-  /** In ms from now, or as epoch ms; null: now. */
+  /** The earliest start: `after` in ms from now, or `at` in epoch ms. If both are null, now. */
   readonly after: number | null
   readonly at: number | null
   readonly key: string | null
-  /** Null: that of the call. */
+  /** Null for the tenant of the call. */
   readonly tenant: readonly (string | number)[] | null
 }
 

@@ -10,8 +10,8 @@ declare const security: {
   login(username: string, uid: string, permissions: string[]): boolean
   /**
    * Requires a second factor for the login of this call, such as the code of an authenticator app. Users who don't have
-   * one must set it up before they are signed in. Call it before or after `security.login`. It can't lower what the
-   * operator or the manifest requires.
+   * one must set it up before they are signed in. Call it before or after `security.login`. It can't lower the level
+   * that the operator or the manifest requires.
    * @returns false in a call that can't sign users in
    */
   requireSecondFactor(): boolean
@@ -24,7 +24,7 @@ declare const security: {
    * After the call, the page asks for a code, the password or a new sign-in, and quotes the reason. When the user has
    * confirmed, the host checks the press again and repeats it once. Scripts never see what the user enters. A
    * confirmation counts for 5 minutes (`CONFIRMED_FOR`), and so does the sign-in itself.
-   * @param reason what happens next: 1 to 200 characters, or `i18n:` and a key
+   * @param reason the action that follows: 1 to 200 characters, or `i18n:` and a key
    * @param options `every: true`: a confirmation counts only for this press
    * @returns true if the user has confirmed; false if the page asks them now
    * @throws TypeError if an argument is invalid
@@ -34,7 +34,7 @@ declare const security: {
   /**
    * How the user signed in, in order: `password`, `script` (an authenticator or login form), `provider`,
    * `provider-mfa`, `cloud`, `token`, `passkey`, `security-key`, `totp` (a code of an authenticator app),
-   * `recovery-code`. Confirmations add theirs. Empty if no user is signed in.
+   * `recovery-code`. Each confirmation adds its method. Empty if no user is signed in.
    */
   getSignInMethods(): string[]
   /** Signs the user out. The browser goes to `solution`, or to the page set with `application.showURL`. */

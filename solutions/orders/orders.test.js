@@ -8,7 +8,7 @@ async function selectFirst(client) {
 
 const hasRow = (client, id) => client.elements.list.rows.some((row) => row.id === id)
 
-test('orders are deleted once the user has confirmed, and the next ones without a question', async () => {
+test('orders are deleted once the user has confirmed; the next ones need no confirmation', async () => {
   const client = await solution.open({ user: MARCO })
   const first = await selectFirst(client)
   await client.click('remove')
@@ -49,7 +49,7 @@ test('signed-in users download the orders; the carrier reports shipped ones', as
   assert.equal((await solution.request('GET /version')).body, { version: solution.version })
 })
 
-test('if the user closes the question, nothing is deleted', async () => {
+test('if the user refuses the confirmation, nothing is deleted', async () => {
   const client = await solution.open({ user: MARCO })
   const id = await selectFirst(client)
   await client.click('remove')

@@ -1,7 +1,8 @@
-// Senders of webhooks wait only a few seconds, and send again if there is no response. So the endpoints only queue
-// the work. The sender's own id is the key: if a webhook arrives twice, there is one run.
+// Stripe and GitHub wait only a few seconds for a response, and Stripe sends an event again if there is none. So the
+// endpoints only queue the work, and jobs do it later. Each run has the id of the event or delivery as its key, so a
+// webhook that arrives twice is processed once.
 
-/** The host has checked the signature of Stripe. */
+/** Called for each event that Stripe sends. The host has already checked Stripe's signature. */
 function receiveStripe({ body }) {
   if (body.type === 'payment_intent.succeeded') {
     const { id, amount, currency } = body.data.object
@@ -10,7 +11,10 @@ function receiveStripe({ body }) {
   return { received: true }
 }
 
-/** The host has checked the signature of GitHub, which sends the same delivery again on request. */
+/**
+ * Called for each delivery from GitHub. The host has already checked GitHub's signature. A delivery keeps its id when
+ * someone redelivers it on GitHub.
+ */
 function receiveGithub({ body, headers }) {
   const delivery = headers['x-github-delivery']
   if (headers['x-github-event'] === 'push') {
@@ -30,7 +34,10 @@ async function processPush({ data }) {
   return { commits: data.commits.length, isNew }
 }
 
-/** A run can happen twice if its host stops at the wrong moment, so each event is stored once. */
+/**
+ * Stores each event only once, because a run is repeated if its host stops before it has finished.
+ * @returns whether the event is new
+ */
 async function remember(id, kind, text) {
   await query('CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL)')
   const added = await query(
