@@ -27,14 +27,17 @@ const QUIET_AFTER = LIMITS.LOAD_TIME + 2000
 const HOST_GROWTH = 256 * 1024 ** 2
 
 type Realm = Manifest['realm']
-/** How the hardened realm refuses what an attack script does: the call fails, and nothing is left behind. */
+/**
+ * The errors with which the hardened realm refuses an action of an attack script. The call then fails and leaves
+ * nothing behind.
+ */
 const REFUSALS = [
   /: the hardened realm has no /,
   /^TypeError: Cannot (?:define|redefine|add|delete|assign)/,
   /^ReferenceError: \w+ is not defined/,
   /^SyntaxError: /,
 ]
-/** The realm of the labs. */
+/** The realm in which this file's labs run the scripts. */
 let labsRealm: Realm = 'fresh'
 /** A lab with a short deadline, for attacks that only a deadline can end. */
 let lab: ScriptLab

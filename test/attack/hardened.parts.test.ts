@@ -3,7 +3,7 @@ import { check, checkOwn, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
 // All attack scripts again, in the hardened realm, except those that never end: hardened-loops.parts.test.ts. Their
-// logins share one context. The realm may refuse what a script does.
+// logins share one context. The realm may also refuse an action of a script.
 
 useLabs('hardened')
 

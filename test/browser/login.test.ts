@@ -148,7 +148,7 @@ async function comeToNewApp(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Set up an authenticator app' }).click()
 }
 
-/** Enters a code as a person does, on the page that adds an app or on that of the second step. */
+/** Enters a code as a person does, on the page that adds an app or on the page for the second step. */
 async function enterCode(page: Page, code: string): Promise<void> {
   await page.getByLabel('Code from your authenticator app').pressSequentially(code)
   await page.keyboard.press('Enter')
@@ -366,7 +366,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   )
 })
 
-/** The csp_evaluator findings that fail the test: those of severity HIGH, SYNTAX or MEDIUM. */
+/** The csp_evaluator findings with severity HIGH, SYNTAX or MEDIUM, which fail the test. */
 function seriousFindings(policy: string): string[] {
   return new CspEvaluator(new CspParser(policy).csp)
     .evaluate()

@@ -368,7 +368,7 @@ test('changing the language immediately changes labels, numbers, dates and page 
   expect(complaints).toEqual([])
 })
 
-describe('what a client survives', () => {
+describe('interruptions that a client survives', () => {
   test('10 s without a network: a message says so, users can type, buttons are disabled, and input arrives after reconnecting', async () => {
     const network = await openNetwork(host.url)
     await using opened = await open('edith', network.url)

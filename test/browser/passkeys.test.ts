@@ -251,7 +251,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     await signedIn(plain.page)
   })
 
-  test('where each solution has its own origin, an author’s page offers passkeys, and those of another solution don’t work', async () => {
+  test('where each solution has its own origin, an author’s page offers passkeys, and another solution’s passkeys don’t work', async () => {
     const own = await sharedHost({ SOLUTION_ORIGIN: 'http://{name}.localhost' })
     for (const name of ['pk-one', 'pk-two'])
       await addDefaultSolution(own, name, {}, { 'media/login.html': AUTHORS_PAGE })

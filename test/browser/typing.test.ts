@@ -7,7 +7,7 @@ import { addClientSolution, outputOf } from '../support/client-solution.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Tests every input type with the keyboard only. The host validates what it receives.
+// Tests every input type with the keyboard only. The host validates the values that it receives.
 
 const options = [
   { value: 'be', label: 'Belgium' },

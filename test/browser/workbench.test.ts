@@ -186,7 +186,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     }
   })
 
-  test('two browsers edit one file: the later one sees both texts, and neither is lost', async () => {
+  test('two browsers edit one file: the one that saves later shows both texts, and neither is lost', async () => {
     await upload('shared', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('shared', { base: await activeOf('shared') })
     await using first = await open(pathOf('shared', draft))
@@ -215,7 +215,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(await textOnHost('shared', draft)).toBe('// of both\nfunction one() {}\n')
   })
 
-  test('a deploy in the meantime refuses to publish; after a rebase, the draft is published over it', async () => {
+  test('after a deploy in the meantime, publishing is refused; after a rebase, the draft can be published over the deployed version', async () => {
     await upload('raced', {}, { 'globals.js': 'function one() {}\n', 'scopes/a.js': 'function a() {}\n' })
     const draft = await createDraft('raced', { base: await activeOf('raced') })
     await using opened = await open(pathOf('raced', draft))
@@ -316,7 +316,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(await lookOf(page, 320)).toEqual(SOUND_LOOK)
   })
 
-  test('without script, the page shows the files and offers nothing to change', async () => {
+  test('without JavaScript, the page shows the files, but they cannot be changed', async () => {
     await upload('plain', {}, { 'globals.js': 'function plain() {}\n' })
     const draft = await createDraft('plain', { base: await activeOf('plain') })
     await using opened = await open(pathOf('plain', draft), host, { javaScriptEnabled: false })

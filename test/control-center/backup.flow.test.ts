@@ -124,7 +124,7 @@ async function expectWorks(home: string, properties: Record<string, string> = {}
     expect(await registries.secret(acme, registry?.id ?? '')).toMatchObject({ accessKeyId: 'AKIATESTTESTTEST1234' })
     expect(await messages(restored, 'parcel')).toEqual(hasTelemetry ? ['a parcel was lost'] : [])
     expect(await messages(restored, 'łodz')).toEqual(hasTelemetry ? ['Łódź answered'] : [])
-    // New rows get ids after those of the restored rows, and the Satellite's token works.
+    // New rows get higher ids than the restored rows, and the Satellite's token works.
     const more = new SimulatedHost()
     const response = await sendOtlp(restored.url, satellite, 'logs', more.logs([{ message: 'after the restore' }]))
     expect(response.status).toBe(200)

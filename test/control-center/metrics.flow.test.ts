@@ -50,7 +50,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(7)
   })
 
-  test('what a process counted before its first report is not attributed to the present', async () => {
+  test('counts from before a process’s first report are not attributed to the present', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time - 86_400_000)
     host.add('solhost_logins_total', LOGIN, 1000)

@@ -85,7 +85,7 @@ test('token sign-in: failures are throttled together with those of the admin acc
   }
 })
 
-test('a token for `shop` sees only `shop`: in the list, on the pages and in the API', async () => {
+test('a token for `shop` gives access only to `shop`: in the list, on the pages and in the API', async () => {
   const cookie = await cookieOf((await createToken(['solutions:shop:write'])).token)
   const list = await getPage('/admin/', cookie)
   expect(list.status).toBe(200)

@@ -96,7 +96,7 @@ async function answer(page: ClientPage, frame: Record<string, unknown>): Promise
   await page.until(`answer to ${frame.kind}`, () => page.frames.some((one) => one.kind === 'idle' && one.seq >= seq))
 }
 
-describe('a press that a script wants confirmed', () => {
+describe('a press for which a script requires a confirmation', () => {
   test('takes effect once after the password, and the next ones without a question', async () => {
     const browser = await remembered('cora')
     const page = await clientOf(browser)
@@ -137,7 +137,7 @@ describe('a press that a script wants confirmed', () => {
     expect((await browser.session()).json()).toMatchObject({ confirmedAt: null })
   })
 
-  test('is confirmed with a code if the user has an app, and scripts learn how the user signed in', async () => {
+  test('is confirmed with a code if the user has an app, and scripts can read how the user signed in', async () => {
     await addUser(host, 'ella')
     const other = await visit(host, 'wiping')
     await other.signIn('ella')

@@ -158,7 +158,7 @@ test('directories: a person who is renamed in the directory stays the same user'
   expect((await browser.session()).json()).toMatchObject({ username: 'frederik', uid })
 })
 
-test('directories: the API refuses to change what comes from the directory, and can disable the user', async () => {
+test('directories: the API refuses to change fields that the directory sets, and can disable the user', async () => {
   await addPerson('gina', 'sales')
   const browser = await signedIn('gina')
   const { uid } = (await browser.session()).json() as { uid: string }

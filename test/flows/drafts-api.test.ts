@@ -225,7 +225,7 @@ test('drafts: from the template to a new, published solution; its exported zip h
   ])
 })
 
-test('drafts: after a deploy in the meantime, publishing gives 409; a rebase takes what changed on one side', async () => {
+test('drafts: after a deploy in the meantime, publishing gives 409; a rebase merges files that changed on one side only', async () => {
   const base = await addSolution('raced')
   const draft = await create('raced', { base })
   await save('raced', draft, 'globals.js', 'var mine\n', ifMatch(etagOf(draft, 'globals.js')))
@@ -282,7 +282,7 @@ test('drafts: a rebase with a file that changed on both sides does nothing until
   expect(await get(at('torn', draft, '/files/scopes/b.js'))).toMatchObject({ text: 'var theirB\n' })
 })
 
-test('drafts: of two that publish over the same version, one wins', async () => {
+test('drafts: if two are published over the same version, only one succeeds', async () => {
   const base = await addSolution('contested')
   const drafts = [await create('contested', { base }), await create('contested', { base })]
   for (const [n, draft] of drafts.entries())
@@ -311,7 +311,7 @@ test('drafts: errors refuse a publication, and the active version stays', async 
   expect(await get('/solutions/broken')).toMatchObject({ active: base })
 })
 
-test('drafts: the base can’t be erased, and a token sees only its own solution and its own drafts as own', async () => {
+test('drafts: the base can’t be erased, and with a token, only its own solution is visible, and only its own drafts count as own', async () => {
   const base = await addSolution('guarded')
   await addSolution('guarded', { 'scopes/c.js': '' }, '2.0.0')
   const draft = await create('guarded', { base })

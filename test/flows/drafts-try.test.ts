@@ -58,7 +58,7 @@ async function tryIn(draft: string, form: object): Promise<Tried> {
   return answer.json() as Tried
 }
 
-/** The number of rows of each table that a script must not change. */
+/** The number of rows in each table, except the tables that a draft and its tries write. */
 function rowsOf(): Record<string, number> {
   const db = new DatabaseSync(join(host.home, 'platform.sqlite'), { readOnly: true })
   const tables = db.prepare("select name from sqlite_master where type = 'table'").all() as { name: string }[]
@@ -80,7 +80,7 @@ const SIGN_IN = `function onSolutionOpen(arg, q) {
   return JSON.stringify({ welcome: q.username })
 }`
 
-test('try: a sign-in shows what it would do, its result and its log', async () => {
+test('try: for a sign-in, the response has its commands, its result and its log', async () => {
   const draft = await draftOf(
     'tried-auth',
     { authenticator: 'AUTHENTICATOR', modules: ['auth'] },
@@ -157,7 +157,7 @@ test('try: a form is opened for the declared user, and its button is pressed', a
   })
 })
 
-test('try: an endpoint answers; HTTP responses are declared, the embedded database is empty, and servers fail with a text', async () => {
+test('try: an endpoint answers; HTTP responses are declared, the embedded database is empty, and a query to a server fails with the reason', async () => {
   const url = `http://127.0.0.1:${(outside.address() as AddressInfo).port}/rates`
   const endpoint = (name: string) => ({ function: name, authentication: 'none' })
   const draft = await draftOf(

@@ -308,7 +308,7 @@ test('input that a schema rejects gets 422 with the location of each error, incl
   expect(codeOf(missing)).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-test('paths: literals win, other methods get 405, and odd segments get 404', async () => {
+test('paths: literals take precedence, other methods get 405, and invalid segments get 404', async () => {
   expect((await call('/orders/latest')).json()).toBe('latest')
   expect((await call('/orders/a%20b', { headers: bearer('caller') })).json()).toMatchObject({ id: 'a b' })
   const wrong = await call('/orders/latest', { method: 'DELETE' })

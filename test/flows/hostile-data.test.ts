@@ -418,7 +418,7 @@ describe('data of another solution', () => {
     expect((await browser.session()).status).toBe(200)
   })
 
-  test('a browser that one solution knows is unknown to another solution', async () => {
+  test('a browser that is known in one solution is unknown in another solution', async () => {
     await addUser(host, 'known')
     const known = await visit(host, 'neighbour', { 'x-forwarded-for': '10.2.0.1' })
     await known.signIn('known')

@@ -169,7 +169,7 @@ test('a webhook that is sent five times with the same key gives one run', async 
   expect(found).toHaveLength(1)
 })
 
-test('a run that fails for good is failed, with a log line, and can run again', async () => {
+test('a run whose last attempt fails has the state failed and a log line, and can be run again', async () => {
   const { id } = (await api.send('POST', `/solutions/${NAME}/jobs/fails/run`, { data: { to: 'carol' } })).json() as Run
   const run = await ended(id)
   expect(run).toMatchObject({
@@ -201,7 +201,7 @@ test('bindings that need a page throw, and a job can’t sign anybody in', async
   expect((await ended(id)).result).toEqual({ refused: ['TypeError', 'TypeError', 'TypeError'], login: false })
 })
 
-test('what a job queues counts only if it succeeds; a job can set the tenant', async () => {
+test('runs that a job queues are added only if the job succeeds; a job can set their tenant', async () => {
   const { id } = (await api.send('POST', `/solutions/${NAME}/jobs/chain/run`, { data: {} })).json() as Run
   await ended(id)
   const isOfChain = ({ result }: Run) => (result as { data?: { of?: string } } | null)?.data?.of === id
@@ -256,7 +256,7 @@ test('more waiting runs than JOBS_WAITING are refused', async () => {
   await api.send('PUT', `/solutions/${NAME}/jobs`, { paused: false })
 })
 
-test('what a sign-in queues counts only if the login is accepted', async () => {
+test('runs that a sign-in queues are added only if the login is accepted', async () => {
   const jobs = { report: { function: 'report' } }
   const files = {
     'globals.js': SCRIPT,

@@ -5,8 +5,8 @@ import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
 /**
- * An authenticator that signs users in by name, without a password, and signs in users of a passkey only if it knows
- * them.
+ * An authenticator that signs users in by name, without a password. With a passkey, it rejects the user `gone`, and
+ * tries to sign in the user `liar` as someone else.
  */
 const SCRIPT = `function onSolutionOpen(_argument, params) {
   const { last_login: last, username } = params
@@ -228,7 +228,7 @@ describe('where a script signs users in', () => {
     }
   })
 
-  test('a user of the users table who is disabled cannot sign in, whatever the script says', async () => {
+  test('a user of the users table who is disabled cannot sign in, whatever the script decides', async () => {
     await addAuthenticatorSolution(host, 'pk-table', TABLE_SCRIPT)
     await askAdmin(host, 'PUT', 'solutions/pk-table/grants', { databases: {}, http: [], users: true })
     const { own } = await userWithPasskey('pk-olga', 'pk-table')

@@ -113,7 +113,7 @@ test('the codes of oathtool, an independent implementation, are accepted', async
   const { secret } = await userWithApp('oona')
   const browser = await visit(host, 'shop')
   await browser.signIn('oona')
-  // The code of the next time step, because the one of this step may have been used at the set-up.
+  // The code of the next time step, because the current code may have been used at the set-up.
   const next = new Date(Date.now() + 30_000).toISOString().replace('T', ' ').replace(/\..*/, ' UTC')
   const { stdout } = await promisify(execFile)('oathtool', ['--totp', '--base32', '--now', next, secret])
   expect(stdout).toMatch(/^\d{6}\n$/)

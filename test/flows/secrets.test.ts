@@ -10,7 +10,7 @@ const PASSWORD = 'p4ss"w\\ord <é> %26'
 const CUSTOM = 'branch-4711-secret'
 const ADMIN = 'admin-secret-0815'
 
-/** An authenticator that leaks its input in every way that a careless author might. */
+/** An authenticator that leaks its input in every way in which a careless author might leak it. */
 const CARELESS = `function onSolutionOpen(arg, q) {
   console.log('login', q)
   application.output(q.password)

@@ -30,7 +30,7 @@ const KEY = 'a key that the table and its host know'
 const FACTORS = ['none', 'app', 'passkey', 'both'] as const
 type FactorState = (typeof FACTORS)[number]
 
-/** What follows the first step. The levels are in the order of `LEVELS`. */
+/** The step that follows the first one, for each level in the order of `LEVELS`. */
 const TABLE: Readonly<Record<FactorState, readonly Step[]>> = {
   none: ['done', 'done', 'set-up', 'set-up'],
   app: ['done', 'second-step', 'second-step', 'second-step'],

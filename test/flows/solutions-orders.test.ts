@@ -318,13 +318,13 @@ describe('orders-login-form', () => {
     return person.press('submit')
   }
 
-  test('without the grant nobody can sign in, and the log tells the author why', async () => {
+  test('without the grant nobody can sign in, and the log contains the reason', async () => {
     const person = await lab.open(solution, 'anna', null)
     await expect(signIn(person, 'anna', PASSWORD)).rejects.toThrow('the operator has not granted the users table')
     expect(lab.lines.at(-1)?.message).toContain('the operator has not granted the users table')
   })
 
-  test('a user of the users table signs in with those of their permissions that the solution lists', async () => {
+  test('a user of the users table signs in with the permissions that they have and that the solution lists', async () => {
     await lab.grantUsers(solution.name)
     const person = await lab.open(solution, 'anna', null)
     expect(person.form()).toBe('sign_in')

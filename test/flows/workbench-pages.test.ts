@@ -117,7 +117,7 @@ test('the page’s token is renewed only for users who are signed in', async () 
   expect((await ask(url, { headers: data(admin.cookie) })).json()).toEqual({ csrfToken: admin.csrfToken })
 })
 
-test('a token that may only read sees the files of the active version, and no drafts', async () => {
+test('a token that may only read gives access to the files of the active version, but to no drafts', async () => {
   const admin = await signInToAdmin(host)
   const { id } = await createDraft(admin)
   const made = await admin.api('POST', 'tokens', { name: 'reader', scopes: ['solutions:shop:read'] })

@@ -54,7 +54,7 @@ export async function heldTests(rows: Rows): Promise<void> {
   }
 }
 
-/** Suspends processes until `over`. @returns how many times a process was suspended */
+/** Suspends processes until `over` is aborted. @returns how many times a process was suspended */
 async function holdSome(root: number, over: AbortSignal): Promise<number> {
   const random = seededRandom(SEED)
   let held = 0

@@ -35,8 +35,8 @@ const KINDS = {
 } as const
 
 /**
- * Two hosts with one database, of which one is killed again and again while runs of jobs are queued: each run succeeds,
- * and few are repeated.
+ * Starts two hosts with one database, and repeatedly kills one of them while runs of jobs are queued. Each run must
+ * succeed, and only a few may be repeated.
  */
 export async function jobs(rows: Rows, only?: Kind): Promise<void> {
   for (const name of only === undefined ? (Object.keys(KINDS) as Kind[]) : [only]) {

@@ -17,7 +17,7 @@ type Mutation = {
   readonly otherwise?: string
 }
 
-/** Bugs in all areas. Some test must find each of them. */
+/** Bugs in all areas. At least one test must find each of them. */
 export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'an ID token with the nonce of another sign-in is accepted',

@@ -25,7 +25,7 @@ function addPeople({ tool }: Pick<Samba, 'tool'>): void {
   tool('group', 'addmembers', 'North', 'bram')
 }
 
-/** Signs people of a real Active Directory (Samba) in, over ldaps and StartTLS. */
+/** Signs in people from a real Active Directory (Samba), over ldaps and StartTLS. */
 export async function samba(rows: Rows): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-samba-host-'))
   const domain = await startSamba(addPeople)

@@ -75,7 +75,7 @@ async function restarted(proxied: ProxiedNodes, rows: Rows): Promise<void> {
       await node.start()
       times.push(performance.now() - start)
       await goOn(load)
-      // As in a rolling restart, wait until the proxy sees this node as ready before the next one stops.
+      // As in a rolling restart, wait until this node is ready for the proxy before the next one stops.
       await pass(PAUSE)
     }
   }

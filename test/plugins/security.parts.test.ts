@@ -42,7 +42,7 @@ test('security.login: an accepted login is the effect of the call', async () => 
   expect(effects.login).toEqual({ username: 'anna', uid: 'a-1', permissions: ['Users'] })
 })
 
-test('security.login: the first accepted login in a call wins, and the second returns false', async () => {
+test('security.login: only the first accepted login in a call takes effect; the second returns false', async () => {
   const script = `function onSolutionOpen() {
     return JSON.stringify({ first: security.login('anna', 'a-1', ['Users']), second: security.login('eve', 'e', ['Users']), name: security.getUserName() })
   }`

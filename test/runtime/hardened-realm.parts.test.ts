@@ -30,7 +30,7 @@ describe.each(['fresh', 'hardened'])('realm %s', (realm) => {
     const first = await run(LEAKS, { control: 'yes' })
     expect(first.failure).toBeNull()
     expect(first.values.ways).toBeGreaterThanOrEqual(60)
-    // The ways find what the same call left.
+    // This shows that the script can find leaks: it finds those that its own call left.
     expect((first.values.self as string[]).length).toBeGreaterThanOrEqual(realm === 'fresh' ? 60 : 20)
     for (let call = 0; call < 3; call++) {
       const { failure, values } = await run(LEAKS)
@@ -189,7 +189,7 @@ describe('the hardened realm', () => {
     }
   })
 
-  test('shows scripts no names of ours', async () => {
+  test('hides the platform’s own names from scripts', async () => {
     const script = `function onSolutionOpen() {
       return JSON.stringify({ all: [typeof globals_, typeof solhostGlobals, typeof solhostLexicals, typeof solhostDeclare, typeof run, typeof declare] })
     }`

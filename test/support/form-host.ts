@@ -20,7 +20,7 @@ export const CLIENT = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ'
 
 /**
  * Simulates the host's end of a client connection, without a solution or sandbox. It accepts every value, sorts,
- * selects and pages, and records what it receives. Like a client, it survives reconnects.
+ * selects and pages, and records the events that it receives. Like a client, it survives reconnects.
  */
 export function createFormHost(definition: FormDefinition, context: RenderContext) {
   const elements = new Map<string, ElementState>()

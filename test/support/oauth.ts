@@ -25,7 +25,7 @@ export const FLOWS = {
 } as const
 
 /**
- * An authenticator that accepts users with a verified email at example.org; `/session` shows what the script received.
+ * An authenticator that accepts users with a verified email at example.org; `/session` shows the input of the script.
  */
 export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   const login = q.last_login

@@ -68,7 +68,7 @@ test('a passkey that did not verify its user is recognized as a second step only
   expect(await use({ flags: { uv: false } })).toMatchObject({ kind: 'right', isVerified: false })
 })
 
-test('options name the credentials of the account, and none on a login page', async () => {
+test('options list the account’s credentials, and none on a login page', async () => {
   const { passkeys, account, device } = await enrol('cleo')
   const creation = JSON.parse(await passkeys.creation(account, CHALLENGE, { issuer: 'CRM', username: 'cleo' }, PLACE))
   expect(creation).toMatchObject({
@@ -120,7 +120,7 @@ describe('an assertion is refused if it has', () => {
     expect((await use()).kind).toBe('right')
   })
 
-  test('no user handle on a login page, where it says who the user is', async () => {
+  test('no user handle on a login page, where it identifies the user', async () => {
     const { use } = await enrol('dirk')
     expect(await use({ userHandle: null }, null)).toEqual({ kind: 'refused' })
     expect((await use({ userHandle: null })).kind).toBe('right')
@@ -132,7 +132,7 @@ describe('an assertion is refused if it has', () => {
     expect(await passkeys.use(ofUser('mallory'), device.get(request), isOurs, PLACE)).toEqual({ kind: 'refused' })
   })
 
-  test('a form that no browser sends', async () => {
+  test('a format that no browser sends', async () => {
     const { passkeys, account, device } = await enrol('finn')
     const good = device.get(await passkeys.request(account, CHALLENGE, PLACE))
     const bad = [

@@ -22,7 +22,7 @@ test.each([
   else expect(read).toThrow(`${name} is not a setting of Solhost. Did you mean ${meant}?`)
 })
 
-test('settings: the control center recognizes its own properties and those of a host', () => {
+test('settings: the control center recognizes its own properties and a host’s properties', () => {
   expect(() => readCenterSettings({ SMPT_URL: 'smtp://127.0.0.1', MAIL_FORM: 'a@example.org' })).toThrow(
     /SMPT_URL is not a setting of Solhost\. Did you mean SMTP_URL\?.*\n +MAIL_FORM is not a setting of Solhost\. Did you mean MAIL_FROM\?/,
   )

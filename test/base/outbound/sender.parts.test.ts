@@ -117,7 +117,7 @@ test.each([
   },
 )
 
-test('sender: items dropped because of overload are counted, and the log does not blame the collector', async () => {
+test('sender: items dropped because of overload are counted, and the log does not name the collector as the cause', async () => {
   expect(sender.state().droppedAt).toBe(null)
   sender.dropped(3, 'busy')
   await put(1)

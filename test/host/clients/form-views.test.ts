@@ -30,7 +30,7 @@ test('form views: an error found by the host hides the script’s error until it
   expect(views.of('order').elements.get('amount')).toEqual({ value: 5, error: 'of the script' })
 })
 
-test('form views: whether a form has unsaved input or rejected values is known by form', () => {
+test('form views: unsaved input and rejected values are stored per form', () => {
   const views = createFormViews()
   views.apply({ form: 'order', unsaved: true, elements: {} })
   views.setFault('order', 'amount', 'too much')

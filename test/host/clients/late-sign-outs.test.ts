@@ -15,7 +15,7 @@ function begin(...ends: ('fails' | 'succeeds')[]) {
   return { late: createLateSignOuts(onError), forget, onError, visitor }
 }
 
-test('late sign-outs: the session ends once, after the page’s time is up', async () => {
+test('late sign-outs: the session ends once, when the page’s time limit has passed', async () => {
   const { late, forget, visitor } = begin()
   late.add(visitor)
   late.add(visitor)

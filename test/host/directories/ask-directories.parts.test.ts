@@ -204,7 +204,7 @@ test('directories: the host stops waiting for a server that does not respond, an
   expect(await codeOf(ask.authenticate('anna', 'password of Anna Berg', null))).toBe('ERR_DIRECTORY_UNREACHABLE')
 })
 
-test('directories: the next server is asked if the first one is down', async () => {
+test('directories: if the first server is down, the next one is used', async () => {
   const urls = [`ldap://127.0.0.1:${await freePort()}`, `ldap://127.0.0.1:${server.port}`]
   expect(await asking([adDirectory(server, { urls })]).lookUp('corp', ANNA_GUID.text)).toEqual(ANNA_HERE)
   const down = asking([adDirectory(server, { urls: urls.slice(0, 1) })])

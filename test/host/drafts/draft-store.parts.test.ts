@@ -90,7 +90,7 @@ function testDraftStore(place: TestPlace): void {
     await store.create({ solution: 'other', ...OWN }, new Map())
   })
 
-  test(`${place.kind}, drafts: one that nobody has changed for DRAFT_KEPT is gone, and its files are deleted`, async () => {
+  test(`${place.kind}, drafts: a draft that nobody has changed for DRAFT_KEPT is not found, and its files are deleted`, async () => {
     let time = Date.now()
     const store = storeOf(() => time, { DRAFT_KEPT: DAY, DRAFTS: 2 })
     const [old, used] = [

@@ -26,10 +26,10 @@ test('the proposed version has the next patch number', () => {
   expect(['1.4.2', '1.4.9', '2.0.0-beta.1+b', 'odd'].map(nextVersion)).toEqual(['1.4.3', '1.4.10', '2.0.1', 'odd'])
 })
 
-test('a position in a text leads back to its offset, whatever ends the lines', () => {
+test('a position in a text is converted back to its offset, with any kind of line break', () => {
   const text = 'a\nbb\r\n\rc\r\r\nd\n'
   for (let at = 0; at <= text.length; at++) {
-    // Inside \r\n, no line has begun.
+    // An offset between \r and \n has no position.
     if (text[at - 1] === '\r' && text[at] === '\n') continue
     expect([at, offsetOf(text, lineAndColumn(text, at))]).toEqual([at, at])
   }

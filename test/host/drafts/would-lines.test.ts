@@ -4,7 +4,7 @@ import { wouldLines } from '../../../host/drafts/would-lines.ts'
 const textOf = (name: string, ...args: readonly (string | null | readonly string[])[]) =>
   wouldLines([{ name, args }])[0]?.text
 
-test('each command is described by what it would do on a host', () => {
+test('each command is described by the effect that it would have on a host', () => {
   expect(textOf('security.login', 'anna', 'a-1', ['Users', 'Sales'])).toBe('would sign in anna with Users, Sales')
   expect(textOf('i18n.setLocale', 'nl', 'BE')).toBe('would set the language to nl-BE')
   expect(textOf('i18n.setLocale', 'nl', null)).toBe('would set the language to nl')

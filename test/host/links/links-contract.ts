@@ -126,7 +126,7 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     expect([await linkedUsers.choosePassword(anna, OTHER, true), ended, noticed]).toEqual([null, [anna.uid], ['anna']])
     expect(await users.get(anna.uid)).toMatchObject({ emailVerifiedAt: time, mustChangePassword: false })
     expect((await users.authenticate('anna', OTHER))?.uid).toBe(anna.uid)
-    // `anna` is now outdated.
+    // The object `anna` has the state from before the change.
     expect(await linkedUsers.choosePassword(anna, `${OTHER} again`, true)).toBe('changed')
     expect(await linkedUsers.verifyAddress(anna, 'new@example.org')).toBe(false)
     const current = (await users.get(anna.uid)) as User

@@ -31,7 +31,7 @@ const solutions = new Map<string, Added>()
 /** The calls to authenticators, oldest first. */
 const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
 
-/** An attacker's server that hosts may reach, so that blocked connections are not what protects the secrets. */
+/** An attacker's server that hosts may reach, so that the secrets are not protected merely by blocked connections. */
 const thief = {
   hostPort: '127.0.0.1:3',
   base: 'http://127.0.0.1:3',

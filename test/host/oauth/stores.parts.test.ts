@@ -94,7 +94,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(row?.content).toBe('')
   })
 
-  test(`${place.kind}, provider logins: a logout ends those of a session, or all of a user`, async () => {
+  test(`${place.kind}, provider logins: a logout ends the logins of one session, or all logins of a user`, async () => {
     const logins = createProviderLogins(place.db, await keyOf(), limits)
     const start = async (sub: string, sid?: string) =>
       (await logins.start('hrm', contentOf(claimsOf(sub, sid)), Date.now())) ?? ''
@@ -129,7 +129,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.start('same-second', contentOf(claimsOf('anna')), second - 1000, time)).toBeNull()
   })
 
-  test(`${place.kind}, provider logins: unused ones are removed periodically; those of a remembered login stay`, async () => {
+  test(`${place.kind}, provider logins: unused ones are removed periodically, unless a remembered login needs them`, async () => {
     let time = Date.now()
     const key = await keyOf()
     const remembered = createRemembered(place.db, key, limits, () => time)

@@ -10,7 +10,7 @@ import { createSignInPolicies } from '../../../host/second-step/policies.ts'
 import { createSecrets } from '../../../host/secrets/secrets.ts'
 import { eraseSolutionData } from '../../../host/solutions/erase-solution.ts'
 
-test('erase: the solution’s grants, secrets, policies, permissions and remembered logins are deleted, and those of others stay', async () => {
+test('erase: the solution’s grants, secrets, policies, permissions and remembered logins are deleted; other solutions keep theirs', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-erase-'))
   const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')

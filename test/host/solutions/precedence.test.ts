@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createPrecedence } from '../../../host/solutions/precedence.ts'
 
-test('work that waits starts only when no work of the first kind is running', async () => {
+test('precedence: a caller that waits continues only when all work that goes first has ended, even if it failed', async () => {
   const precedence = createPrecedence()
   const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done: string[] = []

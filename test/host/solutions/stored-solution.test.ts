@@ -53,7 +53,7 @@ test('data from a host that bound no functions to forms is read without bound fu
   expect([isCurrent, read.formScripts]).toEqual([false, [{ ...script, bound: [] }]])
 })
 
-test('data of a host that did not know second factors is read with the default, everything else unchanged', () => {
+test('data from a host without second factors is read with the default policy and everything else unchanged', () => {
   const { signIn: _, ...manifest } = prepared.manifest
   const module = { name: 'base', manifest: manifestOf({ name: 'base', type: 'module' }) }
   const { signIn: _base, ...base } = module.manifest

@@ -33,7 +33,7 @@ test('histogram: zero and an hour fall into the outermost buckets', () => {
   ])
 })
 
-test('histogram: the sum of two equals one with the values of both', () => {
+test('histogram: the sum of two histograms equals a histogram with the values of both', () => {
   const both = histogramOf([1, 2, 3])
   both.addAll(histogramOf([1000]))
   expect([both.count, both.largest, both.quantile(1)]).toEqual([4, 1000, expect.closeTo(939, 0)])

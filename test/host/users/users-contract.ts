@@ -422,7 +422,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect((await users.list({ limit: 10 })).items).toHaveLength(1)
     expect(await faultsOf(ofDirectory.change(uid, { permissions: [] }))).not.toEqual([])
 
-    // The entry is renamed and has one group less.
+    // The entry is renamed and is in one group fewer.
     person = { ...entry, username: 'anna.smit', permissions: ['Users'] }
     expect(await ofDirectory.recheck(uid)).toMatchObject({ uid, username: 'anna.smit', permissions: ['Users'] })
     expect(ended).toEqual([uid])
@@ -430,7 +430,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     person = { ...entry, id: 'b0000000-0000-4000-8000-000000000002', username: 'Anna.Smit' }
     expect(await signIn('anna.smit')).toBeNull()
     expect(refusals).toEqual(['Anna.Smit: another entry'])
-    // The same id in another directory is another entry.
+    // The same id in another directory identifies another entry.
     person = { ...entry, directory: 'other', username: 'anna2' }
     expect((await signIn('anna2'))?.uid).not.toBe(uid)
     person = null

@@ -27,7 +27,7 @@ function newCall(): HostCall {
   return createHostCall({ ...facts, solution, locale: 'en', serverUrl: 'http://127.0.0.1' })
 }
 
-test('users for scripts: a call records whose password was right, so that a login with that uid counts as one of the table', async () => {
+test('users for scripts: a call records whose password was right, so that a login with that uid counts as a login of a user of the table', async () => {
   const [authenticated, checked] = [newCall(), newCall()]
   expect(await users.authenticate(authenticated, 'anna', PASSWORD)).toEqual({ uid: 'a-1', permissions: ['Users'] })
   expect(await users.checkPassword(checked, 'a-1', PASSWORD)).toBe(true)

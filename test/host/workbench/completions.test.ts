@@ -28,7 +28,7 @@ test('completions: members have their signatures and doc comments', () => {
   expect(namesOf('LOGGINGLEVEL')).toContain('WARNING')
 })
 
-test('completions: members of types and of return values are not those of globals', () => {
+test('completions: members of types and of return values are not offered for globals', () => {
   const text = `interface Row {
   readonly id: string
 }
@@ -53,7 +53,7 @@ declare const table: {
   })
 })
 
-test('completions: the schemas are those of editors', () => {
+test('completions: the schemas are the same as in editors', () => {
   expect(Object.keys((manifest as { properties: object }).properties)).toContain('firstForm')
   expect(form).toHaveProperty('type')
 })

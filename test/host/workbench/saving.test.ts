@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSaving, type HostText, type OpenText, type SaveAnswer } from '../../../host/web/workbench/saving.ts'
 
-/** A host with one file, and what the browser stores. */
+/** A host with one file, and the browser's storage. */
 function played() {
   const stored = { text: 'a', etag: 'etag of a' }
   const kept = new Map<string, string>()
@@ -61,7 +61,7 @@ test('saving: while the host is unreachable, the text stays in the browser and i
   expect([one.state, kept.size, stored.text]).toEqual(['saved', 0, 'ab'])
 })
 
-test('saving: a lost answer to a stored text is not a conflict, even if the author has typed on', async () => {
+test('saving: a lost answer to a stored text is not a conflict, even if the author has continued to type', async () => {
   const { saving, one, stored, conflicts, fail } = played()
   fail('after')
   saving.edit(one, 'ab')
@@ -72,7 +72,7 @@ test('saving: a lost answer to a stored text is not a conflict, even if the auth
   expect([one.state, stored.text, conflicts]).toEqual(['saved', 'abc', []])
 })
 
-test('saving: another user’s text is a conflict, which keeps both texts and ends with the choice', async () => {
+test('saving: another user’s text is a conflict, which keeps both texts until the author chooses', async () => {
   const { saving, one, stored, kept, conflicts } = played()
   Object.assign(stored, { text: 'theirs', etag: 'etag of theirs' })
   saving.edit(one, 'mine')

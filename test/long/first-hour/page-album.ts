@@ -92,7 +92,7 @@ export function createAlbum(browser: Browser, folder: string) {
   }
 
   return {
-    /** A separate browser profile, like that of another user. */
+    /** A separate browser profile, like another user's. */
     open: () => openWatched(browser, { viewport: WINDOWS[0] }),
     async add(opened: Watched, name: string, { inLanguages = false, ready = 'main' }: AddOptions = {}): Promise<void> {
       pages++

@@ -41,8 +41,8 @@ export async function signInToAdmin(
 }
 
 /**
- * Adds all admin pages that links reach from an address, each kind once.
- * @param isWanted decides by path
+ * Adds all admin pages that can be reached by links from the page `start`, one page of each kind.
+ * @param isWanted whether to add the page at this path
  */
 export async function addAdminPages(
   album: Album,

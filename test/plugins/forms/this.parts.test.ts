@@ -6,7 +6,7 @@ const lab = createFormLab({ manifest: { eventTypes: { onSaved: {} } } })
 afterAll(() => lab.stop())
 
 const FORM = formWith({ type: 'text', name: 'name', value: 'old', onElementDataChange: 'changed' })
-/** `seen` returns what the script passed to `note`, as JSON. */
+/** `seen` returns the values that the script passed to `note`, as JSON. */
 const GLOBALS = `let notes = []
   function note(...what) { notes.push(what) }
   function start() { application.showForm('a') }

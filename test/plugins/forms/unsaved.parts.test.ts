@@ -91,7 +91,7 @@ test('unsaved input: the user is asked before a press shows another form, and ag
   expect(await client.changed(client.run('forms.leave', 'b'))).toMatchObject({ shown: 'b', unsaved: { a: false } })
 })
 
-test('unsaved input: a script that discards it, or that shows a form without a press, does not ask', async () => {
+test('unsaved input: the user is not asked if a script discards it, or shows a form without a press', async () => {
   const client = await open()
   await client.enter('company', 'Alder')
   expect(await client.changed(client.run('go', 'b'))).toMatchObject({ leaving: null, shown: 'b', unsaved: {} })
@@ -102,7 +102,7 @@ test('unsaved input: a script that discards it, or that shows a form without a p
   expect((await client.changed(client.run('mark', 'true'))).unsaved).toEqual({ a: true })
 })
 
-test('unsaved input: a form without a button that saves has none and never asks', async () => {
+test('unsaved input: a form without a button that saves has none, and the user is never asked', async () => {
   const { saves, ...form } = FORM
   const client = await open(form)
   expect((await client.enter('company', 'Alder')).unsaved).toEqual({})

@@ -11,7 +11,7 @@ function dueTimes(schedule: string, from: string, count: number): string[] {
   return found
 }
 
-test('schedules: a time in the gap of the clock is due at its end', () => {
+test('schedules: a time in the hour that the clock skips is due at the end of that hour', () => {
   const due = dueTimes('30 2 * * *', '2026-03-28T00:00:00Z', 3)
   expect(due).toEqual(['2026-03-28T01:30', '2026-03-29T01:00', '2026-03-30T00:30'])
   expect(dueTimes('*/15 2 * * *', '2026-03-28T12:00:00Z', 2)).toEqual(['2026-03-29T01:00', '2026-03-30T00:00'])
@@ -50,7 +50,7 @@ test('schedules: a schedule that is never due has no next time', () => {
   expect(createSchedule('0 0 30 2 *', 'Etc/UTC').next(0)).toBeNull()
 })
 
-test('schedules: what is malformed is described', () => {
+test('schedules: for a malformed schedule, the error describes the problem', () => {
   expect(scheduleProblem('60 * * * *')).toBe('Invalid value for minute: 60')
   expect(scheduleProblem('*/0 * * * *')).not.toBeNull()
   expect(scheduleProblem('5-1 * * * *')).not.toBeNull()

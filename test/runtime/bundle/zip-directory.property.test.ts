@@ -189,7 +189,10 @@ function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(LIMITS.BUNDLE_UNPACKED)
 }
 
-/** Compares the bundle with what the central directory declares, read by code other than the code under test. */
+/**
+ * Compares the bundle with the entries that the central directory declares. Other code than the code under test reads
+ * them.
+ */
 function checkDeclared(bundle: Bundle, zip: Buffer): void {
   const declared = readDeclared(zip)
   for (const [name, content] of mediaOf(bundle)) expect([name, content]).toEqual([name, declared.get(name)])

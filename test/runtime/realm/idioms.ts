@@ -82,7 +82,7 @@ export const SAME: readonly string[] = [
   'function idiomID() { return crossID() } ',
 ]
 
-/** Refused, or a script of another file uses them. */
+/** Declares a function that a script in another file calls. */
 export const CROSS = 'function crossID() { return "from another file" }'
 
 export const REFUSED: readonly string[] = [

@@ -326,7 +326,7 @@ const ways = [
   ],
 ]
 
-/** Each way of one call: whether it finds what the call before left. */
+/** @returns the names of the ways in which something from an earlier call, or from this one, is visible */
 function findAll() {
   return ways
     .filter(([, , find]) => {
@@ -344,7 +344,7 @@ function leaveAll() {
     try {
       leave()
     } catch {
-      // Refused.
+      // Ignore errors: the realm refuses some of the ways.
     }
   }
 }

@@ -58,7 +58,7 @@ test.each([
     'name_twice scopes/a.js:1:10',
   ],
   [
-    'two scopes, if it is that of an entry function,',
+    'two scopes, if it is the name of an entry function,',
     { 'scopes/a.js': 'function onSolutionOpen() {}', 'scopes/b.js': 'function onSolutionOpen() {}' },
     'name_twice scopes/b.js:1:10',
   ],

@@ -49,7 +49,7 @@ export async function typeCommand(terminal: Terminal, command: string, password 
     await terminal.until(/Password for admin:$/)
   }
   const { code, screen } = await terminal.run(isAsked ? password : command)
-  // The first line shows what was typed, which does not appear for a password.
+  // The first line shows the typed text, except for a password.
   const printed = isAsked ? screen : screen.replace(/^.*\n?/, '')
   if (code !== 0) throw new Error(`"${command}" ended with ${code}:\n${printed}`)
   return printed

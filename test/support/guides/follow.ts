@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Block, ROOT, readBlocks } from './blocks.ts'
 import { escapePattern } from './commands.ts'
 
-/** A sentence in a guide that tells readers to do something, and a function that does it. */
+/** An instruction to the readers of a guide, which is a sentence in its text, and a function that carries it out. */
 export type Instruction = readonly [sentence: string, follow: () => Promise<void>]
 
 /**

@@ -99,7 +99,7 @@ describe('elements', () => {
     )
   })
 
-  test('a password that the host knows is not in the page; the page only says that there is one', () => {
+  test('a password that the host has is not in the page; the page only shows that there is one', () => {
     const html = rendered(sample('pin'), { value: 'correct horse' })
     expect(html).not.toContain('horse')
     expect(html).toContain(' data-kept')
@@ -280,7 +280,7 @@ describe('badges and lines in a table', () => {
   })
 })
 
-test('a button’s style changes only its look: it is not pressed by Enter', () => {
+test('a button’s style changes only its appearance: Enter does not press it', () => {
   const html = rendered({ ...shown, type: 'button', name: 'new', kind: 'secondary', style: 'primary' })
   expect(html).toContain('<button class="button primary" type="button"')
 })
