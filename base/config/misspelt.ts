@@ -9,7 +9,8 @@ const LEAST_LENGTH = 8
 const LONG_NAME = 16
 
 /**
- * The control center's properties that resemble a host's. They aren't typos, because the two can share an environment.
+ * The control center's properties that resemble a host's. They aren't typos, because both services can share an
+ * environment.
  */
 const OF_CONTROL_CENTER = ['LOGS_KEPT', 'LOGS_KEPT_SIZE']
 

@@ -25,7 +25,7 @@ async function lastReset() {
   return { actor, outcome, target, solution }
 }
 
-/** A browser in which the user has added an authenticator app, and a second one that remembers the user from before. */
+/** Signs in with "remember" and adds an authenticator app. @returns the browser */
 async function signInWithApp(solution: string, username: string) {
   const browser = await visit(host, solution)
   await browser.signIn(username, PASSWORD, { remember: 'on' })

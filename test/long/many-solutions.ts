@@ -6,7 +6,8 @@ import { percentile, type Rows } from './report.ts'
 
 const SOLUTIONS = Number(process.env.LONG_SOLUTIONS ?? 1000)
 /**
- * Memory growth is measured after this many uploads, because the host's initial memory use doesn't depend on solutions.
+ * Memory growth is measured only after this many uploads, because the first uploads load code that all later ones
+ * share.
  */
 const WARM_UP = SOLUTIONS / 10
 const ACTIVE = 25

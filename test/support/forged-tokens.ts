@@ -20,7 +20,7 @@ export type SigningKey = {
   readonly jwk: JWK
 }
 
-/** The package jose only creates and uses valid keys, so create invalid ones with `node:crypto`. */
+/** Creates the key with `node:crypto`, because the package jose only creates and uses valid keys. */
 export function makeSigningKey(alg: 'RS256' | 'ES256', { bits = 2048 } = {}): SigningKey {
   const { privateKey, publicKey } =
     alg === 'RS256'

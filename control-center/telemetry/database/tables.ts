@@ -101,7 +101,7 @@ export function telemetryTables(db: Database): TelemetryDatabase {
 
 const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
   const isEmbedded = kindOf(db).name === 'embedded'
-  // Rows are stored in the primary key's index. This halves their size and keeps the points of a series together.
+  // SQLite stores the rows in the primary key's index. This halves their size and keeps the points of a series together.
   const end = isEmbedded ? sql`without rowid` : sql``
   return [
     schema

@@ -5,7 +5,10 @@ import { z } from '../../../runtime/zod.ts'
 /** How long a lookup of the name `slow` takes, in ms. */
 const SLOW = 100
 
-/** An operator's plugin with both a command and a request, because no built-in plugin has both. */
+/**
+ * A plugin as an operator would add it, with a command and a request. The attack scripts use both, because their
+ * effects are easy to check.
+ */
 export function directory(onNote: (call: Call, text: string) => void): Plugin {
   return {
     name: 'directory',
