@@ -56,7 +56,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addGuideRoutes(router)
   addSignInRoutes(router, parts)
   addAdminFactorPages(router, parts)
-  const pages = createPageRouter(router)
+  const pages = createPageRouter(router, parts.workbenchModes.ofHost)
   addSolutionPages(pages, parts)
   addSolutionAccessPages(pages, parts, (name, active) => policyCard(name, active, parts))
   addLoginPagePages(pages, parts)

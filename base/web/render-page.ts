@@ -51,6 +51,8 @@ export type ServiceFrame = {
   /** The URL of the guide for the page; null if no docs are installed. */
   readonly guide: string | null
   readonly brand?: Brand | null
+  /** Whether the admin pages link to the workbench, and whether it can create drafts. */
+  readonly workbench?: 'edit' | 'read' | 'off'
   /** The organisation that the page shows. */
   readonly organisation?: { readonly name: string; readonly title: string } | null
 }

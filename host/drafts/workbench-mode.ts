@@ -9,6 +9,8 @@ import type { Settings } from '../config/settings.ts'
 export type WorkbenchMode = Settings['workbench']
 
 export interface WorkbenchModes {
+  /** The host's mode, for all solutions that no control center manages. */
+  readonly ofHost: WorkbenchMode
   of(solution: string): Promise<WorkbenchMode>
   /** @throws ERR_NOT_FOUND if there is no workbench */
   needRead(solution: string): Promise<void>
@@ -31,6 +33,7 @@ export function createWorkbenchModes(
   }
 
   return {
+    ofHost: workbench,
     of: modeOf,
     async needRead(solution) {
       await need(solution)

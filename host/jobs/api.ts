@@ -36,7 +36,7 @@ const JobRun = z
     state: z.enum(RUN_STATES),
     attempt: z.int().describe('of the last attempt; 0 before the first one'),
     scheduledFor: z.int().nullable().describe('the due time; null if a script or an operator queued it'),
-    missed: z.int().describe('earlier due times at which no host could start it'),
+    missed: z.int().describe('earlier due times at which no host could start it; at most 1,000 are counted'),
     dueAt: z.int().describe('the earliest start of the next attempt'),
     createdAt: z.int(),
     startedAt: z.int().nullable(),

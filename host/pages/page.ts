@@ -9,6 +9,7 @@ import { PLATFORM_LOCALES, platformText } from '../../base/web/texts.ts'
 import { needScope, type ScopeKind } from '../access/actor.ts'
 import { pageSessionOf } from '../access/admit-page-session.ts'
 import { scopeOf } from '../access/route.ts'
+import type { WorkbenchMode } from '../drafts/workbench-mode.ts'
 import { type AdminPart, adminPage } from '../web/pages.ts'
 import { ADMIN_GUIDES, type AdminTemplate } from './guides.ts'
 import { adminScriptPath } from './script.ts'
@@ -41,8 +42,11 @@ export interface PageRouter {
  */
 export type PageScope = `${string}:${ScopeKind}` | 'any'
 
-/** Redirects users who are not signed in to the sign-in page, which sends them back afterwards. */
-export function createPageRouter(router: Router): PageRouter {
+/**
+ * Redirects users who are not signed in to the sign-in page, which sends them back afterwards.
+ * @param workbench the host's mode: without a workbench, no page links to it
+ */
+export function createPageRouter(router: Router, workbench: WorkbenchMode): PageRouter {
   return {
     get(path, show, scope) {
       router.get(path, async (ctx) => {
@@ -55,7 +59,7 @@ export function createPageRouter(router: Router): PageRouter {
         }
         if (scope === undefined) needScope(session, null, 'read', true)
         else if (scope !== 'any') needScope(session, ...scopeOf(scope, ctx.params), false)
-        sendPage(ctx, await show(ctx, textFor(ctx)))
+        sendPage(ctx, await show(ctx, textFor(ctx)), workbench)
       })
     },
   }
@@ -66,7 +70,8 @@ export function textFor(ctx: Context): PageText {
   return (key, ...values) => platformText(locale, key, values)
 }
 
-export function sendPage(ctx: Context, { template, heading, model, part, status, frames }: ShownPage): void {
+export function sendPage(ctx: Context, page: ShownPage, workbench: WorkbenchMode = 'off'): void {
+  const { template, heading, model, part, status, frames } = page
   const nonce = createNonce()
   allowPage(ctx, nonce, { frames: frames === true })
   ctx.vary('Accept-Language')
@@ -74,7 +79,7 @@ export function sendPage(ctx: Context, { template, heading, model, part, status,
   const csrfToken = session?.csrfToken ?? null
   const isOfToken = session !== null && session.scopes !== null
   const guide = guidePath('/admin', ADMIN_GUIDES[template])
-  const frame = { locale: localeOf(ctx), nonce, csrfToken, isOfToken, part, script: adminScriptPath, guide }
+  const frame = { locale: localeOf(ctx), nonce, csrfToken, isOfToken, part, script: adminScriptPath, guide, workbench }
   sendHtml(ctx, status ?? 200, adminPage(template, frame, heading, model))
 }
 

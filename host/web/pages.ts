@@ -3,7 +3,13 @@ import type { FactorSet } from '../../base/accounts/factors.ts'
 import type { NewApp } from '../../base/accounts/new-app.ts'
 import { makeScript } from '../../base/web/browser-script.ts'
 import { passkeyScript, SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
-import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
+import {
+  createPageRenderer,
+  indent,
+  loadTemplates,
+  type PageFrame,
+  type ServiceFrame,
+} from '../../base/web/render-page.ts'
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
 import { sourceText } from './dev/source-text.ts'
 import type { DevFinding } from './frames.ts'
@@ -238,6 +244,8 @@ export type AdminFrame = PageFrame & {
   readonly script: string
   /** The URL of the guide that explains the page; null if no docs are installed. */
   readonly guide: string | null
+  /** The host's mode. Defaults to `off`, without links to the workbench. */
+  readonly workbench?: ServiceFrame['workbench']
 }
 
 /** The navigation entries in display order: name and URL. */
@@ -450,13 +458,23 @@ export function repostPage(frame: PageFrame, model: RepostModel): string {
  * @param heading in the user's language
  */
 export function adminPage(template: string, frame: AdminFrame, heading: string, model: object): string {
-  const { csrfToken, isOfToken = false, part, script, guide } = frame
+  const { csrfToken, isOfToken = false, part, script, guide, workbench = 'off' } = frame
   const groups = Object.entries(ADMIN_GROUPS).flatMap(([name, parts]) => {
     const shown = parts.filter((one) => !isOfToken || OF_TOKENS.includes(one))
     return shown.length === 0 ? [] : [{ name, parts: shown.map((one) => [one, ADMIN_PARTS[one]] as const) }]
   })
   const who = { csrfToken, isOfToken }
-  const service = { texts: 'admin', root: '/admin', home: '/admin/', script, ...who, part, groups, guide } as const
+  const service = {
+    texts: 'admin',
+    root: '/admin',
+    home: '/admin/',
+    script,
+    ...who,
+    part,
+    groups,
+    guide,
+    workbench,
+  } as const
   const render = template.startsWith('workbench') ? ofWorkbench : ofAdministration
   return render(template, frame, heading, model, { service })
 }

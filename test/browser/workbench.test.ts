@@ -11,7 +11,7 @@ import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts
 import { type HostProcess, startHostProcess } from '../support/host-process.ts'
 import { ask } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { bundleOf, type Files } from '../support/zip.ts'
+import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
 type Draft = { readonly id: string }
 type Hosted = Pick<TestHost, 'adminUrl'>
@@ -298,6 +298,60 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.click('#workbench-discard')
     await page.locator('dialog[open] button[value=yes]').click()
     await page.locator('text=No drafts yet.').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  test('Try: a sign-in, an endpoint and a script error, whose position opens the line', async () => {
+    const manifest = {
+      authenticator: 'AUTHENTICATOR',
+      modules: ['auth'],
+      endpoints: { 'POST /greet/{name}': { function: 'greet', authentication: 'session' } },
+    }
+    await upload('tried', manifest, {
+      ...moduleFile('auth', { type: 'authenticator' }),
+      'modules/auth/globals.js': `function onSolutionOpen(arg, q) {
+  console.log('trying ' + q.username)
+  if (q.password !== 'right') throw new Error('wrong ' + 'password')
+  security.login(q.username, 'a-1', ['Users'])
+}`,
+      'globals.js': `function greet({ params, body }) { return { greeting: body.word + ' ' + params.name + ' from ' + security.getUserName() } }`,
+    })
+    const draft = await createDraft('tried', { base: await activeOf('tried') })
+    await using opened = await open(pathOf('tried', draft))
+    const { page, complaints } = opened
+    const result = page.locator('#workbench-try-result')
+    await page.locator(EDITOR, { hasText: 'greet' }).waitFor()
+    await page.click('#workbench-try-open')
+    await page.keyboard.press('Tab')
+    await page.locator('#try-run:focus').waitFor()
+    expect(await page.locator('#try-address').isVisible()).toBe(false)
+    await page.click('#try-username')
+    await page.keyboard.type('anna')
+    await page.click('#try-password')
+    await page.keyboard.type('right')
+    await page.keyboard.press('Enter')
+    await result.locator('text=would sign in anna with Users').waitFor()
+    await result.locator('li', { hasText: 'trying anna' }).waitFor()
+    expect(await result.locator('.state').innerText()).toBe('returned')
+    expect(await result.locator('p').first().innerText()).toMatch(/^returned \d+ ms · \d+\.\d MB$/)
+    await page.fill('#try-password', 'left')
+    await page.keyboard.press('Enter')
+    await result.locator('p', { hasText: 'wrong password' }).waitFor()
+    await result.locator('p button', { hasText: 'modules/auth/globals.js:3:' }).click()
+    await page.locator('#workbench-path', { hasText: 'modules/auth/globals.js' }).waitFor()
+    await page.locator('.cm-activeLine', { hasText: 'throw new Error' }).waitFor()
+    await page.selectOption('#try-run', 'endpoint')
+    expect(await page.locator('#try-password').isVisible()).toBe(false)
+    await page.fill('#try-username', 'ben')
+    await page.fill('#try-address', 'POST /greet/kim')
+    await page.fill('#try-more', '{ "body": ')
+    await page.click('#workbench-try button[type=submit]')
+    await result.locator('text=The JSON is invalid').waitFor()
+    await page.fill('#try-more', '{ "body": { "word": "hello" } }')
+    await page.click('#workbench-try button[type=submit]')
+    await result.locator('pre', { hasText: 'hello kim from ben' }).waitFor()
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    expect(await lookOf(page, 320)).toEqual(SOUND_LOOK)
     expect(complaints).toEqual([])
   })
 

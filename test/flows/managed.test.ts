@@ -75,6 +75,10 @@ test('managed: a desired version and settings are applied, reported, and kept af
   })
   const { body: environment } = await center.api('GET', 'organisations/acme/environments/kept')
   expect(environment.solutions).toEqual(['crm'])
+  const { api } = await signInToAdmin(first)
+  expect((await api('GET', 'solutions/crm/drafts')).json()).toMatchObject({ mode: 'read' })
+  const draft = await api('POST', 'solutions/crm/drafts', { base: v1.sha256 })
+  expect([draft.status, draft.json()]).toEqual([403, expect.objectContaining({ code: 'ERR_WORKBENCH_READ_ONLY' })])
   await first.stop()
 
   const again = await startSatellite({ url: 'http://127.0.0.1:9' }, token, {}, { home })

@@ -136,7 +136,7 @@ test('a token that may only read gives access to the files of the active version
   expect((await ask(preview, { headers: data(cookie) })).status).toBe(403)
 })
 
-test('WORKBENCH=read shows files without an editor, and WORKBENCH=off has no page', async () => {
+test('WORKBENCH=read shows files without an editor, and WORKBENCH=off has no page and no link to it', async () => {
   for (const mode of ['read', 'off']) {
     const other = await startTestHost({ WORKBENCH: mode })
     try {
@@ -144,10 +144,21 @@ test('WORKBENCH=read shows files without an editor, and WORKBENCH=off has no pag
         'shop',
         await bundleOf({ name: 'shop', authenticator: 'NONE' }, { 'globals.js': 'var b = 2\n' }),
       )
-      const page = await (await signInToAdmin(other)).get('/admin/solutions/shop/workbench?file=globals.js')
+      const admin = await signInToAdmin(other)
+      const page = await admin.get('/admin/solutions/shop/workbench?file=globals.js')
       expect([mode, page.status]).toEqual([mode, mode === 'read' ? 200 : 404])
       expect(page.text.includes('var b = 2')).toBe(mode === 'read')
       expect(page.text).not.toContain('id="workbench-start"')
+      for (const path of ['', '/versions', '/log']) {
+        const other = await admin.get(`/admin/solutions/shop${path}`)
+        expect([path, mode, other.text.includes('/admin/solutions/shop/workbench')]).toEqual([
+          path,
+          mode,
+          mode === 'read',
+        ])
+      }
+      // Both modes create no drafts.
+      expect((await admin.get('/admin/')).text).not.toContain('/workbench?draft=')
     } finally {
       await other.stop()
     }

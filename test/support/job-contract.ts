@@ -277,6 +277,21 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     expect(await runs.list(solution, {}, 9)).toHaveLength(1)
   })
 
+  test(`${name}: after a week without a host, 1,000 missed due times are counted and the newest one runs`, async () => {
+    const { runs, solution, schedules, insertSolution } = lab({ mail: { schedule: '* * * * *' } })
+    await insertSolution()
+    await schedules().tick()
+    time += 7 * 86_400_000
+    let turns = 0
+    const counting = setInterval(() => turns++, 1)
+    await schedules().tick()
+    clearInterval(counting)
+    const [run] = await runs.list(solution, {}, 9)
+    expect(run).toMatchObject({ job: 'mail', missed: 999, scheduledFor: time - (time % 60_000) })
+    // Requests are handled in between.
+    expect(turns).toBeGreaterThan(10)
+  })
+
   test(`${name}: a worker runs what is due, retries failures, and reports the last one`, async () => {
     const { runs, solution, add, worker, stateOf } = lab({ mail: { attempts: 2 } })
     const failures: string[] = []

@@ -12,7 +12,8 @@ type Tried = {
   readonly requests: readonly { readonly method: string; readonly url: string }[]
   readonly log: readonly ({ readonly level: string; readonly message: string } & Partial<Position>)[]
   readonly milliseconds: number
-  readonly heapBytes: number | null
+  /** Private memory of the sandbox process; null if it could not be measured. */
+  readonly memoryBytes: number | null
 }
 
 export type TryParts = {
@@ -62,12 +63,12 @@ export function createTryPanel({ saveAll, goTo }: TryParts): void {
   }
 
   function shownResult(tried: Tried): readonly Node[] {
-    const { outcome, message, position, would, result, requests, log, milliseconds, heapBytes } = tried
+    const { outcome, message, position, would, result, requests, log, milliseconds, memoryBytes } = tried
     const isGood = outcome === 'returned'
-    const heap = heapBytes === null ? '' : ` · ${(heapBytes / 1024 / 1024).toFixed(1)} MB`
+    const memory = memoryBytes === null ? '' : ` · ${(memoryBytes / 1024 / 1024).toFixed(1)} MB`
     const head = elementOf('p', [
       elementOf('span', outcome, { class: `state state-${isGood ? 'good' : 'bad'}` }),
-      document.createTextNode(` ${Math.round(milliseconds)} ms${heap}`),
+      document.createTextNode(` ${Math.round(milliseconds)} ms${memory}`),
     ])
     return [
       head,
