@@ -88,8 +88,9 @@ function adminApiPage(): string {
   })
   return `# Admin API
 
-Every path starts with \`/admin/api/\`. The admin account uses Basic authentication and can do everything. Tools use an API token (Bearer) with scopes. Errors are
-[problem details](codes.md) (RFC 9457). [openapi.json](openapi.json) describes all requests and responses; each host serves its own copy at
+Every path starts with \`/admin/api/\`. The admin account uses Basic authentication and can do everything. Tools use an API token (Bearer) with scopes.
+The scope \`admin\` includes all others except \`solutions:{name}:call\`. It doesn't allow requests that remove or unlock users' second factors: a token needs \`users:write\`
+for these. Errors are [problem details](codes.md) (RFC 9457). [openapi.json](openapi.json) describes all requests and responses; each host serves its own copy at
 \`/admin/api/openapi.json\`.
 
 | request | what it does | required access |

@@ -20,7 +20,7 @@ export const AFTER_OAUTH_PROBLEMS: Readonly<Record<OAuthProblemCode, string>> = 
   oauth_unknown_user:
     'Check how the authenticator handles the claims. To see them, have it write `sub` and `iss` to the log.',
   oauth_denied:
-    'If the user cancelled, nothing. Otherwise, check the provider’s rules about who can use the application.',
+    'If the user cancelled, you don’t need to do anything. Otherwise, check the provider’s rules about who can use the application.',
   oauth_provider: 'Check the provider and the network. The log quotes the response.',
   oauth_token: 'The log shows which check failed. Compare `clientId`, `issuer` and the registration at the provider.',
   oauth_clock: 'Synchronize the host’s clock with NTP; the log shows both times.',
@@ -29,5 +29,5 @@ export const AFTER_OAUTH_PROBLEMS: Readonly<Record<OAuthProblemCode, string>> = 
   oauth_script: 'The log shows the script’s error under the same reference. Fix the script.',
   oauth_busy: 'Try again in a moment. If it keeps happening, the host needs more CPU cores or memory.',
   oauth_expired:
-    'Nothing: the page offers to start again. If it keeps happening, check whether the browser accepts cookies.',
+    'You don’t need to do anything: the page offers to start again. If it keeps happening, check whether the browser accepts cookies.',
 }

@@ -149,8 +149,8 @@ export function scriptingPage(): string {
   const types = entries.filter(({ kind }) => kind === 'type')
   return `# Scripting reference
 
-Look up what a solution's scripts can use. This page is generated from the type declarations that editors use for
-autocompletion (\`plugins/*/api.d.ts\`). The guides show how to use them: [authenticators](../authenticators.md),
+Use this page to look up the globals and functions that a solution's scripts can use. It is generated from the type
+declarations that editors use for autocompletion (\`plugins/*/api.d.ts\`). These guides contain examples: [authenticators](../authenticators.md),
 [forms](../forms.md), [events](../events.md), [databases](../databases-in-scripts.md),
 [everything else](../solutions.md).
 

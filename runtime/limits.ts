@@ -39,13 +39,13 @@ export const LIMITS = {
   JOBS_AT_ONCE: {
     kind: 'count',
     default: '2',
-    what: 'maximum number of concurrent runs of one solution’s jobs on one host; all solutions together run at most one per processor core but one',
+    what: 'maximum number of concurrent runs of one solution’s jobs on one host; all solutions together run at most one fewer than the number of processor cores, but at least one',
   },
-  JOB_KEPT: { kind: 'time', default: '30d', what: 'how long an ended run of a job is kept' },
+  JOB_KEPT: { kind: 'time', default: '30d', what: 'how long the record of a job’s run is kept after the run ended' },
   JOB_KEY: {
     kind: 'time',
     default: '1d',
-    what: 'how long after a run succeeded no other run with the same key is added',
+    what: 'time after a successful run during which no other run with the same key is added',
   },
   CALL_REQUESTS: {
     kind: 'count',
@@ -122,7 +122,7 @@ export const LIMITS = {
   REMEMBER_GRACE: {
     kind: 'time',
     default: '10s',
-    what: 'how long the previous value of a remembered login is accepted after each use, so that two tabs that use it at the same time don’t look like theft',
+    what: 'how long the previous value of a remembered login is accepted after each use, so that the host doesn’t treat two tabs that use it at the same time as theft',
   },
   LOGIN_TOKEN_LIFETIME: {
     kind: 'time',
@@ -161,7 +161,7 @@ export const LIMITS = {
   CONFIRMED_FOR: {
     kind: 'time',
     default: '5m',
-    what: 'how long after a confirmation users can change a password or factor, or use what a script protects',
+    what: 'how long after a confirmation users can change a password or factor, or do an action that a script protects',
   },
   PASSKEYS_ACCOUNT: { kind: 'count', default: '10', what: 'maximum number of passkeys of one account' },
   DIRECTORY_CHECK: {

@@ -17,7 +17,7 @@ const ADVICE = {
   manifest_invalid: 'Use an allowed value. If the file has "$schema", your editor lists the allowed values.',
   manifest_unknown_key: 'Fix the name of the property, or remove it.',
   module_missing: 'Add the folder to modules/, or remove the name from "modules".',
-  module_invalid: 'Fix the module’s own solution.json, as the message says.',
+  module_invalid: 'Fix the error that the message describes in the module’s own solution.json.',
   authenticator_count: 'List exactly one module whose solution.json has "type": "authenticator".',
   passkeys_unavailable:
     'Write "required" instead, or ask the operator to make passkeys work: they need https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on.',
@@ -28,7 +28,7 @@ const ADVICE = {
   form_function_missing:
     'Declare the function at the top level of the form’s script, or use the name of an existing one.',
   i18n_invalid: 'Name the file default.json or after a locale. All its values must be strings: {"key": "text"}.',
-  realm_difference: 'Change the script as the message says, or remove "realm" from solution.json.',
+  realm_difference: 'Change the script as the message describes, or remove "realm" from solution.json.',
   script_syntax: 'Fix the script here, or just before this position.',
   script_load: 'Fix this line: it runs when the scripts are loaded. Put code with side effects in a function.',
   script_timeout: 'End the loop, or move the work into a function: the scripts must load within one second.',
@@ -52,7 +52,7 @@ const ADVICE = {
   oauth_missing: 'Add "oauth" to solution.json, or ask the operator to configure OAuth for the solution.',
   oauth_secret_written: 'Replace the secret with "%%NAME%%", and ask the operator to set the secret NAME.',
   template_replaced: 'Add what is missing; "solhost login-template" writes a complete page.',
-  template_element_missing: 'Add or change the element as the message says.',
+  template_element_missing: 'Add or change the element that the message names.',
   template_inline_handler: 'Use addEventListener in a <script> on the page.',
   template_inline_style: 'Move the style into a <style> element on the page.',
   template_blocked_address: 'Put the file in media/ and use its relative URL, media/….',

@@ -149,7 +149,7 @@ export const PROPERTIES = {
     default: '',
     read: readHosts,
     form: 'host names separated by commas',
-    what: 'additional host names that the pages are served under',
+    what: 'additional host names under which browsers can open the pages',
   },
   CERTIFICATE_NAME: {
     default: '',

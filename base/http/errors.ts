@@ -29,7 +29,7 @@ export const ERRORS = {
     status: 400,
     fixedBy: 'caller',
     page: 'bad-request',
-    advice: 'Fix the request; `detail` says what could not be read.',
+    advice: 'Fix the request; `detail` shows which part could not be read.',
   },
   ERR_UNAUTHENTICATED: {
     status: 401,
@@ -130,7 +130,7 @@ export const ERRORS = {
   ERR_BODY_SLOW: {
     status: 408,
     fixedBy: 'caller',
-    advice: 'Send it again. If it fails again, send smaller bodies or use a faster connection.',
+    advice: 'Send the request again. If it fails again, send smaller bodies or use a faster connection.',
   },
   ERR_NAME_DIFFERS: {
     status: 409,
@@ -175,7 +175,7 @@ export const ERRORS = {
   ERR_VERSION_IN_USE: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'The message says what uses the version. Stop using it there first.',
+    advice: 'The message shows where the version is in use. Stop using it there first.',
   },
   ERR_SOLUTION_EXISTS: {
     status: 409,
@@ -205,7 +205,7 @@ export const ERRORS = {
   ERR_CHANGED_MEANWHILE: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Someone else changed it first. Read it again, then resend your change.',
+    advice: 'Someone else changed this resource first. Read it again, then resend your change.',
   },
   ERR_LINK_OVER: {
     status: 410,
@@ -235,7 +235,7 @@ export const ERRORS = {
     status: 415,
     fixedBy: 'caller',
     page: 'content-type',
-    advice: 'Send the `Content-Type` named in `detail`, or send the body uncompressed if `detail` says so.',
+    advice: 'Send the `Content-Type` named in `detail`, or send the body uncompressed if `detail` requires it.',
   },
   ERR_HOST_UNKNOWN: {
     status: 421,
@@ -269,12 +269,12 @@ export const ERRORS = {
     status: 431,
     fixedBy: 'caller',
     advice:
-      'Send fewer or shorter headers; `detail` says how much is allowed. In a browser, delete the cookies of that site.',
+      'Send fewer or shorter headers; `detail` contains the limit. In a browser, delete the cookies of that site.',
   },
   ERR_INTERNAL: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Look up `correlationId` in the platform’s log, and report what it says.',
+    advice: 'Look up `correlationId` in the platform’s log, and report the error that you find there.',
   },
   ERR_UPGRADE_REQUIRED: {
     status: 426,
@@ -297,7 +297,7 @@ export const ERRORS = {
     page: 'broken',
     maybeFixedByVersion: true,
     advice:
-      'Find the script that crashes in the solution’s log, fix it and upload. `Retry-After` says when the host retries.',
+      'Find the script that crashes in the solution’s log, fix it and upload. `Retry-After` contains the time until the host retries.',
   },
   ERR_OUTBOUND_INVALID: {
     status: 500,
@@ -357,7 +357,7 @@ export const ERRORS = {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Set `SMTP_URL` and `MAIL_FROM`, on a host also `PUBLIC_URL` or `SOLUTION_ORIGIN`. If they are set, the log says why the mail server rejects emails.',
+      'Set `SMTP_URL` and `MAIL_FROM`, on a host also `PUBLIC_URL` or `SOLUTION_ORIGIN`. If they are set, the log shows why the mail server rejects emails.',
   },
   ERR_STORAGE_FULL: {
     status: 507,
@@ -394,7 +394,7 @@ export const ERRORS = {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Read the solution’s log: it says whether the token, the solution or the URL is wrong: [platform-cloud.md](../platform-cloud.md).',
+      'Read the solution’s log, which shows whether the token, the solution or the URL is wrong: [platform-cloud.md](../platform-cloud.md).',
   },
   ERR_DIRECTORY_UNREACHABLE: {
     status: 503,
@@ -426,7 +426,7 @@ export const ERRORS = {
   ERR_BUILDER_FAILED: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Read the run’s log: it has the builder’s error. Check that `BUILDER_COMMAND` can be run.',
+    advice: 'Read the run’s log, which contains the builder’s error. Check that `BUILDER_COMMAND` can be run.',
   },
   ERR_REGISTRY_LOGIN: {
     status: 500,
@@ -453,7 +453,7 @@ export const ERRORS = {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'The message says what kind of file it is and which command converts it: [TLS](../tls.md#files-that-are-refused).',
+      'The message shows the file’s format and the command that converts it: [TLS](../tls.md#files-that-are-refused).',
   },
   ERR_DATABASE_FILE: {
     status: 500,

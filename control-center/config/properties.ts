@@ -87,7 +87,7 @@ export const CENTER_PROPERTIES = {
   RUNTIME_XMS: {
     ...RUNTIME_XMS,
     default: '64m',
-    what: 'memory use below which spare sandbox processes are started, as on a host',
+    what: 'memory use below which the control center starts spare sandbox processes',
   },
   RUNTIME_XMX: {
     ...RUNTIME_XMX,

@@ -66,7 +66,7 @@ function listRoutes({ drafts, draftStore, workbenchModes, store, limits }: Draft
     route(
       'GET /solutions/:name/drafts',
       {
-        summary: 'List the drafts of a solution, which need not exist yet; the one changed last comes first',
+        summary: 'List the drafts of a solution, most recently changed first. The solution does not have to exist yet',
         right: WRITE,
         before: ({ params }: OfSolution) => workbenchModes.needRead(params.name),
         answers: { 200: schemas.Drafts },
@@ -229,7 +229,7 @@ function checkRoutes(parts: DraftApiParts): AdminRoute[] {
       'POST /solutions/:name/drafts/:id/check',
       {
         summary:
-          'Check a draft like an upload. Uploads go first; requests that wait share one check of the newest files',
+          'Check a draft like an upload. Uploads have priority; queued requests share one check of the newest files',
         right: WRITE,
         before,
         answers: { 200: schemas.DraftCheck },
@@ -277,7 +277,7 @@ function tryRoutes({ tryDraft, workbenchModes }: DraftApiParts): AdminRoute[] {
       'POST /solutions/:name/drafts/:id/try',
       {
         summary:
-          'Run a draft’s scripts without any effect: no users, sessions, grants, secrets or network. Responses to HTTP requests are declared',
+          'Run a draft’s scripts without any effect: no users, sessions, grants, secrets or network. The body declares the responses to HTTP requests',
         right: WRITE,
         act: 'draft-try',
         names: namedDraft,
@@ -305,7 +305,7 @@ function publishRoutes({
     route(
       'POST /solutions/:name/drafts/:id/publish',
       {
-        summary: 'Upload a draft as a new version, which becomes active if `over` is active now',
+        summary: 'Upload a draft as a new version, which becomes active if the version in `over` is still active',
         right: WRITE,
         act: 'draft-publish',
         names: namedDraft,
@@ -326,7 +326,8 @@ function publishRoutes({
     route(
       'POST /solutions/:name/drafts/:id/rebase',
       {
-        summary: 'Base a draft on another version. Files that changed on both sides need a choice',
+        summary:
+          'Base a draft on another version. For each file that changed in both, `choices` must contain the one to keep',
         right: WRITE,
         before,
         body: schemas.RebaseForm,

@@ -159,7 +159,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'POST /solutions/:name/oauth/test',
       {
         summary:
-          'Test OAuth settings as far as possible without a sign-in. A body is combined with the manifest, as PUT does; without a body, the current settings are tested',
+          'Test OAuth settings as far as possible without a sign-in. The settings in the body override those in the manifest, as with PUT; without a body, the current settings are tested',
         right: 'solutions:{name}:write',
         before: find,
         body: OAuthSettingsForm.nullable(),

@@ -123,7 +123,7 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
     route(
       'DELETE /solutions/:name/sign-in-policy',
       {
-        summary: 'Delete the policy that was set here; the manifest’s policy or the default applies again',
+        summary: 'Delete the operator’s policy; the manifest’s policy or the default applies again',
         right: null,
         act: 'sign-in-policy',
         names: namedSolution,

@@ -164,7 +164,7 @@ function ofSolution(parts: FactorApiParts): AdminRoute[] {
       {
         summary:
           'Remove all second factors and recovery codes of an account that is not in the users table, and sign it out',
-        right: null,
+        right: 'account',
         act: 'factor-reset',
         names: named,
         before: find,
@@ -177,7 +177,7 @@ function ofSolution(parts: FactorApiParts): AdminRoute[] {
       'POST /solutions/:name/unlock-factors',
       {
         summary: 'Unlock the authenticator app of an account that is not in the users table',
-        right: null,
+        right: 'account',
         act: 'factor-unlock',
         names: named,
         before: find,

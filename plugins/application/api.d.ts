@@ -12,9 +12,9 @@ declare const application: {
   showForm(form: string): void
   /**
    * Closes the client, after its forms' `onUnload` and `onSolutionClose` have run. The user stays signed in. The
-   * browser then opens `solution`, whose `onSolutionOpen` gets `argument`. Without a name, or if that solution does not
-   * exist, this solution is opened again.
-   * @param method has no effect except a warning in the log: a solution can't call another solution's functions
+   * browser then opens `solution`, and its `onSolutionOpen` gets `argument`. Without a name, or if that solution does
+   * not exist, the browser opens this solution again.
+   * @param method has no effect except a warning in the log, because a solution can't call another solution's functions
    * @throws TypeError during a sign-in
    */
   closeSolution(solution?: string | null, method?: string | null, argument?: string | null): void

@@ -12,9 +12,9 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   /** The data for the current call, from the plugin's `state`. null while the scripts load. */
   state(): State | null
   /**
-   * `start` runs at the beginning of each call, before the entry function. `lastCounted` is whether the commands of the
-   * context's previous call were applied. They were not if that call failed, or was terminated after it had returned.
-   * It is true for the first call.
+   * `start` runs at the beginning of each call, before the entry function. `lastCounted` is true if the commands
+   * of the context's previous call were applied, and for the first call. It is false if the previous call failed, or
+   * was terminated after it had returned.
    */
   onCall(start: (state: State, lastCounted: boolean) => void): void
   /** Defines a function that only the host can call, as `name.method`. Scripts can neither define nor call it. */

@@ -172,12 +172,12 @@ test('check: each input that is missing on a login page is reported at the form 
     `media/login.html:3:1  warning template_element_missing  users cannot choose to be remembered; add <input type="checkbox" name="remember"> to the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
-    → Add or change the element as the message says.
+    → Add or change the element that the message names.
 
 media/login.html:3:1  warning template_element_missing  automatic sign-in does not work; add <input type="hidden" name="id_token"> to the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
-    → Add or change the element as the message says.
+    → Add or change the element that the message names.
 
 crm 1.0.0: 0 errors, 2 warnings.
 Next: solhost deploy . <url>
