@@ -9,7 +9,7 @@ import { PLATFORM_LOCALES, platformText } from '../../base/web/texts.ts'
 import { needScope, type ScopeKind } from '../access/actor.ts'
 import { pageSessionOf } from '../access/admit-page-session.ts'
 import { scopeOf } from '../access/route.ts'
-import type { WorkbenchMode } from '../drafts/workbench-mode.ts'
+import type { Settings } from '../config/settings.ts'
 import { type AdminPart, adminPage } from '../web/pages.ts'
 import { ADMIN_GUIDES, type AdminTemplate } from './guides.ts'
 import { adminScriptPath } from './script.ts'
@@ -46,7 +46,7 @@ export type PageScope = `${string}:${ScopeKind}` | 'any'
  * Redirects users who are not signed in to the sign-in page, which sends them back afterwards.
  * @param workbench the host's mode: without a workbench, no page links to it
  */
-export function createPageRouter(router: Router, workbench: WorkbenchMode): PageRouter {
+export function createPageRouter(router: Router, workbench: Settings['workbench']): PageRouter {
   return {
     get(path, show, scope) {
       router.get(path, async (ctx) => {
@@ -70,7 +70,7 @@ export function textFor(ctx: Context): PageText {
   return (key, ...values) => platformText(locale, key, values)
 }
 
-export function sendPage(ctx: Context, page: ShownPage, workbench: WorkbenchMode = 'off'): void {
+export function sendPage(ctx: Context, page: ShownPage, workbench: Settings['workbench'] = 'off'): void {
   const { template, heading, model, part, status, frames } = page
   const nonce = createNonce()
   allowPage(ctx, nonce, { frames: frames === true })
