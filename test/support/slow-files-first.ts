@@ -14,6 +14,7 @@ const SLOW = [
   'test/flows/cli-dev.test.ts',
   'test/flows/client-effects.test.ts',
   'test/flows/draining.test.ts',
+  'test/flows/jobs-outages.test.ts',
 ]
 
 /**
