@@ -4,7 +4,7 @@ import { apiOf, codeOf } from '../support/api.ts'
 import { runCli, temporaryFolder } from '../support/cli.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask } from '../support/http.ts'
-import { visit } from '../support/users.ts'
+import { addUser, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
@@ -190,8 +190,11 @@ test('a run whose last attempt fails has the state failed and a log line, and ca
   expect(codeOf(await api.send('DELETE', `/solutions/${NAME}/runs/${done}`))).toEqual([409, 'ERR_RUN_ENDED'])
 })
 
-test('an endless job ends at JOB_TIME, and its solution’s endpoints keep working', async () => {
+test('an endless job ends at JOB_TIME; meanwhile, its solution’s users can sign in, and its endpoints work', async () => {
+  await addUser(host, 'hanna')
   const { id } = (await api.send('POST', `/solutions/${NAME}/jobs/hang/run`, {})).json() as Run
+  const visitor = await visit(host, NAME)
+  expect((await visitor.signIn('hanna')).status).toBe(303)
   expect((await add('report', {})).status).toBe(200)
   expect(await ended(id)).toMatchObject({ state: 'failed', failure: { code: 'script_timeout' } })
 })

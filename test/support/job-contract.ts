@@ -84,7 +84,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     const remove = () => {
       version = null
     }
-    return { db, solution, runs, pauses, schedules, run, add, worker, insertSolution, stateOf, remove }
+    return { db, solution, runs, pauses, catalog, schedules, run, add, worker, insertSolution, stateOf, remove }
   }
 
   const claimed = async (claim: Promise<ClaimedRun | null>): Promise<ClaimedRun> => {
@@ -277,6 +277,39 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     expect(await runs.list(solution, {}, 9)).toHaveLength(1)
   })
 
+  test(`${name}: when the clock is set forward or back, a nightly job runs once, and a quarter-hourly job continues`, async () => {
+    const timeZone = 'Europe/Brussels'
+    const changes = [
+      ['2026-03-28T23:00:00Z', '2026-03-29T01:00:00Z'],
+      ['2026-10-24T22:00:00Z', '2026-10-25T00:30:00Z'],
+    ] as const
+    for (const [midnight, due] of changes) {
+      const { runs, solution, schedules, insertSolution } = lab({
+        mail: { schedule: '30 2 * * *', timeZone },
+        other: { schedule: '*/15 * * * *', timeZone },
+      })
+      time = Date.parse(midnight)
+      await insertSolution()
+      const host = schedules()
+      await host.tick()
+      for (let minute = 0; minute < 6 * 60; minute += 5) {
+        time += 5 * 60_000
+        await host.tick()
+        for (const job of ['mail', 'other']) {
+          const run = await runs.claim(solution, job, 1)
+          if (run !== null) await runs.end(run, SUCCEEDED)
+        }
+      }
+      const all = await runs.list(solution, {}, 100)
+      const timesOf = (job: string) => all.filter((run) => run.job === job).map(({ scheduledFor }) => scheduledFor)
+      expect(timesOf('mail')).toEqual([Date.parse(due)])
+      const quarters = Array.from({ length: 24 }, (_, index) => Date.parse(midnight) + (index + 1) * 15 * 60_000)
+      expect(timesOf('other')).toEqual(quarters.toReversed())
+      expect(all.every(({ state, missed }) => state === 'succeeded' && missed === 0)).toBe(true)
+    }
+    time = Date.parse('2026-11-01T10:00:00Z')
+  })
+
   test(`${name}: after a week without a host, 1,000 missed due times are counted and the newest one runs`, async () => {
     const { runs, solution, schedules, insertSolution } = lab({ mail: { schedule: '* * * * *' } })
     await insertSolution()
@@ -361,7 +394,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     expect(await stateOf(id)).toBe('cancelled')
   })
 
-  test(`${name}: a solution with many runs doesn't keep others waiting`, async () => {
+  test(`${name}: a job with many runs doesn't keep the solution's other jobs waiting`, async () => {
     const { solution, add, worker, runs } = lab({ mail: { atOnce: 10 }, other: {} })
     for (let index = 0; index < 6; index++) await add()
     const last = await add({ job: 'other', dueAt: time })
@@ -375,5 +408,31 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     await expect.poll(async () => (await runs.list(solution, { state: 'succeeded' }, 10)).length).toBe(7)
     await host.settled()
     expect(started.indexOf(last)).toBeLessThanOrEqual(3)
+  })
+  test(`${name}: a solution with many runs doesn't keep other solutions waiting`, async () => {
+    const many = lab({ mail: { atOnce: 10 } })
+    const few = lab()
+    for (let index = 0; index < 6; index++) await many.add({ dueAt: time - 1000 })
+    const last = await few.add({ dueAt: time })
+    const started: string[] = []
+    const catalogs = [many.catalog, few.catalog]
+    const host = many.worker(
+      async ({ id }) => {
+        started.push(id)
+        return SUCCEEDED
+      },
+      {
+        atOnce: 1,
+        catalog: {
+          active: async (solution) =>
+            (await Promise.all(catalogs.map((catalog) => catalog.active(solution)))).find((one) => one !== null) ??
+            null,
+        },
+      },
+    )
+    await host.work()
+    await expect.poll(() => started.length).toBe(7)
+    await host.settled()
+    expect(started.indexOf(last)).toBeLessThanOrEqual(1)
   })
 }
