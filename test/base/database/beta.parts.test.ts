@@ -15,6 +15,9 @@ import { serverDialect } from '../../../base/database/server-dialect.ts'
 import type { Tables } from '../../../base/database/tables.ts'
 import { createAudit } from '../../../host/access/audit.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
+import { createEmbeddedRuns } from '../../../host/jobs/embedded-runs.ts'
+import type { ClaimedRun } from '../../../host/jobs/job-runs.ts'
+import { createPauses } from '../../../host/jobs/pauses.ts'
 import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { startTdsServer, type TdsAnswer, type TdsServer } from '../../support/tds-server.ts'
@@ -29,15 +32,15 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop()
 })
 
-/** Records statements without running them. */
-function noting(): { db: HostDatabase; statements: string[] } {
+/** Records statements without running them. @param rowsOf the rows that a statement returns */
+function noting(rowsOf: (statement: string) => unknown[] = () => []): { db: HostDatabase; statements: string[] } {
   const statements: string[] = []
   class NotingDriver extends DummyDriver {
     override async acquireConnection() {
       return {
         async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
           statements.push(query.sql)
-          return { rows: [], numAffectedRows: 1n }
+          return { rows: rowsOf(query.sql) as R[], numAffectedRows: 1n }
         },
         async *streamQuery() {},
       }
@@ -100,6 +103,48 @@ test('beta: the log and the audit log use at most 2,100 values per statement, an
     statements.some((text) => text.includes('SUM(size + 100) OVER (PARTITION BY solution ORDER BY id DESC)')),
   ).toBe(true)
   expect(statements.join('\n')).not.toMatch(/\blimit\b|\breturning\b|on conflict|on duplicate|length\(/i)
+})
+
+test('beta: runs of jobs are added, claimed, ended and listed without syntax of other databases', async () => {
+  const keys = { id: 'run', solution: 'crm', job: 'mail', state: 'failed', attempt: 0, slot: 'run', lease: 'lease' }
+  const row = { ...keys, tenant: null, failure: null, due_at: 0, created_at: 0 }
+  const { db, statements } = noting((text) => {
+    if (text.includes('count(*)')) return [{ count: 0 }]
+    return text.startsWith('select') && !text.includes('"state" in') ? [row] : []
+  })
+  const runs = createEmbeddedRuns(db, createLimits(), () => 1000)
+  const added = { id: 'run', solution: 'crm', job: 'mail', data: '{}', key: 'key', tenant: null, dueAt: 0 }
+  await runs.add([added])
+  await runs.addDue({ ...added, scheduledFor: 0, missed: 3 })
+  await runs.due(1000)
+  const run = await runs.claim('crm', 'mail', 2)
+  expect(run).toMatchObject({ id: 'run', job: 'mail', lease: expect.any(String) })
+  await runs.renew(run as ClaimedRun)
+  await runs.end(run as ClaimedRun, { kind: 'succeeded', result: '1', queued: [added] })
+  await runs.loseExpired(async () => 3)
+  await runs.cancel('crm', 'run')
+  await runs.cancelAll('crm')
+  await runs.again('crm', 'run')
+  await runs.list('crm', { job: 'mail', state: 'failed', before: 'run' }, 10)
+  await runs.last('crm', ['mail'])
+  await runs.sweep()
+  const pauses = createPauses(db)
+  await pauses.set('crm', true)
+  await pauses.set('crm', false)
+  expect(statements).toContain(
+    'select top(5) "id" from "job_runs" where "solution" = @1 and "job" = @2 and "state" = @3 and "due_at" <= @4' +
+      ' order by "due_at", "created_at", "id"',
+  )
+  expect(statements).toContain(
+    'update "job_runs" set "state" = @1, "slot" = @2, "lease" = @3, "lease_until" = @4, "started_at" = @5,' +
+      ' "attempt" = "attempt" + @6 where "id" = @7 and "state" = @8',
+  )
+  expect(statements).toContain(
+    'select "solution", "job", min("due_at") as "due_at" from "job_runs" where "state" = @1 and "due_at" <= @2' +
+      ' group by "solution", "job"',
+  )
+  expect(statements.filter((text) => text.startsWith('select top('))).toHaveLength(3)
+  expect(statements.join('\n')).not.toMatch(/\blimit\b|\breturning\b|on conflict|on duplicate|for update/i)
 })
 
 async function open(answer: (statement: string) => TdsAnswer, login: TdsAnswer['error'] | null = null) {
