@@ -20,14 +20,24 @@ const END_TIME = 180_000
 /** A run can be repeated for each call that a host ran when it was killed. */
 const AT_ONCE = Math.max(1, availableParallelism() - 1)
 
-const JOBS = { work: { function: 'work', atOnce: 10, attempts: 10 } }
-const SCRIPT = `function work(job) {
+/** How long the database is down at the end, in ms. */
+const DOWN = 120_000
+const MINUTE = 60_000
+
+const JOBS = {
+  work: { function: 'work', atOnce: 10, attempts: 10 },
+  minutely: { function: 'tick', schedule: '* * * * *', attempts: 10 },
+}
+const SCRIPT = `function tick() {}
+function work(job) {
   for (const end = Date.now() + 300; Date.now() < end; );
   return job.attempt
 }
 function onSolutionOpen() {}`
 
 type Kind = 'postgresql' | 'mariadb'
+/** `every`: the time between two kills, in ms. */
+type Options = { readonly properties: Record<string, string>; readonly every: number }
 
 const KINDS = {
   postgresql: { kind: 'alpha', path: postgresPath, start: startPostgres, every: 20_000 },
@@ -36,7 +46,7 @@ const KINDS = {
 
 /**
  * Starts two hosts with one database, and repeatedly kills one of them while runs of jobs are queued. Each run must
- * succeed, and only a few may be repeated.
+ * succeed, and only a few may be repeated. Then it kills the database server. No due time may be lost.
  */
 export async function jobs(rows: Rows, only?: Kind): Promise<void> {
   for (const name of only === undefined ? (Object.keys(KINDS) as Kind[]) : [only]) {
@@ -44,44 +54,100 @@ export async function jobs(rows: Rows, only?: Kind): Promise<void> {
     if (path === undefined) throw new Error(`it takes ${name}`)
     const server = await start()
     try {
-      await killedWhileQueuing(rows, name, sharedProperties(kind, server as TestServer), every)
+      await runHosts(rows, name, server, { properties: sharedProperties(kind, server), every })
     } finally {
       await server.stop()
     }
   }
 }
 
-async function killedWhileQueuing(rows: Rows, name: Kind, properties: Record<string, string>, every: number) {
+async function runHosts(rows: Rows, name: Kind, server: TestServer, options: Options): Promise<void> {
+  const { properties } = options
   const homes = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'solhost-jobs-')))
   const hosts: HostProcess[] = []
   try {
     for (const home of homes) hosts.push(await startHostProcess(home, { LOG_LEVEL: 'error', ...properties }))
     await upload(hosts[0] as HostProcess)
-    const ids: string[] = []
-    let kills = 0
-    const end = performance.now() + MINUTES * 60_000
-    let nextKill = performance.now() + every
-    while (performance.now() < end) {
-      const id = await queue(hosts)
-      if (id !== null) ids.push(id)
-      if (performance.now() > nextKill) {
-        await killAndStart(hosts, homes, kills++ % 2, properties)
-        nextKill = performance.now() + every
-      }
-      await wait(60_000 / PER_MINUTE)
-    }
-    const { unfinished, repeated, slowest } = await results(hosts, ids)
-    rows.tell(`${name}: minutes`, MINUTES)
-    rows.tell(`${name}: kill -9 of a host`, kills)
-    rows.atLeast(`${name}: queued runs`, (MINUTES * PER_MINUTE) / 2, ids.length)
-    rows.atMost(`${name}: runs that did not succeed`, 0, unfinished)
-    rows.atMost(`${name}: repeated attempts`, kills * AT_ONCE, repeated)
-    rows.tell(`${name}: longest time from queuing to success, in s`, slowest / 1000)
+    await killedWhileQueuing(rows, name, hosts, { ...options, homes })
+    await databaseDown(rows, name, hosts, server)
   } finally {
     for (const { child } of hosts) child.kill('SIGTERM')
     await Promise.all(hosts.map(({ gone }) => gone))
     for (const home of homes) rmSync(home, { recursive: true, force: true })
   }
+}
+
+async function killedWhileQueuing(
+  rows: Rows,
+  name: Kind,
+  hosts: HostProcess[],
+  { properties, every, homes }: Options & { readonly homes: readonly string[] },
+): Promise<void> {
+  const ids: string[] = []
+  let kills = 0
+  const end = performance.now() + MINUTES * MINUTE
+  let nextKill = performance.now() + every
+  while (performance.now() < end) {
+    const id = await queue(hosts)
+    if (id !== null) ids.push(id)
+    if (performance.now() > nextKill) {
+      await killAndStart(hosts, homes, kills++ % 2, properties)
+      nextKill = performance.now() + every
+    }
+    await wait(MINUTE / PER_MINUTE)
+  }
+  const { unfinished, repeated, slowest } = await results(hosts, ids)
+  rows.tell(`${name}: minutes`, MINUTES)
+  rows.tell(`${name}: kill -9 of a host`, kills)
+  rows.atLeast(`${name}: queued runs`, (MINUTES * PER_MINUTE) / 2, ids.length)
+  rows.atMost(`${name}: runs that did not succeed`, 0, unfinished)
+  rows.atMost(`${name}: repeated attempts`, kills * AT_ONCE, repeated)
+  rows.tell(`${name}: longest time from queuing to success, in s`, slowest / 1000)
+}
+
+/** Kills the database server, and starts it again after two minutes. */
+async function databaseDown(
+  rows: Rows,
+  name: Kind,
+  hosts: readonly HostProcess[],
+  server: Pick<TestServer, 'kill' | 'restart'>,
+): Promise<void> {
+  await server.kill()
+  await wait(DOWN)
+  const stopped = hosts.filter(({ child }) => child.exitCode !== null || child.signalCode !== null).length
+  await server.restart()
+  const restarted = Date.now()
+  const isLater = ({ state, scheduledFor }: Run) => state === 'succeeded' && scheduledFor > restarted
+  const runs = await waitUntil(
+    async () => {
+      const found = await minutelyRuns(hosts)
+      if (!found.some(isLater)) throw new Error('the schedule does not continue')
+      return found
+    },
+    { timeout: END_TIME, interval: 1000 },
+  )
+  const [newest, oldest] = [runs[0] as Run, runs.at(-1) as Run]
+  const due = (newest.scheduledFor - oldest.scheduledFor) / MINUTE + 1
+  const handled = runs.reduce((sum, { missed }) => sum + 1 + missed, -oldest.missed)
+  rows.tell(`${name}: due times from the start to the end`, due)
+  rows.tell(`${name}: of these, counted as missed`, handled - runs.length)
+  rows.atMost(`${name}: due times that were lost`, 0, Math.max(0, due - handled))
+  const repeated = runs.length - new Set(runs.map(({ scheduledFor }) => scheduledFor)).size
+  rows.atMost(`${name}: due times that were handled twice`, 0, repeated)
+  rows.atMost(`${name}: hosts that stopped while the database was down`, 0, stopped)
+}
+
+/** The runs of the job with a schedule, newest first. */
+async function minutelyRuns([host]: readonly HostProcess[]): Promise<Run[]> {
+  const all: Run[] = []
+  for (let before: string | null = ''; before !== null; ) {
+    const url = `${host?.url}/admin/api/solutions/work/runs?job=minutely${before && `&before=${before}`}`
+    const answer = await ask(url, { headers: { authorization: ADMIN } })
+    const page = answer.json() as { items: Run[]; next: string | null }
+    all.push(...page.items)
+    before = page.next
+  }
+  return all
 }
 
 async function upload({ url }: HostProcess): Promise<void> {
@@ -120,6 +186,7 @@ async function killAndStart(
   hosts[index] = await startHostProcess(homes[index] as string, { LOG_LEVEL: 'error', ...properties })
 }
 
+type Run = { readonly state: string; readonly scheduledFor: number; readonly missed: number }
 type Result = { readonly state: string; readonly attempt: number; readonly createdAt: number; readonly endedAt: number }
 
 async function results([host]: readonly HostProcess[], ids: readonly string[]) {
