@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import ivm from 'isolated-vm'
 
 const SOURCE = readFileSync(new URL('login-hook.js', import.meta.url), 'utf8')
-/** Minimal stubs for the hook's API, which collect its calls and return them as a string. */
+/** Minimal stubs for the API that the hook calls. They collect the calls and return them as a string. */
 const BINDINGS = `const asked = []
 globalThis.security = { login: (...a) => (asked.push(a), true), setTenantValue: (...a) => asked.push(a) }
 globalThis.i18n = { setLocale: (...a) => asked.push(a) }

@@ -46,7 +46,7 @@ export async function measureColdStart(): Promise<Row[]> {
   ]
 }
 
-/** The CPU time until a sandbox process is ready for a solution. */
+/** Measures the CPU time until a sandbox process is ready for a solution. */
 async function measureStart(): Promise<Row> {
   const limits = createLimits()
   const plugins = builtInPlugins('none', limits)

@@ -7,7 +7,7 @@ import type { Row } from './report.ts'
 import { figure, pause, percentile } from './rounds.ts'
 import { startWorkerd } from './workerd.ts'
 
-/** The same function in an endpoint and in workerd. */
+/** The function that both the endpoint and workerd run. */
 const HANDLER = `function answer(request) {
   const { name } = request.params
   return { text: 'Hello ' + name, length: name.length }
@@ -16,7 +16,7 @@ const ENDPOINTS = {
   'GET /greeting/{name}': { function: 'answer', authentication: 'none' },
   'GET /crashes': { function: 'crashes', authentication: 'none' },
 }
-/** The same solution has sign-ins, so that a crashing endpoint could affect them. */
+/** The solution with the endpoint also has sign-ins, because a crashing endpoint could affect them. */
 const SCRIPT = `${HANDLER}
 function crashes() { return String('ab'.repeat(1.5e8).split('').length) }`
 const SOLUTIONS = { fresh: 'called', hardened: 'called-hardened' } as const
@@ -33,7 +33,8 @@ const AT_ONCE = 8
 
 /**
  * Measures the throughput of an endpoint in both realms compared with workerd, and sign-ins to the same solution while
- * requests to its endpoints arrive. The host has default settings, except that the flood alone meets the limit of the network.
+ * requests to its endpoints arrive. The host has default settings, except that requests per network are limited only
+ * during the flood.
  */
 export async function measureEndpoints(): Promise<Row[]> {
   const unlimited = { REQUESTS_NETWORK: '1000000000' }
@@ -109,8 +110,8 @@ async function rateOf(url: string, milliseconds: number): Promise<number> {
 }
 
 /**
- * Measures sign-ins to the same solution, alone and while requests arrive at this rate, whether or not earlier ones have
- * ended.
+ * Measures sign-ins to the same solution, first alone and then while `perSecond` requests per second arrive. A request
+ * is sent when it is due, even if earlier ones have not ended.
  */
 async function measureBeside(
   environment: Record<string, string>,

@@ -68,7 +68,7 @@ export async function measureFloors(): Promise<Row[]> {
   }
 }
 
-/** Sends the request several times over one connection, and notes the CPU time of each. */
+/** Sends the request `COUNT` times over one connection. If `counts` is true, records the mean CPU time of a request. */
 async function turn({ pid, port, bytes, times }: Contestant, counts: boolean): Promise<void> {
   const socket = await open(port)
   const before = cpuTimeOfTree(pid)

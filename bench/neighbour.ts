@@ -35,11 +35,11 @@ export type Login = { readonly milliseconds: number; readonly status: number }
 type Form = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
 
 /**
- * Measures logins of a healthy solution, alone and next to three malicious solutions on the same host (a separate
- * process with default settings). Each malicious solution always has a call running. A login's time counts from when it
- * was due, so slow responses don't reduce the number of measurements. Percentiles are over the logins of all rounds,
- * since a median of rounds would hide the worst one. The client runs at a higher priority where the system allows it:
- * it represents browsers on other machines, which malicious scripts cannot slow down.
+ * Measures logins of a healthy solution, first alone and then while three malicious solutions run on the same host (a
+ * separate process with default settings). Each malicious solution always has a call running. A login's time counts
+ * from when it was due, so slow responses don't reduce the number of measurements. Percentiles are over the logins of
+ * all rounds, since a median of rounds would hide the worst one. The client runs at a higher priority where the system
+ * allows it: it represents browsers on other machines, which malicious scripts cannot slow down.
  */
 export async function measureNeighbour(): Promise<Row[]> {
   const kinds = 'a spinning, an allocating and a crashing solution'
@@ -92,7 +92,10 @@ async function login({ url, headers, body }: Form, due: number): Promise<Login> 
   return { milliseconds: performance.now() - due, status }
 }
 
-/** One caller per malicious solution, which calls again immediately after each response. */
+/**
+ * Starts one caller per kind of malicious solution. It calls again immediately after each response, and changes to the
+ * next solution of its kind when one is paused.
+ */
 function startHostility(host: RealHost, numbers: Numbers, ends: Ends) {
   let over = false
   const callers = (Object.keys(HOSTILE) as Kind[]).map(async (kind) => {
@@ -174,7 +177,7 @@ function raisePriority(): void {
   try {
     setPriority(-10)
   } catch {
-    // This requires administrator privileges; without them, the client runs at normal priority.
+    // Raising the priority requires administrator privileges. Without them, the client runs at normal priority.
   }
 }
 

@@ -97,7 +97,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly localAdminPages: StartPageParts['localAdminPages']
     /** See `HostOptions`. */
     readonly isLive?: boolean
-    /** Null if the host is not live. */
+    /** The errors of the first version in `solhost dev`; null if the host is not live. */
     readonly firstRefusal?: FirstRefusal | null
   }
 

@@ -185,7 +185,8 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
       throttle,
       platformDatabase,
       storeRuns: jobStore.storeRuns,
-      // An operator's policy replaces the one in the manifest.
+      // If the operator has set a policy, it replaces the one in the manifest, so the manifest's `passkey` has no
+      // effect.
       takesPasskeys: async (name) =>
         passkeyPlaces.isOfferedFor(name) || (await policies.policyFor({ name, manifest: null })).source === 'operator',
     },

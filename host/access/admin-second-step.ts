@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 
 /** The second step of a sign-in with the admin account's password. */
 export interface AdminSecondStep {
-  /** Whether the password alone is not enough. */
+  /** Whether a sign-in needs a second step after the password. */
   isNeeded(): Promise<boolean>
   /**
    * Starts the second step of a sign-in after the password was accepted.

@@ -45,7 +45,7 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
         'The admin account needs a second factor, so its password alone is not enough. Use an API token instead.',
       )
     }
-    // The admin account cannot change until the host restarts.
+    // The admin account can't change until the host restarts, so its credentials stay valid.
     setActor(ctx, { name: 'admin', scopes: null, isConfirmed: true, isStillIn: async () => true })
   }
 

@@ -8,7 +8,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { AdminAccount } from './account.ts'
 import type { Audit } from './audit.ts'
 
-/** Checks admin credentials. Failures on the API and the pages, and on both ports, share the counters. */
+/** Checks admin credentials. Failed attempts on the API and on the pages, on both ports, are counted together. */
 export interface AdminCredentials {
   /**
    * The attempt is counted before the check, so that parallel guesses count too. A wrong name takes as long as a wrong

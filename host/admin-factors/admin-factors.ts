@@ -15,7 +15,10 @@ import type { AdminFactorMode } from '../config/settings.ts'
  */
 export const ADMIN_FACTORS: FactorAccount = { source: 'admin', solution: '', uid: 'admin' }
 
-/** No solution can have this name, because solutions' names are in lower case. */
+/**
+ * The realm of sign-ins to the admin pages, stored where other sign-ins have their solution's name. No solution can
+ * have this name, because solutions' names are in lower case.
+ */
 export const REALM = 'Admin-Pages'
 
 /** A sign-in to the admin pages after the correct password was entered. */

@@ -76,7 +76,10 @@ export function createClientConfirming(state: ClientState, now: () => number = D
   }
 }
 
-/** A translation may be longer than a script's text, and contain characters that a script's text can't. */
+/**
+ * Returns a text that the dialog can quote. A translation may be longer than a script's text, and contain characters
+ * that a script's text can't.
+ */
 function quotable(text: string): string {
   const characters = [...text].filter((character) => isPlain(character) || character === '\n')
   const plain = characters.join('').replace(/\s+/g, ' ').trim()

@@ -81,7 +81,10 @@ export function createClientEffects(
     })
   }
 
-  /** A sign-in ends this client, because it only shows the login form. */
+  /**
+   * Sends the page the data with which it signs the user in. Then ends this client, because it only shows the login
+   * form.
+   */
   async function signIn({ login, ...effects }: Effects): Promise<void> {
     if (login === null) return
     const frame = signInFrame({ ...effects, login }, state.visitor, state.screen.locale, parts)
@@ -100,7 +103,10 @@ export function createClientEffects(
     if (state.visitor.found !== null) void end(null)
   }
 
-  /** The user stays signed in. If the other solution does not exist, the page opens this one again. */
+  /**
+   * Ends this client and opens the other solution in its place. The user stays signed in. If the other solution does
+   * not exist, the page opens this one again.
+   */
   async function closeFor({ solution: name, argument }: SolutionPage): Promise<void> {
     const page = (of: string | null) => pageOfSolution({ solution: of, argument }, state.visitor.client, parts)
     const href = (await page(name)) ?? (await page(state.solution.name))

@@ -45,7 +45,7 @@ export function createClientEnding(
     if (state.grace !== null) clearTimeout(state.grace)
     const { connection } = outbox
     if (why !== null) connection?.close(CLOSE_CODES[why], { kind: 'closed', why })
-    // A page that navigates away closes its own connection.
+    // The page is about to navigate, which closes the connection. Close it here only if the page does not do so.
     else if (connection !== null) setTimeout(connection.close, SIGN_OUT_TIME, LEFT).unref()
     over()
     return lane.enqueue(close)

@@ -3,17 +3,20 @@ import type { ClientState } from './client-state.ts'
 /** Frames that inform the user, or the page, of events in a client. */
 export interface ClientNotices {
   /**
-   * An action failed.
+   * Tells the user that an action failed.
    * @param reference an id that the user can give to support
    */
   sayFailed(reference: string, key?: string): void
   /**
-   * A button press was lost because the script context ended. It is not repeated in the new context, where its form
-   * starts over. Reported once per context.
+   * Tells the user that a button press was lost because the script context ended. It is not repeated in the new
+   * context, where its form starts over. Reported once per context.
    */
   sayUndone(mayBeDone?: boolean): void
   goTo(href: string, target: string | null | undefined): void
-  /** Runs work that the browser did not request, so the host must send a busy indicator to the page. */
+  /**
+   * Runs work that the browser did not request. The page doesn't know about it, so this tells the page when to show
+   * that it is busy.
+   */
   asBusy(task: () => Promise<void>): Promise<void>
 }
 

@@ -76,7 +76,10 @@ export function createClientOpening(
     return !state.isOver && result.failure === null
   }
 
-  /** The scripts' process or isolate has ended. The state of the scripts is lost, but the user is still here. */
+  /**
+   * Called when the scripts' process or isolate has ended and their state is lost. If a browser is connected, opens a
+   * new context.
+   */
   function lost(which: SandboxClient): void {
     if (state.isOver || state.sandbox !== which) return
     state.sandbox = null

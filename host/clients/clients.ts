@@ -20,7 +20,8 @@ export interface Clients {
   /** Accepts the sockets of WebSocket handshakes. */
   readonly sockets: WebSocketServer
   /**
-   * A browser sent its hello: returns the browser's existing client or a new one; null if the connection was closed.
+   * Returns the client for a browser that has sent its hello: its existing client, or a new one. Null if the connection
+   * was closed.
    */
   arrive(connection: Connection, hello: Hello, visitor: Visitor): Promise<Client | null>
   /**

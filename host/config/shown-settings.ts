@@ -8,7 +8,7 @@ import { LIMITS, type LimitName } from '../../runtime/limits.ts'
 export type ShownSetting = {
   readonly name: string
   readonly kind: 'property' | 'limit'
-  /** As text. Keys in URLs are removed. Null for a secret, or if nothing is set. */
+  /** As text, without the credentials and keys that URLs may contain. Null for a secret, or if nothing is set. */
   readonly value: string | null
   readonly isSet: boolean
   readonly isSecret: boolean

@@ -76,9 +76,9 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     state: string
     /** The hash of the due time or key that must not be added twice; otherwise the id. */
     once_key: string
-    /** While the run is in progress, one of the job's `atOnce` places; otherwise the run's id. */
+    /** While the run is in progress, one of the job's `atOnce` slots; otherwise the run's id. */
     slot: string
-    /** JSON, as `data` and `result`. `data` is erased once the run has succeeded. */
+    /** JSON, like `data` and `result`. `data` is erased once the run has succeeded. */
     tenant: string | null
     data: string | null
     result: string | null
@@ -93,7 +93,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     created_at: number
     started_at: number | null
     ended_at: number | null
-    /** Identifies the attempt of the host that runs it. After `lease_until`, another host may start the run again. */
+    /** Identifies the attempt that a host is running. After `lease_until`, another host may start the run again. */
     lease: string | null
     lease_until: number | null
     /** Set if a run in progress is to be cancelled. */

@@ -46,8 +46,8 @@ const DirectoryTestResult = z
 type OfDirectory = { readonly params: { readonly name: string } }
 
 /**
- * Routes for directories (LDAP, Active Directory), which are sources of users. Not available to API tokens: the
- * settings decide who can sign in as whom.
+ * Routes for directories (LDAP, Active Directory), which are sources of users. Only the admin account and API tokens
+ * with the scope `admin` may use them, because the settings decide who can sign in as whom.
  */
 export function directoryRoutes({
   directories,

@@ -60,7 +60,7 @@ export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories
   function note({ name }: { readonly name: string }, username: string, reason: Reason): null {
     const target = `${directoryTarget(name)} (${reason})`
     const entry = { actor: `user:${username}`, action: 'directory', target, outcome: 'refused', address: '' } as const
-    // In all other cases, the person has entered their password or used a passkey.
+    // If several entries have the name, the password was not checked, so the name could be anyone's.
     audit.noteOnce(entry, reason !== 'several entries')
     return null
   }
@@ -87,7 +87,7 @@ export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories
     if (entry !== undefined && entries.length === 1 && isDn(entry.dn)) {
       return (await connection.accepts(entry.dn, password)) ? personOf(connection, directory, entry) : null
     }
-    // Try a random name, so that an unknown name takes as long as a wrong password.
+    // Sign in with a random name that doesn't exist, so that an unknown name takes as long as a wrong password.
     if (entry !== undefined || isLast) await connection.accepts(`cn=${randomUUID()},${directory.base}`, password)
     return entries.length > 1 ? note(directory, username, 'several entries') : 'unknown'
   }

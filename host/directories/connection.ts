@@ -172,7 +172,7 @@ async function signIn(client: Client, directory: Directory, until: () => number)
 
 type OpenClient = { readonly client: Client; readonly isEncrypted: boolean; readonly close: () => void }
 
-/** @param until when to give up, in the time of `performance.now` */
+/** @param until when to give up, as a time of `performance.now()` */
 async function openClient(directory: Directory, url: string, until: number): Promise<OpenClient> {
   const { startTls, ca } = directory
   const { protocol, hostname, port } = new URL(url)
@@ -228,7 +228,7 @@ function oneConnection<Opened extends Socket>(open: () => Opened): () => Opened 
 
 async function opened(socket: Socket, event: 'connect' | 'secureConnect', until: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  // Keep the second listener until the library adds its own.
+  // Without an error listener, a late error would crash the host. This one stays until the library adds its own.
   socket
     .once(event, resolve)
     .once('error', reject)
@@ -259,7 +259,10 @@ function check(socket: Socket): Checked {
 /** `isAfterOneMessage`: whether exactly one message was received. */
 type Checked = { readonly isAfterOneMessage: () => boolean }
 
-/** @param until when to give up, in the time of `performance.now` */
+/**
+ * Waits for `work`.
+ * @throws Error if it isn't done by `until`, which is a time of `performance.now()`
+ */
 async function within<T>(work: Promise<T>, until: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(

@@ -190,7 +190,8 @@ export function createDraftStore(
     },
     async change(solution, id, decide) {
       for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-        // Read the draft first: if its files change afterwards, its revision has changed too.
+        // Read the draft before its files. If a file changes in between, the draft has a new revision, so `write`
+        // changes nothing.
         const draft = await need(solution, id)
         const change = await decide(draft, await entries(id))
         const changed = change === null ? draft : await write(draft, change)

@@ -8,7 +8,7 @@ import type { SolutionStore } from '../solutions/solution-store.ts'
 
 export type FileFacts = { readonly etag: string; readonly bytes: number }
 
-/** Reads single files of stored versions. */
+/** Reads the files of stored versions. */
 export interface VersionFiles {
   /** Sizes and etags by path, sorted. @throws ERR_VERSION_NOT_FOUND */
   list(solution: string, sha256: string): Promise<ReadonlyMap<string, FileFacts>>

@@ -22,7 +22,7 @@ const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
   'jobs.enqueue': ([name]) => `queue ${shown(name)}`,
 }
 
-/** Longer texts are truncated. The arguments are complete. */
+/** Maximum characters of a text. Longer ones are truncated; `args` always contains the complete arguments. */
 const LONGEST = 200
 
 export function wouldLines(commands: Recorded['commands']): Would[] {

@@ -6,7 +6,7 @@ import type { Limits } from '../../runtime/limits.ts'
 export interface NetworkLimit {
   /** @throws ERR_THROTTLED if the address's network has sent more than `REQUESTS_NETWORK` requests in this minute */
   count(address: string): void
-  /** The same error, without counting; null if the network may send more. */
+  /** Returns the error that `count` would throw, but counts nothing. Null if the network may send more requests. */
   refusal(address: string): PlatformError | null
   /**
    * Runs `read` unless the network is already sending `MOST_BODIES` bodies.

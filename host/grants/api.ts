@@ -102,8 +102,8 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
       {
         summary:
           'Replace the grants of a solution. A database without a password keeps the stored one if its server and username are unchanged',
-        // Tokens can't do this, whatever their scopes: a tool that uploads a solution for its author must not be able
-        // to grant anything to the solution.
+        // Tokens need the scope `admin`: a tool that uploads a solution for its author must not be able to grant
+        // anything to the solution.
         right: null,
         act: 'solution-grants',
         names: namedSolution,

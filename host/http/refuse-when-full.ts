@@ -2,7 +2,9 @@ import type { Middleware } from 'koa'
 import { memoryFull } from '../../runtime/memory-full.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 
-/** These paths are never rejected: they end sessions, here or at the provider, which frees memory. */
+/**
+ * Paths of requests that are never rejected, because they end sessions, here or at the provider, which frees memory.
+ */
 const ENDS_WORK = /\/(logout|backchannel-logout)$/
 
 /**

@@ -42,7 +42,6 @@ export function createEmbeddedRuns(db: HostDatabase, limits: Parts['limits'], no
   return { ...added(parts), ...claimed(parts), ...ended(parts), ...cancelled(parts), ...listed(parts) }
 }
 
-/** Adds runs. */
 function added(parts: Parts): Pick<JobRuns, 'add' | 'addDue'> {
   const { db, now } = parts
   return {
@@ -70,7 +69,6 @@ function added(parts: Parts): Pick<JobRuns, 'add' | 'addDue'> {
   }
 }
 
-/** Starts runs. */
 function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
   async function waitingOf(solution: string, job: string): Promise<readonly string[]> {
     const query = db
@@ -97,7 +95,7 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
     return new Set(rows.map(({ slot }) => slot))
   }
 
-  /** @returns whether this host started the run; null if another run took the place */
+  /** @returns whether this host started the run; null if another run got the slot, or the database ended a deadlock */
   async function start(id: string, slot: string, lease: string): Promise<boolean | null> {
     const time = now()
     try {

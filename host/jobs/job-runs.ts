@@ -1,7 +1,7 @@
 import type { QueuedRun } from '../../plugins/jobs/host.ts'
 import type { Tenant } from '../../plugins/security/host.ts'
 
-/** `skipped`: the previous run of the job was still waiting or running at a due time. */
+/** `skipped`: when the run was due, the job's previous scheduled run was still waiting or running. */
 export const RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const
 export type RunState = (typeof RUN_STATES)[number]
 
@@ -72,7 +72,10 @@ export interface JobRuns {
    * @throws WaitingTooMany if the solution then has more waiting runs than `JOBS_WAITING`
    */
   add(runs: readonly NewRun[]): Promise<void>
-  /** Adds the run of a due time. It is `skipped` if the last one hasn't ended. @returns false if it was added before */
+  /**
+   * Adds the run of a due time. It is `skipped` if the job's previous scheduled run hasn't ended.
+   * @returns false if it was added before
+   */
   addDue(run: NewRun & { readonly scheduledFor: number; readonly missed: number }): Promise<boolean>
   due(now: number): Promise<readonly DueJob[]>
   /** Starts the job's next waiting run, unless `atOnce` runs are already running on all hosts together. */

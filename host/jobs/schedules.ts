@@ -31,7 +31,7 @@ export type SchedulesParts = {
 type ScheduledJob = {
   readonly name: string
   readonly schedule: Schedule
-  /** The schedule and its time zone: if they change, earlier due times don't count. */
+  /** The schedule and its time zone. If either changes, earlier due times don't count. */
   readonly text: string
   readonly missed: JobDeclaration['missed']
 }
@@ -165,8 +165,8 @@ export function createSchedules(parts: SchedulesParts): Schedules {
 }
 
 /**
- * The last due time after `since` until `time`, and how many there are. If there are more than `MOST_MISSED`, the
- * others are not counted.
+ * Returns the last due time after `since` until `time`, and the number of due times in between. It stops counting at
+ * `MOST_MISSED`.
  */
 async function dueSince(schedule: Schedule, since: number, time: number) {
   let last: number | null = null

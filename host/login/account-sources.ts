@@ -134,7 +134,8 @@ function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQu
     countedAs: (solution) => `solution ${solution.name}`,
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
     async checkPasskey(asking, { account, user, lastUsedAt }, fields) {
-      // A script that checks passwords with `security.authenticate` relies on that function to reject disabled users.
+      // `security.authenticate` rejects disabled users, but the script can't call it here, because a passkey has no
+      // password. So check that first.
       if (account.source === 'users' && (await users.recheck(account.uid)) === null) return refused()
       const custom = customFields(asking.url, fields)
       // All solutions share the users table. Don't tell this script which permissions the user has in other solutions.

@@ -16,7 +16,7 @@ export type Asking = {
   readonly address: string
 }
 
-/** The same request, with access to the browser's cookies. */
+/** `Asking`, with access to the browser's cookies. */
 export type Arrival = Asking & { readonly ctx: Context; readonly scope: CookieScope }
 
 export function readArrival(ctx: Context, solution: ActiveSolution, locale: string, sites: Sites): Arrival {

@@ -5,7 +5,10 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Arrival } from './arrival.ts'
 
-/** The CSRF token is always required. If the browser also sends the form's origin, it must be that of `serverUrl`. */
+/**
+ * Whether a form came from one of our own pages. Its CSRF token must be valid. If the browser also sends the form's
+ * origin, it must be that of `serverUrl`.
+ */
 export function cameFromOwnPage(
   { ctx, scope, serverUrl }: Pick<Arrival, 'ctx' | 'scope' | 'serverUrl'>,
   fields: ReadonlyMap<string, string>,

@@ -321,7 +321,7 @@ function failed(attempt: Attempt, failure: Failed, { sendLoginPage }: SignInPart
 function refusalOfError(attempt: Attempt, error: unknown, parts: SignInParts): Refusal {
   if (!(error instanceof PlatformError)) throw error
   if (error.code === 'ERR_PASSWORDS_BUSY') return failed(attempt, PASSWORDS_BUSY, parts)
-  // The source also counts attempts.
+  // The control center also limits attempts.
   if (error.code === 'ERR_THROTTLED') return throttled(attempt, waitOf(error), parts)
   if (AWAY[error.code] === undefined) throw error
   const ended = { ...endedBy(attempt, error.code), isRepeatable: true }

@@ -82,7 +82,7 @@ async function endHere(
   return providerLogin
 }
 
-/** Shows the signed-out page, which never signs the user in automatically. */
+/** The path of the signed-out page, which never signs the user in automatically. */
 export function pageAfterLogout(solution: string): string {
   return `/solution/${solution}/index.html?signed-out`
 }

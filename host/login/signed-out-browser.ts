@@ -12,7 +12,10 @@ export function noteSignedOut(ctx: Context, scope: CookieScope): void {
   setCookie(ctx, 'signed-out', scope, '1', NOTED_FOR)
 }
 
-/** Stays true until the next sign-in succeeds: an abandoned authorization must not make the next one silent. */
+/**
+ * Whether the user signed out here since their last sign-in. Stays true until the next sign-in succeeds: an abandoned
+ * authorization must not make the next one silent.
+ */
 export function wasSignedOut(ctx: Context, scope: CookieScope): boolean {
   return readCookie(ctx, 'signed-out', scope) !== undefined
 }

@@ -129,7 +129,7 @@ export async function startSession(
   return { session: { ...session, publicId, loggedInAt, confirmedAt: isConfirmed ? loggedInAt : null }, cookie }
 }
 
-/** Adds sign-ins that start a new session for a user to the audit log. */
+/** Records in the audit log how a sign-in ended. */
 export function auditSignIn(
   { solution, address, correlationId }: Arrival,
   { outcome, username, isRepeatable }: Ended,

@@ -116,8 +116,8 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'PUT /solutions/:name/oauth',
       {
         summary: 'Set OAuth settings; each overrides the one with the same name in the manifest',
-        // Not available to API tokens: the settings decide where all users of the solution sign in, and override those
-        // of the uploader.
+        // Tokens need the scope `admin`: the settings decide where all users of the solution sign in, and override
+        // those of the uploader.
         right: null,
         act: 'solution-oauth',
         names,

@@ -35,7 +35,7 @@ type Registered = { readonly configuration: OAuthConfiguration; readonly provide
 
 /**
  * Handles a provider's message that a user signed out there (OIDC Back-Channel Logout 1.0). Ends all sessions and
- * remembered logins of those provider logins, on all hosts within a second.
+ * remembered logins that began with the sign-ins that the message names, on all hosts within a second.
  * @returns why the token is rejected; null if it was accepted
  */
 export async function backchannelLogout(

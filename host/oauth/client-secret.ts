@@ -20,7 +20,7 @@ export interface ClientSecrets {
   ): Promise<string | null>
 }
 
-/** Apple's `aud`. */
+/** The `aud` of a client secret that is signed for Apple. */
 const APPLE = 'https://appleid.apple.com'
 /** Lifetime of a signed secret, in seconds. Each request gets a new one; Apple accepts up to six months. */
 const LIFETIME = 300

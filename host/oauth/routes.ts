@@ -128,7 +128,8 @@ export function addOAuthRoutes(
     }
     await parts.maintenance.refuseNewWork()
     parameters.delete('from')
-    // If there are several marks, one is from another site, in a form that our page has posted again.
+    // Our pages add one `from`. If there are several, another site's form already had one when our page posted it
+    // again, so don't trust them.
     const mode = marks.length === 1 && marks[0] === 'fragment' ? 'fragment' : 'form_post'
     return returnFromProvider(arrival, parameters, mode, parts)
   })

@@ -1,8 +1,8 @@
 import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 
-// Checks that ID tokens and logout tokens have in common. `what` is the token's name in error messages; all checks
-// throw OAuthProblem.
+// The checks that ID tokens and logout tokens share. `what` is the token's name in error messages. All checks throw
+// OAuthProblem.
 
 type RawClaims = Readonly<Record<string, unknown>>
 

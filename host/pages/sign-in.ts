@@ -84,7 +84,7 @@ export const BY_ADMIN_TOKEN: WayOfSigningIn<Context, TokenAttempt, TokenAccepted
   },
 }
 
-/** These are the only admin pages that do not require a session. */
+/** Adds the sign-in pages, the only admin pages that do not require a session. */
 export function addSignInRoutes(router: Router, parts: SignInParts): void {
   const { pageSessions, limits } = parts
 

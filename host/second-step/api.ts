@@ -103,7 +103,7 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
       'PUT /solutions/:name/sign-in-policy',
       {
         summary: 'Set which users need a second factor; overrides the manifest and applies from the next sign-in',
-        // Not available to API tokens: otherwise, someone with a pipeline's token could turn second factors off.
+        // Tokens need the scope `admin`: otherwise, someone with a pipeline's token could turn second factors off.
         right: null,
         act: 'sign-in-policy',
         names: namedSolution,

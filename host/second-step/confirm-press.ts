@@ -48,8 +48,9 @@ export async function submitConfirmPress(
 }
 
 /**
- * Users who can't confirm on this page sign in again instead. A new sign-in ends the session, and the press that waits
- * in it is lost. Therefore, if the user signed in recently, they only have to agree.
+ * How the user confirms this press. Users who can't confirm on this page sign in again instead. But a new sign-in ends
+ * the session, and the press that waits in it is lost. Therefore, if the user signed in recently, they only have to
+ * agree.
  */
 async function wayOfPress(session: FoundSession['session'], arrival: Arrival, parts: ConfirmPressParts) {
   const { way, usable } = await wayOf(session, arrival, parts)

@@ -24,7 +24,7 @@ export type SecondStepNeeds = {
   readonly formTokens: FormTokens
   readonly passkeyPlaces: PasskeyPlaces
   readonly policies: SignInPolicies
-  /** Whether other hosts use the same database. `createThrottle` describes this and `throttles`. */
+  /** Whether other hosts use the same database. For this and `throttles`, see `createThrottle`. */
   readonly isShared: boolean
   readonly throttles?: () => boolean
   /** The clock, in epoch ms. */

@@ -13,7 +13,7 @@ export function formModel(
   return { solution: { title }, action, formToken: formTokens.issue(ctx, scope) }
 }
 
-/** The sign-in has expired or was completed, or the form came from another page. */
+/** Sends the page for a sign-in that has expired or was completed, or for a form that came from another page. */
 export function sendStepOver(arrival: Arrival): void {
   const { solution } = arrival
   const href = `/solution/${solution.name}/index.html`

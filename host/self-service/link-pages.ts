@@ -125,7 +125,10 @@ function pathOf({ solution }: Arrival, page: LinkPage): string {
   return `/solution/${solution.name}/${page}`
 }
 
-/** The page is the same for a link that never existed, so that it doesn't reveal which links exist. */
+/**
+ * The error for a link that can't be used. It is the same for a link that never existed, so that it doesn't reveal
+ * which links exist.
+ */
 function over(): PlatformError {
   return new PlatformError(
     'ERR_LINK_OVER',

@@ -7,7 +7,7 @@ export type SessionPageParts = { readonly sessions: Sessions; readonly store: So
 
 const PAGE = 100
 
-/** The list of sessions in solutions. */
+/** Adds the page that lists the sessions in all solutions. */
 export function addSessionPages(pages: PageRouter, { sessions, store }: SessionPageParts): void {
   pages.get('/sessions', async (ctx, text) => {
     const filter = queryTexts(ctx, ['solution', 'username', 'uid'])

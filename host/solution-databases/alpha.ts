@@ -63,7 +63,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       await client.query('DISCARD ALL')
       await client.query(SETTINGS)
     },
-    // The server's statement_timeout stops the running query.
+    // This needs no request to the server, because its statement_timeout stops the running query.
     destroy() {
       isOpen = false
       streamOf(client)?.destroy()

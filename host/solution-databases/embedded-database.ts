@@ -61,7 +61,7 @@ type Job = {
 type Started = {
   readonly child: EmbeddedChild
   isSetBack: boolean
-  /** If `killed`, it accepts no more queries, although the process may take a while to exit. */
+  /** A `killed` process gets no more queries, although it may take a while to exit. */
   state: 'starting' | 'open' | 'killed'
 }
 
@@ -164,8 +164,8 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   }
 
   /**
-   * SQLite keeps running until its process is killed. The query's changes are rolled back when the file is opened
-   * again.
+   * Kills the process, because SQLite keeps running until then. The query's changes are rolled back when the file is
+   * opened again.
    */
   function giveUp(error: ScriptError): void {
     takeRunning()?.reject(error)

@@ -116,7 +116,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     const stopWatching = repeat(WATCH, () => connection.bytesRead() > most && reject(overSize(limits)))
     try {
       const run = connection.run({ ...query, time: limits.QUERY_TIME, onRow: answer.add })
-      // The query's Promise rejects again when its connection is destroyed.
+      // Ignore this Promise if the race has ended: it rejects when the query's connection is destroyed.
       run.catch(() => {})
       await Promise.race([run, cutOff])
       return answer.rows

@@ -1,7 +1,10 @@
 // Types for a solution's tests. Start a test file with "/// <reference path="./.solhost/test.d.ts" />". Created by
 // "solhost init" and "solhost types", updated by "solhost check". Changes made here are lost.
 
-/** Declares a test. Each test runs in fresh globals, after its whole file has run again, on a platform that no other test uses. */
+/**
+ * Declares a test. Each test gets fresh globals, in which its whole file has run again. It also gets a platform that no
+ * other test uses.
+ */
 declare function test(name: string, run: () => unknown): void
 
 /** Throws unless `value` is truthy. */
@@ -26,12 +29,12 @@ declare const solution: {
    * Rejects if the script fails.
    */
   signIn(queryParams?: TestQueryParams): Promise<TestSignIn>
-  /** Requests the OAuth settings for a URL with these parameters. */
+  /** Calls the solution's `getOAuthConfig` with these query parameters. */
   getOAuthConfig(queryParams?: Readonly<Record<string, string>>): Promise<TestOAuthConfig>
   /**
-   * Sends a request to an endpoint, as far as its function can tell: `solution.request('POST /orders', { body: { sku: 'a' } })`.
-   * The path may have a query. Without `user`, `token` or `signed`, only endpoints with the authentication `none` respond.
-   * Rejects if the script fails.
+   * Calls an endpoint's function as if a request had arrived: `solution.request('POST /orders', { body: { sku: 'a' }
+   * })`. The path may have a query. Without `user`, `token` or `signed`, only endpoints with the authentication `none`
+   * respond. Rejects if the script fails.
    */
   request(address: string, request?: TestRequest): Promise<TestResponse>
   /**
@@ -220,9 +223,12 @@ interface TestClient {
   fire(type: string, element: string, value?: unknown): Promise<TestDone>
   /** Confirms "Leave without saving?" after a click that shows another form while this one has unsaved changes. */
   leave(): Promise<TestDone>
-  /** The user confirms their identity, after `security.confirm` or a button with `confirm`: the press runs again. */
+  /**
+   * Simulates that the user confirms their identity, after `security.confirm` or a button with `confirm`. The press
+   * then runs again.
+   */
   confirm(): Promise<TestDone>
-  /** The user closes the dialog. */
+  /** Simulates that the user closes the dialog without confirming. The press does not run again. */
   refuse(): Promise<TestDone>
   /**
    * Calls a function in the solution's scripts, such as `total` or `forms.order.total`. Arguments and result must be

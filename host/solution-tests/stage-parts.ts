@@ -50,8 +50,7 @@ export type StagePlace = {
    */
   readonly noServer?: (database: string) => ScriptError
   /**
-   * Returns the advice on how to declare a response to `plugins.http.fetch`. Default: the function of tests that does
-   * so.
+   * Returns the advice on how to declare a response to `plugins.http.fetch`. Default: the advice for authors of tests.
    */
   readonly adviseHttp?: HttpAdvice
 }

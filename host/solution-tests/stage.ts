@@ -16,7 +16,10 @@ export type NewUser = {
   readonly email?: string | undefined
 }
 
-/** A solution on a host for tests and tries, which has all parts of a host that scripts use, but no ports. */
+/**
+ * A solution on a host without ports, for tests and for "Try" in the workbench. It has all parts of a host that scripts
+ * use.
+ */
 export interface Stage {
   readonly solution: ActiveSolution
   /** Records everything that the scripts do, also in calls that fail. */
@@ -36,7 +39,10 @@ export interface Stage {
   stop(): Promise<void>
 }
 
-/** List users from the database, because scripts may have created or deleted some. */
+/**
+ * The users that are listed at a time. They are listed from the database, because scripts may have created or deleted
+ * some.
+ */
 const ALL = { limit: 1000 }
 
 /**

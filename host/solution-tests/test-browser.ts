@@ -35,7 +35,10 @@ const KEPT: readonly HostFrame['kind'][] = [
 export function createTestBrowser(): TestBrowser {
   const frames: HostFrame[] = []
   let idleAt = -1
-  /** There can be several, because tests can run actions concurrently. */
+  /**
+   * Called when the state changes, to continue calls of `untilIdle`. There can be several, because tests can run
+   * actions concurrently.
+   */
   const waiting: (() => void)[] = []
   let refused = 0
   let isClosed = false

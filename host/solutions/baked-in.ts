@@ -22,8 +22,8 @@ const MOST_SOLUTIONS = 200
 
 /**
  * Uploads the solutions that are included in the image. Like any upload, they are checked, loaded, then activated. A
- * bundle is skipped if its bytes are already a version of the solution, so that a version that an operator or the
- * control center has activated since then stays active. Errors are logged and don't prevent the host from starting.
+ * bundle is skipped if its bytes are already a version of the solution. So a version that an operator or the control
+ * center has activated since then stays active. Errors are logged and don't prevent the host from starting.
  */
 export async function addBakedIn(parts: BakedInParts): Promise<void> {
   const { folder, log } = parts

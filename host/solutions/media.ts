@@ -28,7 +28,7 @@ export async function sendMedia(
     ctx.status = 304
     return
   }
-  // For a response without a body, return before the content is read.
+  // A response to HEAD has a length but no body, so don't read the content.
   ctx.length = file.size
   if (ctx.method === 'HEAD') return
   const pieces = store.mediaContent(solution.name, solution.facts.sha256, path, file.size)

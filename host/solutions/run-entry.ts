@@ -102,7 +102,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
         supervisor.retire(solution.loadable.key)
         return { code: 'script_error', message: (error as Error).message, milliseconds }
       }
-      // The binding itself reports missing texts.
+      // Ignore this command of the binding, which it issues itself if a text is missing.
       const asked = returned.commands.filter(({ plugin, method }) => plugin !== 'i18n' || method !== 'missing')
       if (!rules.hasEffects && asked.length > 0) write(withoutEffect(entry, asked))
       return null

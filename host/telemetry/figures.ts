@@ -50,7 +50,7 @@ export const RANGES = {
 } as const satisfies Record<Range, { readonly step: number; readonly points: number }>
 
 const HOUR = 3_600_000
-/** Entries are available for one day. */
+/** The maximum of `hours` in `Figures.entries`: counts of entries are kept for one day. */
 export const MOST_HOURS = 24
 /**
  * Maximum entries that are counted by name per hour. Further ones are counted together as `others`, since solutions

@@ -10,7 +10,10 @@ export type RequestTelemetryParts = {
   readonly isFromProxy: (request: Context['req']) => boolean
 }
 
-/** These are not measured: probes run every few seconds and do not reflect user traffic. */
+/**
+ * Paths that are not measured, because probes and scrapers request them every few seconds, which does not reflect user
+ * traffic.
+ */
 const NOT_MEASURED = ['/health/live', '/health/ready', '/metrics']
 
 /** Times each request and starts its trace. A sign-in gets a child span. */

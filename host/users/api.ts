@@ -20,7 +20,7 @@ export type UserApiParts = {
   readonly audit: Audit
 }
 
-// These limit only the size of the input; base/accounts/user-rules.ts validates it.
+// These schemas limit only the size of the input; base/accounts/user-rules.ts validates it.
 const Text = z.string().max(1000)
 const Permission = z.union([Text, z.strictObject({ name: Text, solution: Text })])
 const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })

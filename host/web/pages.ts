@@ -118,7 +118,7 @@ type StepModel = {
 type FactorWays = {
   /** Options for base/web/passkeys, as JSON; null: the user has no passkey for this address. */
   readonly passkey: string | null
-  /** Whether the user has an authenticator app that counts here. */
+  /** Whether the page accepts a code of the user's authenticator app. */
   readonly hasApp: boolean
 }
 
@@ -325,7 +325,7 @@ export function confirmedPage(frame: PageFrame, model: OfSolution & { readonly p
   return page('confirmed', frame, platformText(frame.locale, 'platform.confirm.done'), model)
 }
 
-/** The question in a frame has expired. */
+/** Shows, in the frame, that the host's question about a button press has expired. */
 export function pressOverPage(frame: PageFrame, model: OfSolution): string {
   return page('press-over', frame, platformText(frame.locale, 'platform.confirm.over.title'), model)
 }
@@ -373,7 +373,7 @@ export function recoveryCodesPage(frame: PageFrame, model: StepModel & { readonl
   return ofAccount('recovery-codes', frame, platformText(frame.locale, 'platform.recovery.title'), model)
 }
 
-/** The sign-in has expired or ended. */
+/** Shows that the sign-in has expired or was completed. */
 export function stepOverPage(
   frame: PageFrame,
   model: { readonly solution: { readonly title: string }; readonly href: string },

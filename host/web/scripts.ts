@@ -7,12 +7,15 @@ export function makeClientScript(): BrowserScript {
   return makeScript(new URL('client/main.ts', import.meta.url), idiomorphText())
 }
 
-/** An additional script on those pages, only in `solhost dev`. */
+/** An additional script on the pages of open clients, only in `solhost dev`. */
 export function makeDevScript(): BrowserScript {
   return makeScript(new URL('dev/main.ts', import.meta.url))
 }
 
-/** The script of the workbench, which imports its editor as packages. */
+/**
+ * The workbench's script. It is an ES module that imports the packages of its editor, which the host serves as separate
+ * files.
+ */
 export function makeWorkbenchScript(): BrowserModule {
   return makeModule(new URL('workbench/main.ts', import.meta.url))
 }

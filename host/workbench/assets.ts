@@ -38,7 +38,10 @@ export function workbenchAssets() {
   }
 }
 
-/** These need no sign-in, like the script of the other admin pages: they are the same on every host. */
+/**
+ * Adds files that can be loaded without a sign-in, like the script of the other admin pages, because they are the same
+ * on every host.
+ */
 export function addWorkbenchAssets(router: Router): void {
   router.get('/workbench.js', (ctx) => sendScript(ctx, assets().module))
 

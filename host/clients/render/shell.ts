@@ -5,7 +5,7 @@ import { CLOSED_WHY } from '../../web/frames.ts'
 import { directionOf, known } from './local-format.ts'
 import { attributes, html, Markup } from './markup.ts'
 
-/** The page of an open client, without the form, which is sent over the connection. */
+/** The page of an open client. Its script gets the form over the connection, unless `form` is set. */
 export interface ShellModel {
   readonly locale: string
   /** The nonce of the page's Content-Security-Policy. */

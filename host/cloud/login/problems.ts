@@ -16,9 +16,9 @@ export type CloudLoginProblem = (typeof CLOUD_LOGIN_PROBLEMS)[number]
 export interface CloudLoginProblems {
   /** @param why a short reason, without secrets */
   found(solution: string, problem: CloudLoginProblem, why: string): void
-  /** The control center sent a valid response. */
+  /** Call this when the control center has sent a valid response. */
   reached(solution: string): void
-  /** The control center's current page is shown. */
+  /** Call this when users see the control center's current page. */
   pageTaken(solution: string): void
   /** The current problems, at most two per solution. */
   states(): readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]

@@ -43,7 +43,7 @@ export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 
   return async ({ method, path, body, maxBytes, timeout, signal }) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     try {
-      // Don't follow redirects: the token may only be sent to that URL.
+      // Don't follow redirects: the token may only be sent to the control center.
       const answer = await fetch(`${url.origin}${SATELLITE_API}/${path}`, {
         method,
         redirect: 'manual',

@@ -28,7 +28,7 @@ export type ExportParts = {
   readonly bound: number
   readonly resource: Resource
   readonly metrics: Metrics
-  /** This log is not exported, because lines about sending would themselves be sent. */
+  /** A log that is not exported. Otherwise, lines about sending would themselves be sent. */
   readonly log: Logger
 }
 

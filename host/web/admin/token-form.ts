@@ -46,7 +46,7 @@ function scopesOf(form: HTMLFormElement): readonly string[] {
   return [...named, ...chosen]
 }
 
-/** Only calls of endpoints have permissions. */
+/** The permissions for calls of endpoints. Other kinds of tokens have none. */
 function permissionsOf(form: HTMLFormElement): readonly string[] {
   if (kindOf(form) !== 'call') return []
   const names = valueIn(form, 'call-permissions').split('\n')

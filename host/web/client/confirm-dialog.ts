@@ -3,7 +3,10 @@ import { pageText, showMessage } from './notices.ts'
 type Answer = (proof: string | null) => void
 
 let question: { readonly dialog: HTMLDialogElement; readonly listening: AbortController } | null = null
-/** After a lost connection, the host sends a question again, even if the user has just answered it. */
+/**
+ * The question that was asked last. After a lost connection, the host sends it again, even if the user has just
+ * answered it.
+ */
 let lastHref = ''
 
 /**

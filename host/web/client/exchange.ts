@@ -86,8 +86,8 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
   let line: Line | null = null
   let isGreeted = false
   /**
-   * From the loss of a connection until the host responds to the hello on the next one. Suspending the page is not a
-   * loss.
+   * True from the loss of a connection until the host responds to the hello on the next one. Suspending the page is not
+   * a loss.
    */
   let isLost = false
   let isOver = false

@@ -120,7 +120,7 @@ function start(root: HTMLElement): void {
     }
   }
 
-  /** The user agrees to leave the form. The host has stored which form a script has requested to show. */
+  /** Tells the host that the user agrees to leave the form. The host has stored which form to show next. */
   function agree(): void {
     const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
     if (!exchange.isOnline) showMessage(pageText('notnow'), 'warning')
@@ -145,7 +145,7 @@ function start(root: HTMLElement): void {
     form.submit()
   }
 
-  /** The session begins or ends, and the client ends with it. Ignore further frames. */
+  /** Ends the exchange, because a session begins or ends, and the client ends with it. */
   function leave(): void {
     isOver = true
     isLeft = true

@@ -63,7 +63,10 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     else sendChange(control)
   }
 
-  /** Browsers don't report every change: for example, they report none after Enter or while a date is being typed. */
+  /**
+   * Sends the value of an input that has lost the focus, because browsers don't report every change. For example, they
+   * report none after Enter or while a date is being typed.
+   */
   function left(control: Control): void {
     // Ignore this if only the window lost the focus.
     if (isOff() || control === document.activeElement) return

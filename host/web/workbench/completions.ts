@@ -17,7 +17,7 @@ function loadOffers(): Promise<Offers> {
   return offers
 }
 
-/** Returns the completion source for a file; null if there is none. */
+/** Chooses the completions by the file's path. Returns null for files without any, such as style sheets. */
 export function completionsFor(path: string): CompletionSource | null {
   if (/\.(js|ts)$/.test(path)) return completeScript
   if (/(^|\/)solution\.json$/.test(path)) return async (context) => completeJson(context, (await loadOffers()).manifest)

@@ -196,7 +196,7 @@ function languageOf(path: string): Extension {
   return []
 }
 
-/** In JSON, these are the only completions; in scripts, they are added to the language's own. */
+/** Adds completions to the editor. In JSON, they are the only ones; in scripts, the language also has its own. */
 function withCompletions(path: string, complete: CompletionSource): Extension {
   if (path.endsWith('.json')) return autocompletion({ override: [complete] })
   const extra = EditorState.languageData.of(() => [{ autocomplete: complete }])

@@ -32,7 +32,7 @@ let checkTimer: ReturnType<typeof setTimeout> | undefined
 let checkNumber = 0
 /** Resolves when no check is in progress. */
 let checking: Promise<unknown> = Promise.resolve()
-/** Conflicts of files that are not shown. */
+/** Files with an unresolved conflict: the host's text by path. */
 const conflicts = new Map<string, HostText>()
 /** Texts of earlier pages that are not resumed until the user has resolved a conflict in the same file. */
 let leftBehind: readonly KeptText[] = []

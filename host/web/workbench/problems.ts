@@ -40,7 +40,6 @@ export function marksOf({ faults, warnings }: Checked, path: string): readonly M
   return [...marksFor(faults, 'error'), ...marksFor(warnings, 'warning')]
 }
 
-/** The number of errors by file. */
 export function errorsByFile({ faults }: Checked): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { file = '' } of faults) counts.set(file, (counts.get(file) ?? 0) + 1)
