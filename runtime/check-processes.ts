@@ -75,8 +75,8 @@ export function createCheckProcesses(
       return refusedCheck({ code: 'script_crashed', file: '', message })
     }
     checking.add(process)
-    // UPLOAD_CHECK_TIME is wall-clock time. At a low priority, next to busy solutions, even valid files would exceed
-    // it.
+    // UPLOAD_CHECK_TIME is wall-clock time. At a low priority, even valid files would exceed it while other solutions
+    // are busy.
     bringForward(process.pid)
     // Starting a process slows down the check, so do it only if no spare is left for a login.
     if (pool.spares().length === 0) pool.fill()

@@ -39,7 +39,10 @@ export type LoginProcessesOptions = {
   /** Whether each version has only one process, to which debuggers attach. */
   readonly isDebugging: boolean
   readonly killed: (reason: Failed['code'] | 'hung') => void
-  /** Differences of the processes for endpoints and jobs: a low priority, and results of this size in bytes. */
+  /**
+   * Set for endpoints and jobs, whose processes have a low priority. `largestAnswer`: the maximum size of a call's
+   * result, in bytes.
+   */
   readonly forOthers?: {
     readonly largestAnswer: number
     /** For jobs: calls share neither a process, if there may be another one, nor built-in objects. */

@@ -15,7 +15,7 @@ export type Failure = keyof typeof FAILURES
 /** A position in the author's own files; lines and columns count from 1. */
 export type Position = { readonly file: string; readonly line: number; readonly column: number }
 
-/** An effect that the script requested: plugin and method name one `Command`. */
+/** An effect that the script requested. `plugin` and `method` identify its `Command`. */
 export type GuestCommand = { readonly plugin: string; readonly method: string; readonly args: readonly Json[] }
 
 export type Returned = {

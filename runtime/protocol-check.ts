@@ -120,7 +120,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Checks for an object with exactly these properties. */
+/** A check for objects that have all `required` properties and, apart from `optional` ones, no others. */
 function object(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
   const checks = new Map(Object.entries({ ...required, ...optional }))
   const names = Object.keys(required)

@@ -154,7 +154,10 @@ export type ToSandbox =
   | { readonly kind: 'cancel'; readonly id: number }
   /** A heartbeat; a process that hangs can't respond to it. */
   | { readonly kind: 'ping' }
-  /** Opens a debugger session with the isolate of a unit. Only after `debug`, as are the next two. */
+  /**
+   * Opens a debugger session with the isolate of a unit. Like the next two messages, it is sent only after a `load` or
+   * `serve` with `debug`.
+   */
   | { readonly kind: 'attach'; readonly session: number; readonly unit: Unit }
   /** A Chrome DevTools protocol message, as the debugger sent it. */
   | { readonly kind: 'inspect'; readonly session: number; readonly message: string }

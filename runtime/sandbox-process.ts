@@ -121,7 +121,7 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
   if ('failure' in started) return notStarted(started.failure)
   const isDebugged = options.debugNode !== undefined
   const created = wrap(started.child, started.channel, isDebugged, (snapshot) => {
-    // Another version of Node.js can't read it.
+    // A debugged process runs another version of Node.js, whose snapshot the other processes can't read.
     if (!isDebugged) prepareFrames.set(options.trusted, encodePrepare(options.trusted, snapshot))
   })
   startBehind(created.pid)

@@ -49,11 +49,11 @@ export interface Supervisor {
    * epoch ms. Otherwise null.
    */
   retryAt(key: string): number | null
-  /** The same for the version's endpoints or jobs, which are paused separately. */
+  /** Like `retryAt`, for the version's endpoints or jobs, which are paused separately. */
   retryAtOf(group: 'requests' | 'jobs', key: string): number | null
   /**
-   * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running. The member is
-   * null unless the supervisor was created with `debugNode`.
+   * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running. Null unless
+   * the supervisor was created with `debugNode`.
    * @returns null if no process could be started
    */
   readonly debug: ((version: Loadable, unit: Unit, listener: DebugListener) => Promise<DebugSession | null>) | null

@@ -10,7 +10,7 @@ import { DEADLINE_GRACE, latestStarted, outcomeOf, servedCall, takeLine, takeReq
 const QUEUE_TIME = 10_000
 
 export type WorkerCallsEvents = {
-  /** Called for a call whose start the process announces. */
+  /** Called when the process reports that a call has started. It does so only for announced calls. */
   readonly started: () => void
   /** Called before the call is settled, but not if the process was killed because of the call. */
   readonly ended: (pending: PendingCall, returnedWell: boolean) => void

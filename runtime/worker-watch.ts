@@ -62,7 +62,10 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
     else if (unsettledSince() !== null) killHung()
   }
 
-  /** Whether code that runs in advance of a call has taken longer than this. A call that was sent has a deadline. */
+  /**
+   * Whether code that runs in advance of a call has taken longer than `milliseconds`. A call that was sent has a
+   * deadline, so it doesn't count here.
+   */
   function isUnsettledFor(milliseconds: number): boolean {
     const since = unsettledSince()
     return since !== null && running() === null && performance.now() - since > milliseconds

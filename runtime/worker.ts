@@ -51,7 +51,7 @@ export interface Worker {
    */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
-  /** Whether the process has this call. */
+  /** Whether the call is running or queued in the process. */
   readonly has: (pending: PendingCall) => boolean
   /** Whether the process was killed or has exited, so that nothing more may be sent to it. */
   readonly isEnding: () => boolean

@@ -1,6 +1,6 @@
 import type { Api, Arguments, Firing, JSEvent } from './types.guest.ts'
 
-/** Creates events, whose propagation their listeners can stop. */
+/** Creates events. Listeners can stop an event's propagation. */
 export function createEvents(safe: Api['safe'], dataOf: (args: Arguments) => unknown[]) {
   let kind: ReturnType<typeof createKind> | null = null
 

@@ -15,7 +15,7 @@ export function createFiring(
   const { safe, limits } = api
   let depth = 0
 
-  // A terminated call does not run `finally`.
+  // A terminated call does not run `finally`, so the next call resets the depth.
   api.onCall(() => {
     depth = 0
   })

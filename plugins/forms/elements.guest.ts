@@ -94,7 +94,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     isForm,
     savesOf,
     read,
-    /** Returns a form that was already used. */
+    /** Returns the form if it was already created. Unlike `formOf`, it creates none. */
     usedForm: (name: string): Form | undefined => usedForms[name],
     names: () => settings.names,
     /** Settings are null for a version without forms, as in tests and when the guest parts are checked. */

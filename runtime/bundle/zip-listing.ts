@@ -1,7 +1,7 @@
 import type { Entry, ZipFile } from 'yauzl'
 
 export type ListedEntry = {
-  /** Safe to display; a valid name is unchanged. */
+  /** The name, made safe to display. A valid name is unchanged. */
   readonly name: string
   readonly entry: Entry
   /** Set once anything about the entry was rejected. The entry's content is then not read. */

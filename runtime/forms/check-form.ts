@@ -80,7 +80,7 @@ function unknownKeyMessage(key: string, path: readonly PropertyKey[], form: unkn
 
 function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {
   const what = placeName(issue.path, form)
-  // If an element's type is unknown, zod reports the whole element.
+  // If an element's type is unknown, zod reports the whole element as the input, so read the `type` itself.
   const input = issue.code === 'invalid_union' && issue.path.at(-1) === 'type' ? valueAt(issue.path, form) : issue.input
   if (input === undefined) return `${what} is missing; it ${issue.message}`
   const nearest = issue.code === 'invalid_union' && typeof input === 'string' ? nearestKey(input, ELEMENT_TYPES) : null

@@ -131,7 +131,10 @@ export function checkReferences(
     return found.isFullOfWarnings ? {} : places.text(text)
   }
 
-  /** Warns once per key, because the same key may be used in a hundred places. */
+  /**
+   * Whether there is already a warning about `what`; records it if not. The same key may be used in a hundred places,
+   * so one warning is enough.
+   */
   function isKnown(what: string): boolean {
     if (warned.has(what)) return true
     warned.add(what)

@@ -31,7 +31,10 @@ export function readCall(read: CallText): CallText {
   return read
 }
 
-/** The parts of a request, such as its query, look like the request itself. Its body may be nested. */
+/**
+ * Gives the parts of a request, such as its query, the same form as the request itself: no prototype, and a few own
+ * methods. A part such as the body may be nested.
+ */
 function prepareParts(request: Record<string, unknown>): void {
   const names = keys(request)
   for (let index = 0; index < names.length; index++) {
@@ -42,7 +45,10 @@ function prepareParts(request: Record<string, unknown>): void {
   }
 }
 
-/** Recursive, since the host limits the depth. Arrays keep their prototype: scripts need their methods. */
+/**
+ * Recursion is safe here, because the host limits the depth. Arrays keep their prototype, because scripts need their
+ * methods.
+ */
 function removePrototypes(value: object): void {
   if (isArray(value)) {
     for (let index = 0; index < value.length; index++) removeFrom(value[index])

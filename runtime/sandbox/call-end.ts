@@ -145,7 +145,8 @@ export function loadTimedOut(limits: Limits, file: string, error: unknown, files
 }
 
 /**
- * Matches the position that isolated-vm appends to the message of a syntax error: `Unexpected token [globals.js:2:14]`.
+ * Describes an error that scripts caused. If isolated-vm has appended the position of a syntax error to the message, as
+ * in `Unexpected token [globals.js:2:14]`, the result has the position separately.
  */
 export function describeFault(
   error: unknown,

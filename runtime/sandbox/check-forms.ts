@@ -60,7 +60,7 @@ export function checkFormFiles(
 }
 
 /**
- * Returns only names that are valid for handlers: all other functions are for the script's own use.
+ * The functions that a form's script declares and that a form can name as handlers.
  * @returns null if the file has an error
  */
 function functionsOf(

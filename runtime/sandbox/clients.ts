@@ -24,7 +24,7 @@ export type ClientEvents = {
 export interface Clients {
   /** Opens a client. The result is reported like the end of a call. */
   open(client: number, call: number): void
-  /** Each client has at most one call at a time. */
+  /** Starts a client's call. Each client has at most one call at a time. */
   enter(client: number, call: number, what: SandboxCall): void
   answer(call: number, request: number, ok: boolean, value: Json): void
   close(client: number): void

@@ -74,7 +74,7 @@ export function createHardenedContexts(
 
   function compiled(script: SandboxScript, names: readonly string[]): Script | null {
     try {
-      // Each constant takes time in each call.
+      // Each call creates the constants again, so pass only those that the script may use.
       const used = names.filter((name) => script.source.includes(name))
       return compileInRealm(isolate, script, used, secret)
     } catch (error) {
@@ -129,7 +129,7 @@ export function createHardenedContexts(
       const failed = drive.applySync(undefined, ['run', id, `${index}`], { timeout }) as string
       return failed === '' ? null : reportedFault(failed, file, files)
     } catch (error) {
-      // Microtasks of an interrupted script may be left.
+      // The interrupted script may have left microtasks, so the next call gets a new realm.
       realm = null
       return faults.ofTopLevel(file, error, isOver())
     }
@@ -138,7 +138,7 @@ export function createHardenedContexts(
   try {
     currentRealm()
   } catch {
-    // Each call tries again, and reports the error.
+    // Each call tries to create the realm again, and reports the error.
   }
 
   return {

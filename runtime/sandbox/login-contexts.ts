@@ -28,7 +28,7 @@ export interface LoadedCall {
   enter(text: string, entry: string | null, timeout: number): string
   /** Whether the scripts have a function of this name. */
   finds(entry: string): boolean
-  /** The call has ended. */
+  /** Call this when the call has ended. */
   giveBack(): void
 }
 
@@ -40,9 +40,9 @@ export interface CallContexts {
   /** @throws LoadFault */
   create(unit: Unit, entry: string, call: number, loading?: Loading): LoadedCall
   makeAhead(unit: Unit, entry: string): void
-  /** No further calls will follow. */
+  /** Call this when no further calls will follow: stops creating contexts in advance. */
   stopAhead(): void
-  /** A call was interrupted, so its microtasks may be left. */
+  /** Call this when a call was interrupted, because its microtasks may be left. */
   interrupted(): void
 }
 
@@ -226,7 +226,7 @@ export function createLoginContexts(
     stopAhead() {
       mayMakeAhead = false
     },
-    // The host ends the process.
+    // Nothing to do here, because the host kills the process.
     interrupted() {},
   }
 }

@@ -150,7 +150,8 @@ function prepare(trusted: Trusted, snapshot?: string): void {
 }
 
 /**
- * The result of this call is ignored, but its solution must load: a plugin that fails here fails for every solution.
+ * Runs the rehearsal call and ignores its result. But its solution must load, because a plugin that fails here fails
+ * for every solution.
  */
 function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['rehearsal']): void {
   const rehearsal = loadSolution(isolate, ours, {
@@ -162,7 +163,8 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   const { fault } = rehearsal.probe(call.unit, [])
   if (fault) throw new Error(fault.message)
   rehearsal.call(0, call)
-  // Otherwise, this call would use up the context that was created in advance for the first real call.
+  // Create no context in advance for this solution, because it would use up the one that was created for the first real
+  // call.
   rehearsal.close()
 }
 
@@ -185,7 +187,7 @@ function getUuidsReady({ scripts, clients }: SandboxSolution): void {
 async function serve(served: SandboxSolution): Promise<Clients> {
   getUuidsReady(served)
   const created = await clientsOf(served)
-  // The isolate that was created in advance is for logins.
+  // Clients get their own isolates. The isolate that was created in advance is only for logins.
   prepared?.isolate.dispose()
   return created
 }

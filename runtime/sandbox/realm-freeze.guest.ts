@@ -66,13 +66,13 @@ export function freezeIntrinsics(): void {
   const hidden = hiddenIntrinsics()
   for (let index = 0; index < hidden.length; index++) visit(hidden[index])
   for (let index = 0; index < open.length; index++) visitParts(open[index] as object)
-  // Function.prototype is a function.
+  // The visits above collect only prototypes of type "object", but Function.prototype is a function.
   apply(setAdd, prototypes, [getPrototypeOf(freezeIntrinsics) as object])
   for (let index = 0; index < open.length; index++) {
     const one = open[index] as object
     if (one !== globalThis && apply(setHas, prototypes, [one])) repairOverrides(one)
   }
-  // The accessors above are new functions.
+  // `repairOverrides` has created new functions, so visit these too.
   for (let index = 0; index < open.length; index++) visitParts(open[index] as object)
   for (let index = 0; index < open.length; index++) {
     freeze(open[index])
@@ -175,7 +175,10 @@ function isKept(key: string): boolean {
   return false
 }
 
-/** Array, Promise and others, whose methods V8 speeds up as long as `constructor` is a data property. */
+/**
+ * Whether it is a constructor such as Array or Promise, whose methods V8 speeds up as long as `constructor` is a data
+ * property.
+ */
 function hasSpecies(value: unknown): boolean {
   return typeof value === 'function' && getOwnPropertyDescriptor(value, Symbol.species) !== undefined
 }

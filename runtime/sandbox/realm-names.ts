@@ -54,7 +54,7 @@ function sharedNames(source: string, scope: ScriptScope | undefined): readonly T
   return topLevelNames(source).filter(({ name }) => !isApart(scope, name))
 }
 
-/** Whether only `scopes.<file>` shows the name, because another script in `scopes/` also has it. */
+/** Whether the name is only in `scopes.<file>`, because another script in `scopes/` also declares it. */
 function isApart(scope: ScriptScope | undefined, name: string): boolean {
   return scope?.isOwn === true && !scope.shared.includes(name)
 }

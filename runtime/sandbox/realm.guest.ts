@@ -179,7 +179,7 @@ function takeMembers(target: object, view: object, names: readonly string[], isE
   }
 }
 
-/** A copy, which scripts can't reach. */
+/** Copies the functions of an object into one that scripts can't reach. */
 function functionsOf(holder: object): object {
   const copy: Record<PropertyKey, unknown> = record()
   const names = ownKeys(holder)

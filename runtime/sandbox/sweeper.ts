@@ -16,8 +16,8 @@ export type Sweeper = ReturnType<typeof createSweeper>
 /** Runs the microtasks left by an interrupted step, within the time of its own client. */
 export function createSweeper(isolate: Isolate, { watched, end, lose, loseMemory, isLost }: IsolateCalls) {
   /**
-   * An empty script. It is compiled in advance, because compiling it later would run those microtasks without a time
-   * limit.
+   * An empty script. It is compiled in advance, because compiling it later would run the remaining microtasks without a
+   * time limit.
    */
   let sweeper: Script | null = null
 

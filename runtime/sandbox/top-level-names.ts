@@ -37,15 +37,18 @@ export function lexicalNames(source: string): string[] {
   }
 }
 
-/** `names`: each once. `bound`: those whose `this` is the form even if they are called without a receiver. */
+/**
+ * `names`: all functions, without duplicates. `bound`: the functions whose `this` is the form even in a call such as
+ * `save()`.
+ */
 export type TopLevelFunctions = { readonly names: readonly string[]; readonly bound: readonly string[] }
 
 /**
- * The functions that a form's script declares at its top level: declarations, and variables initialised with a function
- * or arrow function. Chosen here: later assignments to a variable are ignored.
- * `bound` are declarations that use `this` in a sloppy script: in a call such as `save()` the language gives them the
- * global object. Arrow functions have the form already, and in a strict script `this` is undefined there, as its author
- * requested.
+ * Finds the functions that a form's script declares at its top level: declarations, and variables initialised with a
+ * function or arrow function. Chosen here: later assignments to a variable are ignored.
+ * `bound` contains declarations that use `this` in a sloppy script. In a call such as `save()`, the language would set
+ * their `this` to the global object. Arrow functions need no binding, because the script itself runs with the form as
+ * `this`. Strict scripts have no bound functions: their authors chose that `this` is undefined there.
  * @returns null for a script that acorn cannot parse
  */
 export function topLevelFunctions(source: string): TopLevelFunctions | null {

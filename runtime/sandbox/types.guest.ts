@@ -34,7 +34,7 @@ export type CallText = {
   refuses?: string[]
 }
 export type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
-/** Sent when the call has ended, if other calls share the context. From then on, its bindings throw an error. */
+/** Sent when the call has ended, if other calls share the context. From then on, the call's bindings throw an error. */
 export type EndText = { kind: 'end' }
 /** A plugin's name, and the path by which scripts reach its binding, such as `plugins.database`. */
 export type Binding = { readonly name: string; readonly path: string }

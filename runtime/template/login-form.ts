@@ -34,7 +34,7 @@ export function findLoginForm(document: Tree.Document): LoginForm {
 
 type Listed = {
   readonly node: Tree.Element
-  /** Returns the form that the parser assigns to the element: its nearest ancestor, or one inside the same table. */
+  /** The form that the parser assigns to the element: its nearest ancestor, or one inside the same table. */
   readonly owner: Tree.Element | null
 }
 
