@@ -8,6 +8,7 @@ import type { Position } from '../../runtime/outcome.ts'
 import { type Json, ScriptError } from '../../runtime/plugin.ts'
 import { memoryOf } from '../../runtime/process-memory.ts'
 import { createSupervisor, type Supervisor } from '../../runtime/supervisor.ts'
+import { jobDataText } from '../jobs/job-data.ts'
 import type { SeenRequest } from '../solution-tests/http-answers.ts'
 import type { OpenClient } from '../solution-tests/open-client.ts'
 import { declaredAnswer } from '../solution-tests/plugin.ts'
@@ -35,7 +36,8 @@ export type Tried = {
 /**
  * Runs a draft's scripts on a stage, as `solhost test` does: on a separate host in a temporary folder, without grants,
  * secrets, users or a network. Its processes end when the run ends.
- * @throws ERR_SANDBOX_BUSY, ERR_MEMORY_FULL, ERR_BUNDLE_REFUSED if the draft has errors, ERR_DRAFT_NOT_FOUND
+ * @throws ERR_SANDBOX_BUSY, ERR_MEMORY_FULL, ERR_BUNDLE_REFUSED if the draft has errors, ERR_DRAFT_NOT_FOUND,
+ *   ERR_BODY_TOO_LARGE if the data of a job is larger than JOB_DATA
  */
 export type TryDraft = (of: DraftOf, form: TryForm) => Promise<Tried>
 
@@ -67,6 +69,7 @@ export function createTryDraft({ drafts, supervisor, limits, home }: TryParts): 
   }
 
   return async (of, form) => {
+    if (form.run === 'job') jobDataText(form.data, limits)
     if (!(await turns.enter(PATIENCE))) {
       const message = `This host already tries ${limits.TRIES_AT_ONCE} drafts. Try again in a moment.`
       throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 5 })
@@ -145,8 +148,6 @@ async function endOf(work: () => Promise<Json>, progress: Progress): Promise<End
 }
 
 async function run(stage: Stage, form: TryForm, progress: Progress): Promise<Json> {
-  const { user, locale } = form
-  const common = { ...(user === undefined ? {} : { user }), ...(locale === undefined ? {} : { locale }) }
   switch (form.run) {
     case 'sign-in':
       return stage.signIn({
@@ -156,20 +157,28 @@ async function run(stage: Stage, form: TryForm, progress: Progress): Promise<Jso
     case 'oauth-config':
       return stage.getOAuthConfig(form.params)
     case 'endpoint': {
-      const { body, headers, token, signed } = form
-      const given = { body, headers, token, signed }
-      const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-      return stage.request(form.address, { ...common, ...set } as Parameters<Stage['request']>[1])
+      const { user, locale, body, headers, token, signed } = form
+      const given = withoutAbsent({ user, locale, body, headers, token, signed })
+      return stage.request(form.address, given as Parameters<Stage['request']>[1])
     }
     case 'open': {
-      const { params, loginForm } = form
-      const client = await stage.open({ ...common, params, loginForm } as Parameters<Stage['open']>[0])
+      const { user, locale, params, loginForm } = form
+      const given = withoutAbsent({ user, locale, params, loginForm })
+      const client = await stage.open(given as Parameters<Stage['open']>[0])
       progress.client = client
       if (form.form !== undefined) await client.call('application.showForm', [form.form])
       for (const { type, element, value } of form.events) await client.event(type, element, value)
       return client.state()
     }
+    case 'job': {
+      const { job, data = null, attempt, scheduledFor, missed, tenant } = form
+      return stage.runJob(job, data, { attempt, scheduledFor, missed, tenant })
+    }
   }
+}
+
+function withoutAbsent(given: object): object {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
 /** Measures the memory of a stage's sandbox processes. */

@@ -1,7 +1,8 @@
+import { JobName } from '../../runtime/bundle/job-schema.ts'
 import { FAILURES } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
-import { HttpAnswer, Opening, TestRequest } from '../solution-tests/plugin.ts'
+import { HttpAnswer, Opening, TestJobRun, TestRequest } from '../solution-tests/plugin.ts'
 
 /** Maximum number of events in one run, far more than anyone enters. A longer sequence belongs in a test. */
 const MOST_EVENTS = 20
@@ -15,14 +16,17 @@ const AnyJson = z.unknown() as z.ZodType<Json>
 const Name = z.string().min(1).max(200)
 const Params = z.record(z.string().max(1000), z.string()).default({})
 
-const COMMON = {
-  user: Opening.shape.user.describe('who is signed in; absent: nobody'),
-  locale: Opening.shape.locale,
+const ANSWERS = {
   answers: z
     .array(HttpAnswer.extend({ url: z.url().max(2048), body: AnyJson.optional() }))
     .max(MOST_ANSWERS)
     .default([])
     .describe('the responses to plugins.http.fetch; nothing is sent over the network'),
+}
+const COMMON = {
+  user: Opening.shape.user.describe('who is signed in; absent: nobody'),
+  locale: Opening.shape.locale,
+  ...ANSWERS,
 }
 
 /** The function to run, and the input that the author enters for it. */
@@ -55,6 +59,19 @@ export const TryForm = z
       headers: TestRequest.shape.headers,
       token: TestRequest.shape.token,
       signed: TestRequest.shape.signed,
+    }),
+    // A job has no user, and the locale is the solution's default.
+    z.strictObject({
+      ...ANSWERS,
+      run: z.literal('job'),
+      job: JobName.describe('the key in `jobs` of solution.json'),
+      data: AnyJson.optional().describe('as `plugins.jobs.enqueue` gets it'),
+      attempt: TestJobRun.shape.attempt.describe('default: 1'),
+      scheduledFor: TestJobRun.shape.scheduledFor.describe(
+        'the due time in epoch ms; default: null, as if a script queued the run',
+      ),
+      missed: TestJobRun.shape.missed.describe('default: 0'),
+      tenant: TestJobRun.shape.tenant,
     }),
   ])
   .meta({ id: 'TryForm' })

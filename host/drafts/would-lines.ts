@@ -1,3 +1,4 @@
+import type { QueuedRun } from '../../plugins/jobs/host.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { Recorded } from '../solution-tests/recorder.ts'
 
@@ -19,7 +20,7 @@ const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
   'application.closeSolution': () => 'close the solution',
   'application.executeLater': () => 'run a function later',
   'application.cancelLater': () => 'cancel a function that was to run later',
-  'jobs.enqueue': ([name]) => `queue ${shown(name)}`,
+  'jobs.enqueue': ([run]) => queued(run),
 }
 
 /** Maximum characters of a text. Longer ones are truncated; `args` always contains the complete arguments. */
@@ -35,6 +36,18 @@ export function wouldLines(commands: Recorded['commands']): Would[] {
 function shown(value: Json | undefined): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}
+
+/** The command has the whole run as its argument. */
+function queued(run: Json | undefined): string {
+  const { job, data, after, at, tenant } = { ...(run as Partial<QueuedRun>) }
+  return [
+    `queue ${shown(job)}`,
+    ...(typeof data === 'string' ? [`with ${shown(data)}`] : []),
+    ...(typeof after === 'number' ? [`in ${after} ms`] : []),
+    ...(typeof at === 'number' ? [`at ${new Date(at).toISOString()}`] : []),
+    ...(Array.isArray(tenant) ? [`for the tenant ${listed(tenant)}`] : []),
+  ].join(' ')
 }
 
 function listed(values: Json | undefined): string {

@@ -14,6 +14,7 @@ import { findSolution, namedSolution, type OfSolution } from '../solutions/find-
 import { LogLineSchema } from '../solutions/log-line-schema.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
+import { jobDataText } from './job-data.ts'
 import { RUN_STATES, type Run, type RunState, WaitingTooMany } from './job-runs.ts'
 import type { JobWorker } from './job-worker.ts'
 import { type ListJobsParts, listJobs } from './list-jobs.ts'
@@ -89,10 +90,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
   }
 
   async function addRun(solution: string, job: string, data: unknown): Promise<string> {
-    const text = data === undefined || data === null ? null : JSON.stringify(data)
-    if (text !== null && Buffer.byteLength(text) > limits.JOB_DATA) {
-      throw new PlatformError('ERR_BODY_TOO_LARGE', `The data has more than ${limits.JOB_DATA} bytes (JOB_DATA).`)
-    }
+    const text = jobDataText(data, limits)
     const id = randomUUID()
     try {
       await jobStore.runs.add([{ id, solution, job, data: text, key: null, tenant: null, dueAt: Date.now() }])

@@ -32,7 +32,7 @@ export const Opening = z.strictObject({
 })
 
 const TestUser = Opening.shape.user
-const TestJobRun = z.strictObject({
+export const TestJobRun = z.strictObject({
   attempt: z.int().min(1).max(10).optional(),
   scheduledFor: z.number().nullable().optional(),
   missed: z.int().min(0).optional(),

@@ -215,6 +215,31 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(await textOnHost('shared', draft)).toBe('// of both\nfunction one() {}\n')
   })
 
+  test('a user who was signed out while typing signs in in another tab, and the page then saves the text', async () => {
+    await upload('signed-out', {}, { 'globals.js': 'function one() {}\n' })
+    const draft = await createDraft('signed-out', { base: await activeOf('signed-out') })
+    await using opened = await open(pathOf('signed-out', draft))
+    const { page, context } = opened
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await context.clearCookies()
+    await focusStart(page)
+    await page.keyboard.type('// of a guest ')
+    await page.locator(`${STATE}[data-state=signed-out]`, { hasText: 'signed out' }).waitFor()
+    expect(await textOnHost('signed-out', draft)).toBe('function one() {}\n')
+    const [tab] = await Promise.all([context.waitForEvent('page'), page.click('#workbench-sign-in')])
+    await tab.fill('[name=username]', 'admin')
+    await tab.fill('[name=password]', ADMIN_PASSWORD)
+    await tab.press('[name=password]', 'Enter')
+    await tab.waitForURL(/\/admin\/$/)
+    await tab.close()
+    await page.bringToFront()
+    await page.click(EDITOR)
+    await page.keyboard.type('x')
+    await isSaved(page)
+    expect(await page.locator('#workbench-sign-in').isVisible()).toBe(false)
+    expect(await textOnHost('signed-out', draft)).toContain('// of a guest ')
+  })
+
   test('after a deploy in the meantime, publishing is refused; after a rebase, the draft can be published over the deployed version', async () => {
     await upload('raced', {}, { 'globals.js': 'function one() {}\n', 'scopes/a.js': 'function a() {}\n' })
     const draft = await createDraft('raced', { base: await activeOf('raced') })
@@ -243,6 +268,24 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(await textOnHost('raced', draft, 'scopes/a.js')).toBe('function a() { return 2 }\n')
     // The refused request is in the console of Chromium.
     expect(complaints.filter((text) => !text.includes('409'))).toEqual([])
+  })
+
+  test('if another version is activated right after the publication, the page doesn’t show "Published"', async () => {
+    await upload('replaced', {}, { 'globals.js': 'function one() {}\n' })
+    const draft = await createDraft('replaced', { base: await activeOf('replaced') })
+    await using opened = await open(pathOf('replaced', draft))
+    const { page } = opened
+    await page.click('#workbench-publish-open')
+    await waitUntil(async () => expect(await page.inputValue('#workbench-publish-version')).not.toBe(''))
+    await page.route('**/publish', async (route) => {
+      const response = await route.fetch()
+      expect(response.status()).toBe(201)
+      await upload('replaced', { version: '3.0.0' }, { 'globals.js': 'function two() {}\n' })
+      await route.fulfill({ response })
+    })
+    await page.click('#workbench-publish-button')
+    await page.locator('#workbench-publish-said', { hasText: 'but another version is active' }).waitFor()
+    expect(await page.locator('#workbench-publish-said').innerText()).not.toContain('Published')
   })
 
   test('the exported zip has the bytes that are published', async () => {
@@ -301,11 +344,12 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(complaints).toEqual([])
   })
 
-  test('Try: a sign-in, an endpoint and a script error, whose position opens the line', async () => {
+  test('Try: a sign-in, an endpoint, a job and a script error, whose position opens the line', async () => {
     const manifest = {
       authenticator: 'AUTHENTICATOR',
       modules: ['auth'],
       endpoints: { 'POST /greet/{name}': { function: 'greet', authentication: 'session' } },
+      jobs: { remind: { function: 'remind' } },
     }
     await upload('tried', manifest, {
       ...moduleFile('auth', { type: 'authenticator' }),
@@ -314,7 +358,8 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
   if (q.password !== 'right') throw new Error('wrong ' + 'password')
   security.login(q.username, 'a-1', ['Users'])
 }`,
-      'globals.js': `function greet({ params, body }) { return { greeting: body.word + ' ' + params.name + ' from ' + security.getUserName() } }`,
+      'globals.js': `function greet({ params, body }) { return { greeting: body.word + ' ' + params.name + ' from ' + security.getUserName() } }
+function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 }); return security.getTenantValue() }`,
     })
     const draft = await createDraft('tried', { base: await activeOf('tried') })
     await using opened = await open(pathOf('tried', draft))
@@ -350,6 +395,20 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.fill('#try-more', '{ "body": { "word": "hello" } }')
     await page.click('#workbench-try button[type=submit]')
     await result.locator('pre', { hasText: 'hello kim from ben' }).waitFor()
+    await page.selectOption('#try-run', 'job')
+    for (const field of ['username', 'permissions', 'locale']) {
+      expect(await page.locator(`#try-${field}`).isVisible()).toBe(false)
+    }
+    await page.fill('#try-more', '')
+    await page.fill('#try-job', 'remind')
+    await page.fill('#try-tenant', 'acme')
+    await page.fill('#try-data', '{ "day": ')
+    await page.click('#workbench-try button[type=submit]')
+    await result.locator('text=The JSON is invalid').waitFor()
+    await page.fill('#try-data', '{ "day": 1 }')
+    await page.click('#workbench-try button[type=submit]')
+    await result.locator('text=would queue remind with {"day":2}').waitFor()
+    await result.locator('pre', { hasText: 'acme' }).waitFor()
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     expect(await lookOf(page, 320)).toEqual(SOUND_LOOK)
     expect(complaints).toEqual([])

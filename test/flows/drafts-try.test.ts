@@ -190,6 +190,52 @@ async function erp() { return plugins.database.query('erp', 'select 1') }`,
   expect(reached).toBe(0)
 })
 
+test('try: a job gets its data, attempt and tenant; the runs that it queues are listed, but they don’t start', async () => {
+  const draft = await draftOf(
+    'tried-job',
+    {
+      authenticator: 'NONE',
+      jobs: { nightly: { function: 'nightly' }, mail: { function: 'mail' } },
+    },
+    {
+      'globals.js': `function nightly(job) {
+  application.output([job.name, job.data.day, job.attempt, job.missed, job.scheduledFor, security.getTenantValue(), security.getUserName()].join(' '))
+  plugins.jobs.enqueue('mail', { to: 'kim' }, { after: 60000, key: 'kim' })
+  plugins.jobs.enqueue('mail', null, { tenant: ['other'] })
+  return { letters: job.data.day + 1 }
+}
+function mail(job) {
+  plugins.jobs.enqueue('mail')
+  throw new Error('no ' + job.data)
+}`,
+    },
+  )
+  const before = rowsOf()
+  const input = { data: { day: 3 }, attempt: 2, missed: 4, scheduledFor: 86_400_000, tenant: ['acme'] }
+  const tried = await tryIn(draft, { run: 'job', job: 'nightly', ...input })
+  expect(tried).toMatchObject({ outcome: 'returned', message: null, result: { result: { letters: 4 } } })
+  expect(tried.log.map(({ message }) => message)).toEqual(['nightly 3 2 4 86400000 acme '])
+  expect(tried.would.map(({ text }) => text)).toEqual([
+    'would queue mail with {"to":"kim"} in 60000 ms',
+    'would queue mail for the tenant other',
+  ])
+  const thrown = await tryIn(draft, { run: 'job', job: 'mail' })
+  expect(thrown).toMatchObject({
+    outcome: 'script_error',
+    message: expect.stringContaining('no null'),
+    position: { file: 'globals.js', line: 9 },
+    would: [],
+  })
+  const missing = await tryIn(draft, { run: 'job', job: 'none' })
+  expect([missing.outcome, missing.message]).toEqual(['refused', 'the solution has no job "none"'])
+  const large = await send('POST', `${draft}/try`, { run: 'job', job: 'mail', data: 'x'.repeat(65_536) })
+  expect(codeOf(large)).toEqual([413, 'ERR_BODY_TOO_LARGE'])
+  const withUser = await send('POST', `${draft}/try`, { run: 'job', job: 'mail', user: { username: 'anna' } })
+  expect(codeOf(withUser)).toEqual([422, 'ERR_REQUEST_INVALID'])
+  expect(rowsOf()).toEqual(before)
+  expect(foldersOfTries()).toEqual([])
+})
+
 test('try: at most TRIES_AT_ONCE run together, others wait; each is in the audit log', async () => {
   const draft = await draftOf(
     'tried-together',

@@ -102,10 +102,7 @@ function listOf(title: string, items: readonly HTMLElement[]): readonly Node[] {
   return items.length === 0 ? [] : [elementOf('h4', wordsFor(title)), elementOf('ul', items)]
 }
 
-/**
- * The request's body, from the fields of the form and the JSON in the field `more`; an error message if that JSON is
- * invalid.
- */
+/** The request's body, from the fields of the form; an error message if the JSON in one of them is invalid. */
 function inputOf(form: HTMLFormElement): object | string {
   const data = new FormData(form)
   const read = (name: string) => String(data.get(name) ?? '').trim()
@@ -114,15 +111,18 @@ function inputOf(form: HTMLFormElement): object | string {
       .split(',')
       .map((one) => one.trim())
       .filter((one) => one !== '')
-  let more: object = {}
-  try {
-    if (read('more') !== '') more = JSON.parse(read('more')) as object
-  } catch (error) {
-    return wordsFor('try.json', String(error))
-  }
   const [run, username] = [read('run'), read('username')]
   const tenant = list('tenant')
   const user = { username, permissions: list('permissions'), ...(tenant.length === 0 ? {} : { tenant }) }
+  let more: object = {}
+  let ofJob: object = {}
+  try {
+    if (read('more') !== '') more = JSON.parse(read('more')) as object
+    if (run === 'job') ofJob = jobInput(read('job'), read('data'), tenant)
+  } catch (error) {
+    return wordsFor('try.json', String(error))
+  }
+  if (run === 'job') return { run, ...ofJob, ...more }
   return {
     run,
     ...(username === '' || run === 'sign-in' || run === 'oauth-config' ? {} : { user }),
@@ -131,6 +131,15 @@ function inputOf(form: HTMLFormElement): object | string {
     ...(run === 'open' && read('form') !== '' ? { form: read('form') } : {}),
     ...(run === 'sign-in' ? { params: signInParams(read('username'), read('password')) } : {}),
     ...more,
+  }
+}
+
+/** @throws SyntaxError if the data is not JSON */
+function jobInput(job: string, data: string, tenant: readonly string[]): object {
+  return {
+    job,
+    ...(data === '' ? {} : { data: JSON.parse(data) as unknown }),
+    ...(tenant.length === 0 ? {} : { tenant }),
   }
 }
 

@@ -1,0 +1,14 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+
+/**
+ * The data of a run that no script queued, as stored: JSON, or null if there is no data.
+ * @throws ERR_BODY_TOO_LARGE
+ */
+export function jobDataText(data: unknown, limits: Pick<Limits, 'JOB_DATA'>): string | null {
+  const text = data === undefined || data === null ? null : JSON.stringify(data)
+  if (text !== null && Buffer.byteLength(text) > limits.JOB_DATA) {
+    throw new PlatformError('ERR_BODY_TOO_LARGE', `The data has more than ${limits.JOB_DATA} bytes (JOB_DATA).`)
+  }
+  return text
+}
