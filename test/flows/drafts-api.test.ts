@@ -332,6 +332,11 @@ test('drafts: the base can’t be erased, and with a token, only its own solutio
   for (const one of [draft, own.json() as Draft]) expect((await send('DELETE', at('guarded', one))).status).toBe(204)
   expect(codeOf(await send('GET', at('guarded', draft)))).toEqual([404, 'ERR_DRAFT_NOT_FOUND'])
   expect((await send('DELETE', version)).status).toBe(204)
+  const discarded = await items('/audit?action=draft-discard&solution=guarded')
+  expect(discarded.map(({ actor, target, outcome }) => [actor, target, outcome])).toEqual([
+    ['admin', `draft:${(own.json() as Draft).id}`, 'ok'],
+    ['admin', `draft:${draft.id}`, 'ok'],
+  ])
 })
 
 test('drafts: invalid requests to create one are refused', async () => {
