@@ -1,10 +1,13 @@
-import { Agent, request } from 'node:http'
+import { once } from 'node:events'
+import { Agent } from 'node:http'
+import { Worker } from 'node:worker_threads'
 import { moduleFile } from '../test/support/zip.ts'
 import { HOOK } from './login.ts'
 import { formOf, type Login, logins } from './neighbour.ts'
 import { type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, pause, percentile } from './rounds.ts'
+import { statusOf } from './status-of.ts'
 import { startWorkerd } from './workerd.ts'
 
 /** The function that both the endpoint and workerd run. */
@@ -99,7 +102,7 @@ async function rateOf(url: string, milliseconds: number): Promise<number> {
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       while (performance.now() < end) {
-        const status = await get(url, agent)
+        const status = await statusOf(url, agent)
         if (status !== 200) throw new Error(`${url} answered ${status}`)
         count++
       }
@@ -120,7 +123,6 @@ async function measureBeside(
   what: string,
 ): Promise<Row[]> {
   const host = await startHost(environment)
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   try {
     const form = await formOf(host, SOLUTIONS.fresh)
     const url = `${host.url}/solution/${SOLUTIONS.fresh}/api${path}`
@@ -129,49 +131,28 @@ async function measureBeside(
     const statuses = new Map<number, number>()
     for (let round = 0; round < ROUNDS; round++) {
       alone.push(...(await logins(form, HALF)))
-      const flood = startFlood(url, agent, perSecond, statuses)
+      const flood = startFlood(url, perSecond, statuses)
       beside.push(...(await logins(form, HALF)))
       await flood.stop()
       await pause(500)
     }
     return rowsOf(what, alone, beside, statuses)
   } finally {
-    agent.destroy()
     await host.stop()
   }
 }
 
-function startFlood(url: string, agent: Agent, perSecond: number, statuses: Map<number, number>) {
-  const running = new Set<Promise<void>>()
-  const begun = performance.now()
-  let sent = 0
-  const timer = setInterval(() => {
-    const due = ((performance.now() - begun) * perSecond) / 1000
-    for (; sent < due && running.size < 2000; sent++) {
-      const one = get(url, agent).then((status) => {
-        statuses.set(status, (statuses.get(status) ?? 0) + 1)
-        running.delete(one)
-      })
-      running.add(one)
-    }
-  }, 5)
+function startFlood(url: string, perSecond: number, statuses: Map<number, number>) {
+  const worker = new Worker(new URL('flood.ts', import.meta.url), { workerData: { url, perSecond } })
   return {
     async stop() {
-      clearInterval(timer)
-      await Promise.all(running)
+      const ended = once(worker, 'message')
+      worker.postMessage('stop')
+      const [counts] = (await ended) as [ReadonlyMap<number, number>]
+      for (const [status, count] of counts) statuses.set(status, (statuses.get(status) ?? 0) + count)
+      await worker.terminate()
     },
   }
-}
-
-function get(url: string, agent: Agent): Promise<number> {
-  return new Promise((resolve) => {
-    const sent = request(url, { agent }, (response) => {
-      response.resume()
-      response.once('end', () => resolve(response.statusCode ?? 0))
-    })
-    sent.once('error', () => resolve(0))
-    sent.end()
-  })
 }
 
 function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[], statuses: Map<number, number>): Row[] {
