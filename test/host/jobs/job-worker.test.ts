@@ -92,3 +92,28 @@ test('jobs: a host runs at most JOBS_AT_ONCE calls of a solution, and as many of
   expect(few.map(({ solution }) => solution)).toEqual(['shop', 'crm'])
   await Promise.all([worker.stop(), small.stop()])
 })
+
+test('jobs: without schedules, due times add no runs, but queued runs start', async () => {
+  let ticks = 0
+  const schedules = { tick: async () => void ticks++ }
+  const { worker, calls } = lab(['shop'], { schedules, hasSchedules: false })
+  await worker.work()
+  expect([ticks, calls.length]).toEqual([0, 1])
+  const { worker: other } = lab([], { schedules })
+  await other.work()
+  expect(ticks).toBe(1)
+  await Promise.all([worker.stop(), other.stop()])
+})
+
+test('jobs: during maintenance and while a host drains, no run starts and due times add none; afterwards they do', async () => {
+  let ticks = 0
+  let mayStart = false
+  const schedules = { tick: async () => void ticks++ }
+  const { worker, calls } = lab(['shop'], { schedules, mayStart: async () => mayStart })
+  await worker.work()
+  expect([ticks, calls.length]).toEqual([0, 0])
+  mayStart = true
+  await worker.work()
+  expect([ticks, calls.length]).toEqual([1, 1])
+  await worker.stop()
+})
