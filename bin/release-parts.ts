@@ -1,4 +1,7 @@
-/** The architectures of a release's images: the name that containers use, and Node.js's name. */
+/**
+ * The architectures of a release's images. `name` is the name that container images use, `node` is Node.js's name, and
+ * `emulator` is the kernel's entry for QEMU (binfmt_misc).
+ */
 export const IMAGE_ARCHITECTURES = [
   { name: 'amd64', node: 'x64', emulator: 'qemu-x86_64' },
   { name: 'arm64', node: 'arm64', emulator: 'qemu-aarch64' },
@@ -8,7 +11,7 @@ type Builder = {
   readonly hasBuildah: boolean
   /** Node.js's name for this machine's architecture. */
   readonly own: string
-  /** Whether the kernel has an emulator for it. */
+  /** Whether this machine can run programs for another architecture with this emulator. */
   readonly canRun: (emulator: string) => boolean
 }
 
@@ -20,7 +23,7 @@ export function whyNoImage(node: 'x64' | 'arm64', { hasBuildah, own, canRun }: B
   return `this machine is ${own}, and the emulator ${emulator} is not installed. Install it, or run the release on ${node}.`
 }
 
-/** Returns a version's section in the changelog, with a link to the full changelog. @throws Error if missing */
+/** Returns the release notes: a version's section in the changelog. @throws Error if the section is missing */
 export function notesOf(changelog: string, version: string): string {
   const sections = changelog.split(/^## /m).slice(1)
   const own = sections.find((section) => /^\S+/.exec(section)?.[0] === version)

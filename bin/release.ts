@@ -45,7 +45,7 @@ function buildImages(): readonly string[] {
   })
 }
 
-/** Whether the kernel runs programs of this architecture, by an emulator. @see binfmt_misc in the kernel's docs */
+/** Whether the kernel runs another architecture's programs with this emulator. @see binfmt_misc in the kernel's docs */
 function canRun(emulator: string): boolean {
   return existsSync(`/proc/sys/fs/binfmt_misc/${emulator}`)
 }

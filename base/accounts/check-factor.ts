@@ -20,8 +20,8 @@ export type FactorParts = {
 export type Entered = { readonly kind: 'totp' | 'recovery-code'; readonly code: string }
 
 /**
- * `throttled`: seconds until the next try. `locked`: the app's codes don't count until the account is unlocked.
- * `passkey`: the passkey was rejected. `copied`: it was rejected because there seems to be a copy of it.
+ * `throttled`: seconds until the next try. `locked`: the app's codes are rejected until the account is unlocked.
+ * `passkey`: the passkey was rejected. `copied`: it was rejected because it seems to have been copied.
  */
 export type FactorAnswer =
   | { readonly kind: 'right'; readonly method: SignInMethod; readonly recoveryCodesLeft: number | null }

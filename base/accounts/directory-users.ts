@@ -31,7 +31,6 @@ export type DirectoryRefusal = 'another entry' | 'name in use' | 'unusable name'
 
 /** The interface through which the users table queries the directories. */
 export interface DirectoryPort {
-  /** Whether there is at least one directory. */
   hasAny(): Promise<boolean>
   /**
    * Searches for the name, and signs in to the directory as the entry that was found.

@@ -16,7 +16,6 @@ export type FactorPage = {
   readonly page: PasskeyPage & { readonly locale: string }
   readonly account: FactorAccount
   readonly user: PasskeyUser
-  /** The page's own path. */
   readonly path: string
   /** Records a change in the audit log. */
   readonly note: (action: 'factor-add' | 'factor-remove', outcome: 'ok' | 'refused') => void | Promise<void>
@@ -40,7 +39,7 @@ type Fields = ReadonlyMap<string, string>
 /** Must be called only for sessions that are confirmed. */
 export type FactorAct = (on: FactorPage, fields: Fields, parts: FactorActParts) => Promise<void>
 
-/** The acts of the page's forms, by the value of their field `act`. */
+/** The actions of the page's forms, by the value of the form field `act`. */
 export const FACTOR_ACTS: ReadonlyMap<string, FactorAct> = new Map<string, FactorAct>([
   ['new-app', async (on, _fields, parts) => showNewApp(on, parts.apps.newSecret(), null, 200, parts)],
   ['add-app', addNewApp],
@@ -66,7 +65,7 @@ async function addNewPasskey(on: FactorPage, fields: Fields, parts: FactorActPar
   const added = await addPasskey(page, 'account', account, user, fields.get('passkey') ?? '', parts)
   if (added.kind === 'refused') return showNewPasskey(on, added.refusal, 401, parts)
   await noteAdded(on, added.method)
-  // Another factor doesn't replace the recovery codes that the user saved with the first one.
+  // When a user adds another factor, the recovery codes that they saved with the first one stay valid.
   const { recoveryCodesLeft } = await parts.factors.of(account)
   if (recoveryCodesLeft === 0) return sendNewCodes(on, parts)
   goTo(page.ctx, path)

@@ -23,7 +23,6 @@ export type Factor = {
   readonly refusedAt: number | null
 }
 
-/** All factors of an account. */
 export type FactorSet = {
   readonly factors: readonly Factor[]
   /** Whether too many wrong codes in a row locked the authenticator app. */

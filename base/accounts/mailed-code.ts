@@ -14,7 +14,6 @@ export function newMailedCode(now: number): MailedCode {
   return { text: String(randomInt(1_000_000)).padStart(6, '0'), expiresAt: now + CODE_TIME }
 }
 
-/** Whether the code can still be used. */
 export function isCodeValid(code: MailedCode | null | undefined, now: number): code is MailedCode {
   return code != null && code.expiresAt > now
 }

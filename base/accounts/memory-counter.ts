@@ -20,7 +20,7 @@ export interface MemoryCounter extends Counter {
  * @param now the clock, in epoch ms
  */
 export function createMemoryCounter(duration: number, now: () => number = Date.now): MemoryCounter {
-  /** In the order in which they expire. */
+  /** Sorted by expiry: new keys are added at the end. */
   const counters = new Map<string, Counted>()
 
   function removeExpired(): void {

@@ -5,7 +5,9 @@ import { accountId, type FactorAccount } from './factor-account.ts'
 
 /** The authenticator app that a page sets up. */
 export type NewApp = {
-  /** A hidden field, from which the host reads the secret again. */
+  /**
+   * The value of a hidden form field. It contains the encrypted secret, which the service reads when the form is sent.
+   */
   readonly setup: string
   /** The secret, for users who type it. */
   readonly secret: string
@@ -26,8 +28,8 @@ export type NewAppParts = {
 const SET_UP_TIME = 30 * 60_000
 
 /**
- * The secret of a new app, as a hidden field of its page. Only the account for which the field was created can use it.
- * Otherwise, an attacker could make a user enrol the attacker's secret.
+ * Encrypts the secret of a new app for a hidden field of its page. Only the account for which the field was created can
+ * use it. Otherwise, an attacker could make a user enrol the attacker's secret.
  */
 function writeSetUpSecret(
   account: FactorAccount,

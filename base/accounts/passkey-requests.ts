@@ -10,7 +10,7 @@ import type { PasskeyPlaces } from './passkey-places.ts'
 import type { PasskeyPlace, Passkeys, PasskeyUse } from './passkeys.ts'
 import { createSingleUseTokens, type TokenKind } from './single-use-token.ts'
 
-/** The page that asks for a passkey. A challenge is valid only on the page it was created for. */
+/** The kinds of pages that ask for a passkey. A challenge is valid only on the kind of page it was created for. */
 const PURPOSES = ['sign-in', 'second-step', 'set-up', 'confirm', 'account'] as const
 export type PasskeyPurpose = (typeof PURPOSES)[number]
 
@@ -42,7 +42,10 @@ export interface PasskeyRequests {
   readonly places: PasskeyPlaces
   /** For a page on which a passkey is used. @returns options as JSON, for base/web/passkeys; null: none is offered */
   ask(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
-  /** The same for a login page, whose user is unknown. @param hasOwnTemplate whether its author wrote the page */
+  /**
+   * Like `ask`, but for a login page, whose user is unknown.
+   * @param hasOwnTemplate whether its author wrote the page
+   */
   askAnybody(page: PasskeyPage, hasOwnTemplate: boolean): Promise<string | null>
   /** For a page on which a passkey is created. */
   offer(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount, username: string): Promise<string | null>

@@ -27,7 +27,7 @@ export type PasskeyUse =
       readonly account: FactorAccount
       readonly isVerified: boolean
       readonly user: PasskeyUser
-      /** When the passkey was last used before, or created. */
+      /** When the passkey was last used before this use or, if it never was, when it was created. */
       readonly lastUsedAt: number
     }
   | { readonly kind: 'refused' }

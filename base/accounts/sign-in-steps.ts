@@ -37,7 +37,7 @@ type User = { readonly username: string }
 /** The outcome of a sign-in, for the audit log. `outcome`: `ok`, `refused`, `throttled` or a code. */
 export type Ended = User & {
   readonly outcome: string
-  /** Whether anyone can repeat it without limit; if so, it is recorded at most once a minute. */
+  /** Whether anyone can cause this outcome any number of times; if so, it is recorded at most once a minute. */
   readonly isRepeatable?: boolean
 }
 

@@ -6,7 +6,8 @@ export function userTarget({ username }: { readonly username: string }): string 
 }
 
 /**
- * The id is also in `actor`. The name is included because it isn't recorded anywhere else once the token is deleted.
+ * Contains the token's id, which `actor` contains too, and its name, because the name isn't recorded anywhere else once
+ * the token is deleted.
  */
 export function tokenTarget({ id, name }: { readonly id: string; readonly name: string }): string {
   return `token:${id} (${name})`

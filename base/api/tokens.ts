@@ -18,7 +18,7 @@ export type TokenTable<Token> = {
   readonly name: string
   /** See `tokenForm`. */
   readonly prefix: string
-  /** Converts a row to the additional columns of its token. */
+  /** Adds the table's additional columns to the stored data of a token. */
   tokenOf(stored: StoredToken, row: Columns): Token
 }
 

@@ -21,7 +21,10 @@ export function refuseTargetInside(home: string, { folders }: Pick<Saved, 'folde
   )
 }
 
-/** Null if the folder does not exist: the caller that opens it reports a better error. */
+/**
+ * Returns the folder's real path; null if it does not exist, because the code that then opens it reports a better
+ * error.
+ */
 function real(folder: string): string | null {
   try {
     return realpathSync(folder)

@@ -20,7 +20,7 @@ const PATIENCE = 1000
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5
 
-/** Names used in the error messages. */
+/** The data that the error messages depend on. */
 type User = Pick<Saved, 'user' | 'restoreCommand' | 'mayReplace'>
 
 /**

@@ -5,7 +5,8 @@ import { anyTables, insertOnce } from '../database/portable.ts'
 export const JOBS = '023-jobs'
 
 /**
- * Pauses the jobs of all solutions after a restore: runs that are waiting in the backup may have happened since.
+ * Pauses the jobs of all solutions after a restore, because runs that were queued when the backup was made may have
+ * happened since.
  * @param version of the restored schema
  */
 export async function pauseJobs(db: Database, version: string): Promise<void> {

@@ -16,7 +16,7 @@ export type SavedTables = {
    * database.
    */
   readonly ownFile?: string
-  /** Whether a backup is valid without them. */
+  /** Whether a backup is valid without these tables. */
   readonly isOptional?: true
   /** Tables that are not backed up because their rows can be rebuilt from other tables. */
   readonly derived?: {

@@ -10,7 +10,8 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 export type BundleTurns = <T>(packed: Pick<Uint8Array, 'length'>, work: () => Promise<T>) => Promise<T>
 
 /**
- * Bundles processed concurrently. Each keeps its unpacked files in this process (`BUNDLE_UNPACKED`); others are queued.
+ * Maximum number of bundles processed concurrently. Each keeps its unpacked files in this process (`BUNDLE_UNPACKED`);
+ * others are queued.
  */
 const AT_ONCE = 2
 /** Maximum time in the queue, in ms: enough for several of the longest checks. */

@@ -68,7 +68,6 @@ const CALLED_OUT = [
 /** In ms. */
 export type ComparingTimes = { readonly one: number; readonly all: number }
 
-/** Compares two versions of a solution. */
 export async function compareVersions(
   from: ComparedVersion,
   to: ComparedVersion,

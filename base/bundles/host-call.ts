@@ -5,7 +5,10 @@ import type { Call } from '../../runtime/plugin.ts'
 import type { AccountSourceName } from '../accounts/account-source-name.ts'
 import type { SignInMethod } from '../accounts/sign-in-methods.ts'
 
-/** A link to a solution's page, with the parameter `argument`. If `solution` is null, the calling solution's page. */
+/**
+ * A link to a solution's page, with the parameter `argument`. If `solution` is null, the link opens the calling
+ * solution's page.
+ */
 export type SolutionPage = { readonly solution: string | null; readonly argument: string | null }
 
 /** The effects of a call's commands. They are applied only if the call succeeds. */

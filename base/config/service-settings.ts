@@ -6,7 +6,10 @@ import type { LogLevel } from './properties.ts'
 export type CertificateSource = {
   readonly file: string
   readonly passphrase: string
-  /** A file with the password, which is read each time in place of `passphrase`; null if there is none. */
+  /**
+   * A file that contains the password, or null. If set, the file is read instead of `passphrase` each time the
+   * certificate is loaded.
+   */
   readonly passphraseFile: string | null
 }
 

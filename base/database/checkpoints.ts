@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 
 /** Copies an SQLite database's write-ahead log into its file, in a thread. */
 export interface Checkpoints {
-  /** A transaction has written. */
+  /** Call this after each transaction that has written to the database. */
   wrote(): void
   close(): Promise<void>
 }
@@ -10,7 +10,10 @@ export interface Checkpoints {
 /** For databases with few writes: the connection does its own checkpoints. */
 export const NO_CHECKPOINTS: Checkpoints = { wrote() {}, close: async () => {} }
 
-/** After this many transactions, the log of a host with many sign-ins has about 15 MB. */
+/**
+ * Default number of transactions between two checkpoints. On a host with many sign-ins, the log has about 15 MB by
+ * then.
+ */
 const EVERY = 400
 /** How long the thread stays after its last checkpoint, in ms. */
 const KEPT = 30_000

@@ -370,8 +370,9 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.alterTable('api_tokens').addColumn('tenant', text),
   ],
   '021-smaller-provider-index': (schema, _types, db) =>
-    // Few sessions come from a provider. The other kinds of databases can't leave rows out of an index, or do it in a
-    // different way; their writes don't block the host.
+    // In the embedded database, the index contains only the few rows from a provider, because each write blocks the
+    // host. The other kinds keep the full index: their writes don't block the host, and partial indexes are missing or
+    // have another syntax there.
     kindOf(db) !== embedded
       ? []
       : (['sessions', 'remembered'] as const).flatMap((table) => [

@@ -46,7 +46,7 @@ function readLimit(): number {
   // Node's type declarations lack these properties.
   const report: { excludeNetwork?: boolean | undefined; getReport(): Partial<Report> } = process.report
   const before = report.excludeNetwork
-  // Otherwise, generating the report would do DNS lookups.
+  // Without this, the report would include the network, which takes DNS lookups.
   report.excludeNetwork = true
   const { userLimits } = report.getReport()
   report.excludeNetwork = before
@@ -98,7 +98,8 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
     let [largest, sockets] = ['', new Set<Socket>()]
     for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]
     const own = network === null ? 0 : (networks.get(network)?.size ?? 0)
-    // Otherwise, two networks would keep closing each other's connections.
+    // Closing a connection must leave that network with at least as many as this one. Otherwise, two networks would
+    // keep closing each other's connections.
     if (sockets.size <= own + 1) return false
     const newest = [...sockets].at(-1)
     if (newest === undefined) return false

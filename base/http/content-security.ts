@@ -1,6 +1,5 @@
 import type { Context } from 'koa'
 
-/** Content security policies. */
 const PAGE = (nonce: string, connect: "'none'" | "'self'", ancestors: "'none'" | "'self'" = "'none'") =>
   `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; ` +
   `img-src 'self' data:; font-src 'self'; connect-src ${connect}; worker-src 'none'; form-action 'self'; ` +

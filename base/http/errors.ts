@@ -7,14 +7,14 @@ export type ErrorRow = {
   readonly fixedBy: 'caller' | 'solution' | 'operator'
   /** The text on the error page. Codes without one are rarely shown to a person. */
   readonly page?: ErrorKind
-  /** The operator's own settings cause it, so it isn't logged, and the message is shown for every status. */
+  /** The operator's own settings cause the error, so it isn't logged, and its message is shown for every status. */
   readonly isExpected?: true
   /**
    * The message is shown even if the status is 500 or higher: it reveals nothing internal, and the caller needs it to
    * continue.
    */
   readonly isShown?: true
-  /** The next version of the solution may fix it. */
+  /** The next version of the solution may fix the error. */
   readonly maybeFixedByVersion?: true
   /** What to do next, for docs/reference/codes.md. */
   readonly advice: string

@@ -13,7 +13,9 @@ const SLOW = 12 * 1024
 type Seen = {
   readonly network: string | null
   readonly answers: Set<ServerResponse>
-  /** At the last check: the bytes that were sent to the peer (`taken`) and still unread (`held`). */
+  /**
+   * The numbers of bytes that, at the last check, had been sent to the peer (`taken`) and were still unread (`held`).
+   */
   taken: number
   held: number
 }

@@ -60,7 +60,7 @@ export type MailParts = {
   /** Null if no mail server is configured. */
   readonly handOver: ((mail: MailText) => Promise<HandedOver>) | null
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** `MAILS_HOURLY`, unless it is the default. */
+  /** The value of `MAILS_HOURLY`. If absent, its default applies. */
   readonly hourly?: number | undefined
 }
 

@@ -40,6 +40,6 @@ export type MailService = {
   readonly ifWaiting: string
   /** What else to do when `MAILS_HOURLY` is used up, as the end of a sentence. */
   readonly ifUsedUp: string
-  /** The log line that reports this. */
+  /** The log line that reports that `MAILS_HOURLY` is used up. */
   readonly usedUp: string
 }

@@ -22,13 +22,13 @@ export type ResponseMode = 'query' | 'form_post' | 'fragment'
 
 /** A provider's defaults, which settings override. */
 export type ProviderRow = {
-  /** Its display name; null to use its host name. */
+  /** The provider's display name; null to use its host name. */
   readonly title: string | null
   /** The settings that `places` accepts. */
   readonly settings: readonly OwnSetting[]
   /** Returns null if a required setting is missing; `needs` lists the required settings. */
   readonly places: (settings: OwnSettings) => Places | null
-  /** The reason, worded to follow `{provider} needs`. */
+  /** The required settings, worded to follow `{provider} needs`. */
   readonly needs: string
   readonly scope: string
   readonly pkce: 'S256' | null
@@ -77,8 +77,9 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: null,
   },
   /**
-   * Sends name and email only with form_post, and the name only at the first sign-in, in the form field `user`.
-   * @see https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
+   * Apple sends name and email only with form_post, and the name only at the first sign-in, in the form field `user`.
+   * @see
+   *   https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
    */
   Apple: {
     ...OPENID,
@@ -103,8 +104,8 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: null,
   },
   /**
-   * Rejects `code_verifier` unless LinkedIn has enabled PKCE for the application, puts no `nonce` into ID tokens, and
-   * accepts the secret only in the form, which its discovery document does not mention.
+   * LinkedIn rejects `code_verifier` unless it has enabled PKCE for the application. It puts no `nonce` into ID tokens.
+   * It accepts the secret only in the form, which its discovery document does not mention.
    * @see https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2
    */
   LinkedIn: {
@@ -119,7 +120,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: 'client_secret_post',
   },
   /**
-   * OAuth 2.0 only. Since 2026 its responses have `iss` (RFC 9207): `https://github.com/login/oauth`.
+   * GitHub supports OAuth 2.0 only. Since 2026, its responses have `iss` (RFC 9207): `https://github.com/login/oauth`.
    * @see https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
    */
   GitHub: {

@@ -16,7 +16,7 @@ export type Place = { readonly host: string; readonly place: string }
 export type AddressRules = {
   /** `host:port` entries that may be in a private network, on loopback or on this machine. */
   readonly allowedPrivate: readonly string[]
-  /** The property that lists them, for the error message. */
+  /** The name of the property that lists these entries, for the error message. */
   readonly setting: string
   /** Returns all addresses of a name. Default: the system's resolver. */
   readonly lookUp?: (host: string) => Promise<readonly Address[]>

@@ -98,7 +98,7 @@ export function createSender(parts: SenderParts): Sender {
     return Math.max(result.wait ?? 0, longest * (0.5 + random() / 2))
   }
 
-  /** Logs each change of state once. */
+  /** Records that the collector is unreachable, or rejects the URL or token. Logs this only if it has changed. */
   function isGone(result: Extract<PostResult, { kind: 'later' | 'barred' }>): void {
     const next = result.kind === 'barred' ? 'barred' : 'away'
     const toCorrect = result.kind === 'barred' ? toBeCorrected(target, result.status) : null

@@ -67,7 +67,6 @@ export const DesiredSettings = z
     defaultSolution: SolutionName.nullable().optional(),
     /** If absent, the value from the Satellite's own environment applies. */
     logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
-    /** OAuth settings by solution. */
     oauth: bySolution(DesiredOAuth).optional(),
   })
   .meta({ id: 'DesiredSettings' })
@@ -192,7 +191,10 @@ export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>
 export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time }).meta({ id: 'RefreshRequest' })
 export type RefreshRequest = z.infer<typeof RefreshRequest>
 
-/** The response to both, with status 200 even if the sign-in is rejected. 429 with Retry-After when throttled. */
+/**
+ * The response to `authenticate` and `refresh`, with status 200 even if the sign-in is rejected. A throttled request
+ * gets 429 with Retry-After.
+ */
 export const AuthenticateAnswer = z
   .discriminatedUnion('outcome', [
     z.object({

@@ -34,10 +34,10 @@ export type Option = {
 export interface Command {
   /** One line for the list of commands. */
   readonly summary: string
-  /** In order. */
+  /** In the order in which users type them. */
   readonly arguments: Readonly<Record<string, Argument>>
   readonly options: Readonly<Record<string, Option>>
-  /** Additional lines for its help. */
+  /** Additional lines for the command's help. */
   readonly notes?: () => string
   /** @throws CommandError for errors that the user can fix */
   run(given: Given, terminal: Terminal): Promise<Exit>

@@ -157,7 +157,8 @@ export function createSessionWatch(
    */
   function takeFromLargest(own: number): boolean {
     const largest = [...networks.values()].reduce((one, other) => (other.size > one.size ? other : one), new Set())
-    // Otherwise, two networks would keep closing each other's connections.
+    // Closing a connection must leave that network with at least as many as this one. Otherwise, two networks would
+    // keep closing each other's connections.
     if (largest.size <= own + 1) return false
     const [longest] = [...largest].sort(byLastUse)
     if (longest === undefined) return false

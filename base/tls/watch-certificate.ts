@@ -66,8 +66,8 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   async function look(): Promise<void> {
     const before = seen
     seen = await footprint(source)
-    // The first poll only stores the state, since the file has just been read. The digest reveals any change in
-    // between.
+    // The first poll only records the files' state. The second one reads the files again, and the digest shows whether
+    // they have changed since startup.
     if (seen !== before || seen === readAs) return
     readAs = seen
     read()

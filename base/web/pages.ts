@@ -31,7 +31,7 @@ export type ErrorModel = {
   readonly retry?: { readonly href: string }
 }
 
-/** The script of forms that a passkey can answer. */
+/** The script that lets users answer forms with a passkey. */
 export const passkeyScript = makeScript(new URL('passkeys/main.ts', import.meta.url)).text
 
 /** Templates shared by the pages of both services. */

@@ -24,16 +24,16 @@ export type Brand = {
 }
 
 export type NavigationGroup = {
-  /** The key of its heading is `{texts}.group.{name}`. If null, the entries have no heading. */
+  /** The group's heading is the text `{texts}.group.{name}`. If null, the group has no heading. */
   readonly name: string | null
   readonly parts: readonly (readonly [name: string, href: string])[]
 }
 
 /** The data that the layout needs for a page of the admin pages or the control center. */
 export type ServiceFrame = {
-  /** The prefix of its text keys. */
+  /** The prefix of the service's text keys. */
   readonly texts: 'admin' | 'center'
-  /** The prefix of its sign-in and sign-out URLs. */
+  /** The prefix of the service's sign-in and sign-out URLs. */
   readonly root: '/admin' | ''
   readonly script: string
   /** Sent by the page's script with each API request; null if no user is signed in. */

@@ -44,7 +44,7 @@ type DevOptions = InspectOptions & { readonly port?: string; readonly schedules?
 
 type Running = { readonly host: Host; readonly live: LiveSolutions; readonly notes: readonly string[] }
 
-/** Resolves when it has stopped or failed to start. */
+/** Resolves when the host has stopped or failed to start. */
 async function dev(folder: SolutionFolder, options: DevOptions, terminal: Terminal): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()
   const home = openDevHome(folder.path, terminal.environment)

@@ -107,7 +107,7 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
   const { readBundle } = await import('../../runtime/bundle/read-bundle.ts')
   const { unpackBundle } = await import('../../runtime/bundle/unpack-bundle.ts')
   const packed = Buffer.concat(pieces)
-  // Also rejects names such as "../x".
+  // `readBundle` also rejects bundles with file names such as "../x".
   const { bundle } = await readBundle(packed, limits)
   if (bundle === null || bundle.manifest.name !== name || bundle.sha256 !== sha256)
     throw new CommandError('failed', `${url.origin} did not send a valid bundle of ${name}. Nothing was written.`)

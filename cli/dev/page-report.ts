@@ -10,13 +10,15 @@ import type { LogLine } from '../log-line-text.ts'
  * they come from scripts and files.
  */
 export interface PageReport {
-  /** These files are being sent to the host. Errors that scripts log from now on are about these files. */
+  /** Call this before the files are sent to the host. Errors that scripts log from then on are about these files. */
   saving(files: ReadonlyMap<string, Buffer>): void
-  /** The host rejected the files. */
+  /** Call this when the host has rejected the files. */
   refused(found: Findings): void
-  /** These files are the active version. Errors from earlier versions disappear. */
+  /**
+   * Call this when the files have become the active version. Errors from earlier versions disappear from the report.
+   */
   active(warnings: Findings['warnings']): void
-  /** A line was written to the solution's log. */
+  /** Call this for each new line in the solution's log. */
   logged(line: LogLine): void
 }
 

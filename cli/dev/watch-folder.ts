@@ -12,9 +12,9 @@ export interface FolderWatch {
 export type FolderEvents = {
   /** Called once per debounced group of changes. @param since when the group began, as a `performance.now` time */
   readonly changed: (since: number) => void
-  /** The folder itself was removed. */
+  /** Called when the folder itself was removed. */
   readonly gone: () => void
-  /** A subfolder cannot be watched; the others still are. */
+  /** Called when a subfolder can't be watched. The other folders are still watched. */
   readonly failed: (problem: Error) => void
 }
 

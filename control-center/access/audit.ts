@@ -4,7 +4,7 @@ import { recordOutcome } from '../../base/api/record-outcome.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** An action in an organisation. */
+/** An entry of the audit log: an action of a user, a token, a Satellite or the control center. */
 export type AuditEntry = Omit<JournalEntry, 'place'> & {
   /** The organisation's id. Absent if the action doesn't belong to an organisation, such as a refused sign-in. */
   readonly organisation?: string

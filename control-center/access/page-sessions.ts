@@ -71,7 +71,6 @@ export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSe
   }
 }
 
-/** The scope of the control center's cookies. */
 export function cookieScopeOf(ctx: Context): CookieScope {
   return { realm: REALM, secure: originOf(ctx).startsWith('https:'), ownHost: true }
 }

@@ -37,7 +37,7 @@ export function showOver(ctx: Context, model: Said): void {
 }
 
 export type PasswordChoice = {
-  /** The form's target. */
+  /** The path to which the page sends its form. */
   readonly path: string
   readonly token: string
   readonly username: string

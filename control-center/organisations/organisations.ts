@@ -28,7 +28,7 @@ export interface Organisations extends Memberships {
   /** Sorted by title. */
   ofMember(uid: string): Promise<readonly (Organisation & { readonly role: Role })[]>
   rename(id: string, title: string): Promise<void>
-  /** Whether its members need a second factor. */
+  /** Whether the organisation's members need a second factor. */
   secondFactorOf(id: string): Promise<SecondFactorRule>
   setSecondFactor(id: string, rule: SecondFactorRule): Promise<void>
   /** Whether any of the person's organisations requires a second factor. */

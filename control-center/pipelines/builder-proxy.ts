@@ -152,7 +152,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
       })
       asked.on('error', () => response.destroy())
       asked.on('response', (answer) => pass(answer, response))
-      // There was no response to forward, for example after an unrequested 101.
+      // Ends the builder's request if the host sent no response to forward, for example after an unrequested 101.
       asked.on('close', () => response.headersSent || response.destroy())
       response.on('close', () => far.destroy())
       request.pipe(asked)

@@ -35,8 +35,8 @@ type PipelineTables = {
    */
   run_leases: { run: string; node: string; until: number; cancelled: number }
   /**
-   * One row per run that may work concurrently, on all control centers together. The slot belongs to `run` until
-   * `until`.
+   * The slots that limit how many runs work at the same time on all control centers together, one row per slot. A slot
+   * belongs to `run` until `until`.
    */
   run_places: { place: number; run: string | null; until: number }
   /** `number` counts up in each run; `step` is the step's name. */

@@ -14,7 +14,7 @@ export type Asked = {
   readonly since: number
 }
 
-/** `null`: some nodes have not reported yet. */
+/** `null`: undecided, because no node is running, or some nodes have not tried the desired state yet. */
 export type Verdict = 'done' | StepFailure | null
 
 /**
@@ -54,7 +54,8 @@ export const CHANGED: StepFailure = {
 }
 
 /**
- * The failure of an environment that did not respond in time, with the reason that the environment reported, if any.
+ * Returns the failure for an environment whose nodes did not apply the version in time. If a node reported why it
+ * rejected the statement, the message contains that reason.
  */
 export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)

@@ -95,7 +95,7 @@ export interface Rollouts {
   list(organisation: string, most?: number): Promise<readonly Rollout[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, id: string): Promise<Rollout>
-  /** The rollouts of all organisations that continue automatically. */
+  /** Of all organisations, the rollouts that continue without a user's decision. */
   active(): Promise<readonly Rollout[]>
   /** @returns false if the state has changed in the meantime */
   move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>

@@ -112,7 +112,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   async function settle(rollout: Rollout, step: RolloutStep, done: StepState, failed: StepState): Promise<void> {
     const { number, environment } = step
     const isBack = done === 'undone'
-    // If so, the process ended after storing the step and before changing the desired state.
+    // The step has no number if the process ended after it stored the step and before it changed the desired state.
     if (number === null) return isBack ? giveBack(rollout, step) : ask(rollout, step)
     const nodes = await reports.live(environment)
     const since = step.startedAt ?? 0

@@ -70,7 +70,7 @@ async function complete({ ctx, found }: StepAttempt, parts: SecondStepParts): Pr
   return { username, to }
 }
 
-/** The sign-in has expired or was completed. */
+/** Shows the page for a sign-in that has expired or was completed. */
 export function showOver(ctx: Context): void {
   const heading = textFor(ctx)('platform.step.over.title')
   sendPage(ctx, { template: 'step-over', heading, model: { href: '/sign-in' }, status: 410 }, null)

@@ -23,7 +23,10 @@ export interface Followers {
   stop(): void
 }
 
-/** Chosen here: a person has one or two pages open, and a whole team may watch one environment. */
+/**
+ * Maximum number of logs that one person or token follows, and of clients that follow one environment. Chosen here: a
+ * person has one or two pages open, and a whole team may watch one environment.
+ */
 const MOST_OF_ONE = 10
 const MOST_OF_ENVIRONMENT = 50
 /** `Retry-After` in seconds. */

@@ -6,9 +6,9 @@ import type { MetricPoint } from './otlp/read-metrics.ts'
 export type State = {
   readonly time: number
   readonly every: number
-  /** A histogram's sum. */
+  /** The value of a counter or gauge, or a histogram's sum. */
   readonly value: number
-  /** A histogram's buckets. */
+  /** The counts of a histogram's buckets; empty for a counter or gauge. */
   readonly counts: readonly number[]
 }
 

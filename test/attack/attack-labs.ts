@@ -215,14 +215,15 @@ export function useLabs(realm: Realm = 'fresh'): void {
   })
 }
 
-/** Also compares the effects with those that the script declares. */
+/** Does the checks of `check`, and also compares the effects with those that the script declares. */
 export function checkOwn(attack: Attack): Promise<void> {
   return check(attack, (end, call) => {
     const allowed = allowedEffects(attack, call, end.failure !== null)
     expect(end.effects).toEqual(allowed.effects)
     expect(notes.splice(0)).toEqual(allowed.notes)
     checkTexts(end)
-    // Only the platform can set a log line's code. Simultaneous logins share their log lines.
+    // Scripts can't set the code of a log line, so the only code is that of a failure. Logins that run at the same time
+    // are skipped, because they share their log lines.
     const codes = end.log.flatMap(({ code }) => code ?? [])
     if (!attack.together) expect(codes).toEqual(end.failure === null ? [] : [end.failure.code])
     if (isRefused(end)) return

@@ -89,7 +89,9 @@ describe.skipIf(browserPath === undefined)('signing in with the control center, 
       de: 'Sie können sich gerade nicht anmelden',
     },
   }
-  /** Sets the language for the next page load, with the window size and colour scheme to test it with. */
+  /**
+   * Sets the language for the next page load, and the window size and colour scheme that are tested in that language.
+   */
   async function comeIn(page: Page, language: 'en' | 'de'): Promise<void> {
     const isNarrow = language === 'de'
     await speak(page, language)

@@ -10,7 +10,7 @@ import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/user
 // All platform pages for end users' accounts: in each language, and once without scripts.
 
 const NEW = 'quiet rivers run at night'
-/** Each test visits 25 pages. */
+/** The timeout is long because each test visits 25 pages. */
 const SLOW = { timeout: 240_000 }
 
 describe.skipIf(browserPath === undefined)('the pages for end users’ accounts, in a browser', () => {

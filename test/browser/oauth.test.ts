@@ -182,7 +182,7 @@ if (browserPath === undefined) {
       const left = (cookie?.expires ?? 0) * 1000 - Date.now()
       expect(left).toBeGreaterThan(0)
       expect(left).toBeLessThanOrEqual(createLimits().OAUTH_TRANSACTION)
-      // This has the same effect as an expired cookie.
+      // Deleting the cookie has the same effect as its expiry.
       await context.clearCookies({ name: /^oauth-/ })
       await answerProvider(page, 'anna')
       await page.getByRole('heading', { name: 'This sign-in is no longer valid' }).waitFor()

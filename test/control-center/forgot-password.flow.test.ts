@@ -203,7 +203,7 @@ describe('the link for a new password', () => {
       await choose(token, 'short'),
       await choose(token, `${name} and more`),
       await choose(token, PASSWORD, 'another one'),
-      // The current password.
+      // The account already has this password.
       await choose(token, CENTER_PASSWORD),
     ]) {
       expect([refused.status, refused.text.includes('id="refusal"')]).toEqual([422, true])

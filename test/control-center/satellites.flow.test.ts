@@ -153,7 +153,7 @@ test('satellites: storing a report does not read other nodes’ reports', async 
     )
     const findings = ['The disk is full.', 'x'.repeat(2000)]
     await reports.take(id, report({ health: 'warning', findings }))
-    // With invalid JSON, handling the next report fails if it reads the stored content.
+    // Replaces the stored report with invalid JSON, so that the next `take` fails if it parses that report.
     await db.updateTable('satellite_reports').set({ content: 'no JSON' }).execute()
     await reports.take(id, report())
     const { health } = await db.selectFrom('environment_states').select('health').executeTakeFirstOrThrow()

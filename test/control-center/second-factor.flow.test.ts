@@ -208,7 +208,7 @@ describe('a person with an authenticator app', () => {
     for (const act of ['new-app', 'add-app', 'new-passkey', 'add-passkey', 'remove', 'new-codes']) {
       expect((await browser.post('/account', { act })).headers.location).toBe('/confirm?to=/account')
     }
-    // Other changes don't need one, and neither do API tokens.
+    // Other changes need no confirmation, and neither do API tokens.
     expect((await browser.api('PATCH', acme, { title: 'Acme' })).status).toBe(200)
     expect((await center.api('POST', `${acme}/access-tokens`, changes[0][2])).status).toBe(201)
 
@@ -324,7 +324,7 @@ describe('an organisation that requires a second factor', () => {
       'ok required',
       'ERR_REQUEST_INVALID required',
     ])
-    // Tokens keep working.
+    // API tokens still work, although they have no second factor.
     expect((await center.api('GET', 'organisations/strict/environments', undefined, token)).status).toBe(200)
     const account = await owner.get('/account')
     const id = /name="id" value="([^"]+)"/.exec(account.text)?.[1] ?? ''

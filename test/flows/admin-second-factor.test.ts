@@ -153,7 +153,7 @@ describe('an admin account with an authenticator app', () => {
         'ERR_CONFIRMATION_NEEDED',
       ])
     }
-    // Other changes don't need one.
+    // Other changes need no confirmation.
     expect((await browser.api('PATCH', `users/${uid}`, { displayName: 'Anna' })).status).toBe(200)
     const demanded = await browser.post('/admin/account', { act: 'new-codes' }, await tokenOf(browser))
     expect(demanded.headers.location).toBe('/admin/confirm?to=/admin/account')

@@ -45,7 +45,7 @@ test('clients: 50 clients that lose their connections during presses all reconne
 })
 
 /**
- * Reconnects as the browser's script does, and sends the events again that the host has not handled.
+ * Reconnects as the browser's script does, and resends every event that the host has not handled.
  * @returns the label's final text
  */
 async function reconnect({ page }: ClientPage, client: string, visitor: Visitor): Promise<string> {

@@ -67,7 +67,7 @@ const FILES = {
   'forms/never.js': "function go() { forms.main.elements.done.label = 'never' } function onResize() { go() }",
 }
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString']
-/** Comparing it with a number throws a TypeError. */
+/** Comparing this object with a number throws a TypeError. */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 
 let host: TestHost

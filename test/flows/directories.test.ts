@@ -239,7 +239,7 @@ test('directories: with a passkey, a person signs in only while the directory st
   await changeGroup('sales', 'delete', 'pia')
   await root.del(dnOf('piet'))
   expect([await pia(), await piet()]).toEqual(Array(2).fill({ status: 401, session: 401 }))
-  // Other people were refused for the same reason less than a minute ago.
+  // This entry is recorded although other users were refused for the same reason within the last minute.
   expect(await directoryNotes()).toContain('user:pia directory:main (no mapped group)')
   await changeGroup('sales', 'add', 'pia')
   expect(await pia()).toEqual({ status: 303, session: 200 })

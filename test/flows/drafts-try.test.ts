@@ -243,7 +243,7 @@ test('try: at most TRIES_AT_ONCE run together, others wait; each is in the audit
     { 'globals.js': 'function onSolutionOpen() {}' },
   )
   const answers = await Promise.all(Array.from({ length: 4 }, () => send('POST', `${draft}/try`, { run: 'open' })))
-  // On a busy machine, those that wait too long are refused.
+  // On a busy machine, requests that wait too long are rejected.
   for (const answer of answers) {
     if (answer.status !== 200) expect(codeOf(answer)).toEqual([503, 'ERR_SANDBOX_BUSY'])
   }
@@ -277,7 +277,7 @@ test('try: the attack scripts create no row, session, request or file outside', 
     etag = saved.headers.etag ?? ''
     const params = { username: 'mallory', password: 'x', custom_n: '1' }
     const tried = await send('POST', `${draft}/try`, { run: 'sign-in', params })
-    // A script whose top-level code attacks is refused like an upload.
+    // If the attack is in the script's top-level code, the request is rejected, as an upload would be.
     expect([name, tried.status]).toEqual([name, expect.toBeOneOf([200, 422])])
   }
   expect(rowsOf()).toEqual(before)

@@ -213,7 +213,7 @@ test('a signed webhook is accepted; one changed byte, another time or a second d
     expect((await send(signed, body.replace('paid', 'Paid'))).status, scheme).toBe(401)
     const accepted = await send(signed)
     expect([accepted.status, accepted.json()]).toEqual([202, { paid: scheme }])
-    // GitHub redelivers on purpose.
+    // GitHub signs no time and lets users redeliver an event, so the host accepts a second delivery.
     expect((await send(signed)).status, scheme).toBe(scheme === 'github' ? 202 : 401)
     expect((await send({})).status).toBe(401)
     expect((await send(Object.fromEntries(Object.keys(signed).map((name) => [name, 'odd'])))).status).toBe(401)

@@ -157,7 +157,7 @@ test('WORKBENCH=read shows files without an editor, and WORKBENCH=off has no pag
           mode === 'read',
         ])
       }
-      // Both modes create no drafts.
+      // Neither mode offers to create a draft.
       expect((await admin.get('/admin/')).text).not.toContain('/workbench?draft=')
     } finally {
       await other.stop()

@@ -77,7 +77,7 @@ async function measure(url: string, mails: readonly unknown[]): Promise<{ known:
     await wait(GAP)
     return duration
   }
-  // The first requests are slower.
+  // Send some requests that are not measured, because the first ones are slower.
   for (let at = 0; at < 50; at++) await time(nameOf('x', PAIRS + at))
   for (let at = 0; at < PAIRS; at++) {
     for (const kind of at % 2 === 0 ? (['known', 'unknown'] as const) : (['unknown', 'known'] as const)) {

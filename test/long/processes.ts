@@ -10,7 +10,6 @@ export function childrenOf(parent: number): number[] {
   return allProcesses().filter((pid) => parentOf(pid) === parent)
 }
 
-/** All descendants of a process. */
 export function descendantsOf(root: number): number[] {
   const childrenByParent = Map.groupBy(allProcesses(), parentOf)
   const below = (parent: number): number[] =>

@@ -174,7 +174,7 @@ test('if a process is terminated for its memory, calls that changed something ar
   }`
   const calls = [lab.run({ script }), lab.run({ script })]
   await until(() => busiest().some(({ calls }) => calls === 2))
-  // By then, both calls have received their first response.
+  // Wait until both calls have received their first response.
   await new Promise((resolve) => setTimeout(resolve, 300))
   memory.used = 1001
   const ended = (await Promise.all(calls)).map(({ failure }) => failure?.code)

@@ -99,7 +99,7 @@ export async function axeViolations(page: Page, rules: 'all' | 'colours' = 'all'
 }
 
 export type Look = {
-  /** Runs axe in light and dark mode. @returns all violations */
+  /** The axe violations in light mode and, below, in dark mode. */
   readonly light: readonly string[]
   readonly dark: readonly string[]
   /** How much wider the page is than its window, in CSS pixels. */

@@ -6,7 +6,6 @@ import { bundleOf } from './zip.ts'
 export type ClientSolution = {
   /** Elements of the form `main`. */
   readonly elements: readonly unknown[]
-  /** The form's script. */
   readonly script: string
   readonly globals?: string
   /** By default, users don't have to sign in. */

@@ -129,7 +129,7 @@ export async function startTestCloud() {
       if (page !== DESIGNED) this.design(DESIGNED)
     },
     goAway: stop,
-    /** Starts it again at the same address. */
+    /** Starts the control center again at the same address. */
     comeBack: listen,
     stop,
   }

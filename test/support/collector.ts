@@ -101,7 +101,7 @@ export function pointsOf(collector: Pick<Collector, 'received'>, metric: string)
     .sort((a, b) => a.time - b.time)
 }
 
-/** The times of all received metric exports in epoch ms, sorted and without duplicates. */
+/** The times of the metric's received data points in epoch ms, sorted and without duplicates. */
 export function exportTimes(collector: Pick<Collector, 'received'>, metric: string): number[] {
   return [...new Set(pointsOf(collector, metric).map(({ time }) => time))]
 }
@@ -126,7 +126,6 @@ export function attributesOf(attributes: readonly any[]): Record<string, string>
   return Object.fromEntries(attributes.map(({ key, value }) => [key, String(Object.values(value)[0])]))
 }
 
-/** The received spans. */
 export function spansOf(collector: Pick<Collector, 'received'>) {
   return (
     collector.received
@@ -144,7 +143,6 @@ export function spansOf(collector: Pick<Collector, 'received'>) {
   )
 }
 
-/** The received log records. */
 export function recordsOf(collector: Pick<Collector, 'received'>) {
   return (
     collector.received

@@ -22,7 +22,6 @@ export type TestServer = {
   readonly thaw: () => void
   /** Starts the server again on the same port with the same data, and with additional options. */
   readonly restart: (...options: string[]) => Promise<void>
-  /** Whether the server is running. */
   readonly isAlive: () => boolean
   /** Stops the server, and removes its data. A shared server keeps running. */
   readonly stop: () => Promise<void>

@@ -8,7 +8,6 @@ import { formWith } from './forms.ts'
 import { PATIENCE } from './patience.ts'
 
 export type DevProcess = StartedCli & {
-  /** The solution's folder. */
   readonly folder: string
   /** The URL of the dev host, without a path. */
   readonly url: string

@@ -108,7 +108,6 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
       elements.clear()
       return client
     },
-    /** Whether a browser is connected. */
     get isConnected(): boolean {
       return socket !== null
     },

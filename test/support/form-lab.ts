@@ -6,7 +6,7 @@ import type { ClientOutcome, SandboxClient } from '../../runtime/supervisor.ts'
 import { type ClientLab, createClientLab, type LabClient } from './clients.ts'
 import { checkedForm } from './forms.ts'
 
-/** `form` as an author writes it. */
+/** `form` has the format that authors write. */
 export type WrittenForms = Readonly<Record<string, { readonly form: unknown; readonly script?: string }>>
 
 /** The changes that a call sent to the host part of the forms plugin, after validation. */

@@ -16,7 +16,7 @@ export type Play = {
   delay: number
   /** If true, the server doesn't respond at all. */
   isSilent: boolean
-  /** Referrals to other servers that each search also returns. */
+  /** Each search also returns these referrals to other servers. */
   references: string[]
   /** Data sent in plain text after the response to StartTLS, as a man-in-the-middle could do. */
   injected: Buffer
@@ -29,7 +29,7 @@ export type LdapServer = {
   readonly play: Play
   /** The received requests, in order. A bind is recorded without its password, unless that is empty. */
   readonly asked: readonly string[]
-  /** Open connections. */
+  /** The number of open connections. */
   readonly connections: () => number
   /** The total number of connections so far. */
   readonly opened: () => number

@@ -27,7 +27,7 @@ export async function versionOf(version: string, files: Files = {}): Promise<Tes
   return { bundle, version, sha256: createHash('sha256').update(bundle).digest('hex') }
 }
 
-/** Uploads it as a package of `acme`. */
+/** Uploads the version as a package of `acme`. */
 export async function addPackage(center: TestCenter, version: TestVersion): Promise<void> {
   const owner = await center.tokenOf('owner')
   const answer = await fetch(`${center.url}/api/organisations/acme/packages/crm`, {

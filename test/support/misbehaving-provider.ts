@@ -16,7 +16,6 @@ export type PlayedProvider = {
   readonly play: (play?: Play) => Stage
   /** Requests that don't belong to a scenario, such as `GET /p1x/jwks`. */
   readonly lost: readonly string[]
-  /** The provider's response to a request. */
   readonly answer: (request: ProviderRequest) => Reply
 }
 

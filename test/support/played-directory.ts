@@ -45,7 +45,7 @@ export function adEntries(): PlayedEntry[] {
     }),
     adPerson('Bram', '0102030405060708090a0b0c0d0e0f10'),
     adPerson('Carla', '1102030405060708090a0b0c0d0e0f10', { userAccountControl: ['514'] }),
-    // 2020-01-01
+    // This account expired on 2020-01-01.
     adPerson('Dora', '2102030405060708090a0b0c0d0e0f10', { accountExpires: ['132223104000000000'] }),
     adPerson('Twin', '3102030405060708090a0b0c0d0e0f10'),
     { ...adPerson('Twin', '4102030405060708090a0b0c0d0e0f10'), dn: `CN=Twin,OU=Other,${AD_BASE}` },
@@ -62,7 +62,7 @@ export function adEntries(): PlayedEntry[] {
   ]
 }
 
-/** The directory settings for such a server. */
+/** The directory settings for a server with `adEntries`. */
 export function adDirectory(server: Pick<LdapServer, 'port'>, more: Partial<Directory> = {}): Directory {
   return {
     name: 'corp',

@@ -25,7 +25,7 @@ export type Failure = {
 }
 
 export type LoadOptions = {
-  /** The number per second. */
+  /** The number of sign-ins per second. */
   readonly logins: number
   readonly sessions: number
   /** The total number of open clients. */

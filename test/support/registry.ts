@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 export type TestRegistry = {
   /** The host name with the port, as in image names. */
   readonly host: string
-  /** `{name}:{tag}` and `{name}@{digest}` to manifest. */
+  /** The manifests, by `{name}:{tag}` and by `{name}@{digest}`. */
   readonly manifests: ReadonlyMap<string, Buffer>
   /** The blobs, by digest. */
   readonly blobs: ReadonlyMap<string, Buffer>

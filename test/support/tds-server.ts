@@ -102,11 +102,11 @@ function send(socket: Socket, message: Buffer): void {
 /** Reads the first argument of sp_executesql. */
 function statementOf(message: Buffer): string {
   let at = message.readUInt32LE(0)
-  at += 2 + 2 + 2 // 0xffff, the procedure's number, flags
-  at += 1 + 2 * message.readUInt8(at) // the argument's name
-  at += 1 + 1 // its status and type
+  at += 2 + 2 + 2 // Skip 0xffff, the procedure's number and the flags.
+  at += 1 + 2 * message.readUInt8(at) // Skip the argument's name.
+  at += 1 + 1 // Skip the argument's status and type.
   const length = message.readUInt16LE(at)
-  at += 2 + 5 // and skips the collation
+  at += 2 + 5 // Skip the length and the collation.
   if (length !== 0xffff) return message.subarray(at + 2, at + 2 + message.readUInt16LE(at)).toString('utf16le')
   const parts: Buffer[] = []
   at += 8

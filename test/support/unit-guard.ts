@@ -17,7 +17,7 @@ const timersOfPromises = require('node:timers/promises') as Record<string, unkno
 
 const WATCH = Symbol.for('solhost.unit-guard')
 
-/** Delays of up to this many ms are allowed, because the code under test uses short delays to batch or pause. */
+/** Delays shorter than this, in ms, are allowed, because the code under test uses short delays to batch or pause. */
 const LONGEST_DELAY = 100
 
 /**
@@ -51,7 +51,7 @@ function watchGlobals(): void {
       super()
       if (options?.name !== 'checkpoints') refuse('starts a thread')
     }
-    // The embedded database then does its own checkpoints.
+    // Does nothing. Without this thread, the embedded database does its own checkpoints.
     postMessage(): void {}
     unref(): void {}
     async terminate(): Promise<number> {
@@ -81,7 +81,7 @@ function watchGlobals(): void {
 }
 if (watch.file === 1) watchGlobals()
 
-/** Returns the forbidden actions of the test, and resets the list. */
+/** Returns the test's last forbidden action, or null, and forgets it. */
 export function takeProblem(): string | null {
   const found = watch.problem
   watch.problem = null

@@ -193,7 +193,7 @@ function fill(row: DocumentFragment, selector: string, text: string): void {
   place.hidden = text === ''
 }
 
-/** The same format as on the server. */
+/** Formats a time as the server does. */
 function timeText(time: number): string {
   return timeFormat(document.documentElement.lang, 'second').format(time)
 }

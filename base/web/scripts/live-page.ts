@@ -39,7 +39,7 @@ async function refresh(live: HTMLElement): Promise<void> {
   }
 }
 
-/** Null if the request failed; the next request may succeed. */
+/** Returns null if the request failed, because the next one may succeed. */
 async function askForParts(address: string): Promise<string | null> {
   try {
     const answer = await fetch(address, { headers: { 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' } })

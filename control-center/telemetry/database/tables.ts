@@ -39,8 +39,9 @@ export type TelemetryTables = {
     counts: string | null
   }
   /**
-   * Aggregates over a time slot of `step` seconds. `bucket` -1: a counter's increase in `sum`; `count` and `sum` of a
-   * gauge's or histogram's values; `last` and `highest` of a gauge. `bucket` from 0: `count` per histogram bucket.
+   * Aggregates over a time slot of `step` seconds. In rows with `bucket` -1, `sum` is a counter's increase; for gauges
+   * and histograms, `count` and `sum` are those of the values, and a gauge also has `last` and `highest`. In rows with
+   * `bucket` from 0, `count` is the number of values in that bucket of a histogram.
    */
   metric_points: {
     series: number

@@ -45,8 +45,8 @@ function plainOf(text: string): string {
 export type WordQuery = readonly (readonly { readonly word: string; readonly isStart: boolean }[])[]
 
 /**
- * Parses a search text. A line must contain all its words, of which the first 20 count. A word that ends in `*` matches
- * as a prefix.
+ * Parses a search text. A line must contain the first 20 words of the text; further ones are ignored. A word that ends
+ * in `*` matches as a prefix.
  * @returns null if the text has no words, in which case nothing matches
  */
 export function queryOf(text: string): WordQuery | null {

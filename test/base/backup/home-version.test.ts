@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { checkHomeVersion, forgetHomeVersion, noteHomeVersion } from '../../../base/backup/home-version.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-/** Does the same as this version at startup. */
+/** Checks and records the version, as a host of this version does at startup. */
 function start(home: string, version: string): string | null {
   return noteHomeVersion(home, version, checkHomeVersion(home, version))
 }

@@ -38,7 +38,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     const attempt = { source: 'users', username: 'guessed', address: '192.0.2.1' }
     const other = createThrottle(place.db, createLimits(), true)
     let isFirst = true
-    // The other host counts after this host's first statement, which finds no row, and before its next one.
+    // The other host counts its attempt between this host's first statement, which finds no row, and the next one.
     const db = place.db.withPlugin({
       transformQuery: ({ node }) => node,
       async transformResult({ result }) {

@@ -100,7 +100,6 @@ function modesOf(second: string): Row['modes'] {
 }
 
 const ROWS = readContract()
-/** Each row in each mode. */
 const CASES = ROWS.flatMap(({ modes, ...row }) => modes.map((mode) => ({ ...row, ...mode })))
 
 function policyOf(level: Level, others: Partial<SignInPolicy> = {}): SignInPolicy {

@@ -5,7 +5,8 @@ import type { Parameter } from '../../../plugins/database/host.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { startTdsServer, type TdsAnswer, type TdsServer } from '../../support/tds-server.ts'
 
-// Only the wiring is tested, with a simulated server, since Microsoft SQL Server is not available here.
+// These tests use a simulated server, because Microsoft SQL Server is not available here. They show only that our code
+// calls the driver correctly.
 
 let server: TdsServer
 let database: ServerDatabase

@@ -6,7 +6,7 @@ import { manifestOf } from '../../support/solutions.ts'
 const PASSWORD = 'seven green tractors'
 const ANNA = { uid: 'a-1', username: 'anna' }
 
-/** Users of a table with one user. */
+/** The users table as scripts see it, with a single user. */
 const users = createUsersForScripts({
   users: {
     authenticate: async (name: string, password: string) => (name === 'anna' && password === PASSWORD ? ANNA : null),

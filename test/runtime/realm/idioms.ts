@@ -1,6 +1,6 @@
 /**
- * Scripts like those that people write. `ID` becomes a number, and the function `idiomID` returns the answer. The first
- * ones work in both realms, and the check refuses the others.
+ * Scripts like those that people write. `ID` is replaced by a number, and the function `idiomID` returns the result.
+ * The scripts in `SAME` work in both realms. The check for the hardened realm rejects those in `REFUSED`.
  */
 export const SAME: readonly string[] = [
   'var countID = 0; function nextID() { return ++countID } function idiomID() { nextID(); return nextID() }',

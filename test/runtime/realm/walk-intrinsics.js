@@ -6,7 +6,7 @@ function onSolutionOpen() {
   const found = new Map()
   const marked = []
   const isObject = (value) => (typeof value === 'object' && value !== null) || typeof value === 'function'
-  /** A shared object, with everything that can be reached from it. */
+  /** Visits an object that all calls share, and everything that can be reached from it. */
   function share(value, path) {
     if (!isObject(value) || seen.has(value) || value === globalThis) return
     seen.add(value)
@@ -22,7 +22,7 @@ function onSolutionOpen() {
       share(descriptor.value, name)
     }
   }
-  /** A value of this call only: its prototype and its accessors are shared. */
+  /** Visits the prototype and the accessors of a value that belongs to this call only, because they are shared. */
   function use(value, path) {
     if (!isObject(value) || value === globalThis) return
     share(Reflect.getPrototypeOf(value), `proto of ${path}`)
@@ -126,7 +126,10 @@ function onSolutionOpen() {
     samples.push(value)
   }
   let calls = 0
-  /** Everything that calls return is an argument and a receiver of further calls, once per prototype. */
+  /**
+   * Prototypes of the values that calls have returned. The first value of each prototype becomes an argument and a
+   * receiver of further calls.
+   */
   const kinds = new Set()
   function nothing() {}
   function take(value, path) {
@@ -160,14 +163,14 @@ function onSolutionOpen() {
       if (at % 4 === 0) attempt(path, () => Reflect.apply(target, one, [() => 1]))
     }
   }
-  // Only objects of this call may change: the next call would see a mark on a shared one.
+  // Only objects of this call can be marked. If a shared object can be marked too, the next call reports its mark.
   let frozen = 0
   for (const [value] of found) {
     try {
       if (Object.isFrozen(value)) frozen++
       else mark(value)
     } catch {
-      // A proxy of this call.
+      // A proxy of this call can throw when it is inspected.
     }
   }
   return JSON.stringify({ marked: marked.slice(0, 50), frozen, calls, kinds: kinds.size })

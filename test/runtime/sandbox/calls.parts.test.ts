@@ -15,7 +15,8 @@ afterAll(() => {
 
 const run = (script: string) => lab.run({ script })
 /**
- * Faster than `run`, because it doesn't start a separate process. For scripts whose positions and loading don't matter.
+ * Faster than `run`, because it doesn't start a separate process. Only for tests that don't check positions in the
+ * script or how the script is loaded.
  */
 const evaluated = (script: string) => lab.run({ script, evaluated: true })
 

@@ -4,7 +4,7 @@ import { findDifferences } from '../../../runtime/sandbox/realm-differences.ts'
 
 const DECLARED = new Set(['helper'])
 
-/** Each script, and the position and the beginning of the message that it gets. */
+/** Scripts that the check rejects, each with the position and a part of the message. */
 const REFUSED: readonly [script: string, place: string, message: RegExp][] = [
   ['function f() {\n  count = 1\n}', '2:3', /"count" is not declared.*declare it with var or let/],
   ['for (key in {}) {}', '1:6', /"key" is not declared/],

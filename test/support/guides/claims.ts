@@ -23,35 +23,35 @@ type Claim = {
 type LogLine = { level: string; file?: string; line?: number; column?: number; message: string; code?: string }
 
 /**
- * Checks a block's claim about its section's solution, which the first word after the language defines.
- * `session?tenant=acme username=anna&password=…` opens the page with that query, and enters these fields.
+ * Checks what a code block claims about its section's solution. The first word after the block's language selects the
+ * check. `session?tenant=acme username=anna&password=…` opens the page with that query, and enters these fields.
  */
 const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Promise<void>>> = {
-  /** Signs in; the block has the response to GET `session`. */
+  /** Signs in and requests `session`. The block contains the expected response. */
   async session(claim) {
     const visitor = await signIn(claim, 303)
     const session = (await visitor.get(`/solution/${claim.solution}/session`)).json()
     expect(session).toMatchObject(JSON.parse(claim.said) as object)
   },
-  /** Expects the login page again; the block has the text of its error label. */
+  /** Tries to sign in and expects the login page again. The block contains the text of the page's error label. */
   async refused(claim) {
     const visitor = await signIn(claim, 401)
     expect(labelIn(visitor.page)).toBe(claim.said.trim())
   },
-  /** The block has the new log lines after the client opened. */
+  /** Opens the solution's client. The block contains the log lines that this adds. */
   async log(claim) {
     const visitor = Object.keys(claim.fields).length === 0 ? await arrive(claim) : await signIn(claim, 303)
     await openAndClose(claim, visitor)
     await expectLog(claim)
   },
-  /** The same as `log`, for a remembered browser that returns without a session. */
+  /** Checks the log lines too, after a remembered browser has returned without a session. */
   async 'log-return'(claim) {
     const visitor = await signIn({ ...claim, fields: { ...claim.fields, remember: 'on' } }, 303)
     visitor.cookies.delete(`session-${claim.solution}`)
     expect((await visitor.get(addressOf(claim))).status).toBe(200)
     await expectLog(claim)
   },
-  /** The block has the text of the first form. */
+  /** Opens the solution's client. The block contains lines of the first form's text. */
   async form(claim) {
     const visitor = Object.keys(claim.fields).length === 0 ? await arrive(claim) : await signIn(claim, 303)
     const page = await openClient(claim.host.url, claim.solution, visitor, { query: claim.query })
