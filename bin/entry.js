@@ -1,4 +1,5 @@
-// Finds a program of the project: its TypeScript in the repository, its JavaScript in an installed package.
+// Finds a program of the project. In the repository, this is its TypeScript file, and in an installed package, its
+// JavaScript file.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

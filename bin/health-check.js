@@ -30,7 +30,7 @@ export function healthUrl({ HOST, PORT, CERTIFICATE_NAME }, who = 'host') {
 export async function whyUnhealthy(url, time = TIMEOUT) {
   const { get } = await import(url.startsWith('https:') ? 'node:https' : 'node:http')
   return new Promise((resolve) => {
-    // The certificate doesn't have to match the host name: the host is on this machine, and no secret is sent.
+    // The certificate doesn't have to match the host name, because the host is on this machine, and no secret is sent.
     const request = get(url, { agent: false, rejectUnauthorized: false, timeout: time }, (response) => {
       response.resume()
       resolve(response.statusCode === 200 ? null : `responded with HTTP ${response.statusCode}`)

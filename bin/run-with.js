@@ -20,7 +20,7 @@ export function runWithFittingNode(args, options = {}) {
   const stdio = options.stopsWithUs ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit'
   const env = options.stopsWithUs ? { ...process.env, SOLHOST_LAUNCHER: String(process.pid) } : process.env
   const child = spawn(found.node, args, { stdio, env })
-  // Sandbox processes can send signals: without a listener, SIGUSR1 would open a debugger.
+  // Sandbox processes can send signals, and without a listener, SIGUSR1 would open a debugger.
   process.on('SIGUSR1', () => {})
   const endIfStuck = options.stopsWithUs ? watchChild(child, options.patience ?? PATIENCE) : () => {}
   const passOn = (signal) => () => {

@@ -114,7 +114,7 @@ async function commandNamed(name: string): Promise<Command> {
 function explain(error: unknown, terminal: Terminal): Exit {
   const isForPeople = error instanceof CommandError
   const text = error instanceof Error && !isForPeople ? (error.stack ?? error.message) : (error as Error).message
-  // Escape control characters: the text may contain file names from a solution, or quote a host's response.
+  // Escape control characters, because the text may contain file names from a solution, or quote a host's response.
   terminal.err(`${printable(text)}\n`)
   return isForPeople ? error.exit : 'failed'
 }

@@ -76,8 +76,8 @@ export function isLeftOut(path: string): boolean {
 }
 
 /**
- * Whether it is a regular file in the folder. Don't follow links: they may point anywhere, and the folder may come from
- * a stranger.
+ * Whether it is a regular file in the folder. Don't follow links, because they may point anywhere, and the folder may
+ * be from a stranger.
  */
 export function isOwnFile(path: string, name: string): boolean {
   return linkOnTheWay(path, name) === null && lstatSync(join(path, name), { throwIfNoEntry: false })?.isFile() === true

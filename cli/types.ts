@@ -299,7 +299,7 @@ function read(path: string, text: string) {
   }
 }
 
-/** All parameters are optional: scripts may pass fewer arguments. */
+/** All parameters are optional, because scripts may pass fewer arguments. */
 function parametersOf(parameters: readonly Pattern[]): string {
   return parameters
     .map((parameter, index) => {

@@ -1,4 +1,4 @@
-/** The order matters: browsers that are built on another one also send its name. */
+/** The order matters, because browsers that are built on another one also send its name. */
 const BROWSERS: readonly (readonly [sent: RegExp, name: string])[] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

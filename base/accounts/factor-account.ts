@@ -11,7 +11,7 @@ export function factorAccount(source: AccountSourceName, solution: string, uid: 
   return { source, solution: source === 'users' ? '' : solution, uid }
 }
 
-/** The primary key of the account: a hash, because a uid can be too long for a key. */
+/** The primary key of the account. It is a hash, because a uid can be too long for a key. */
 export function accountId({ source, solution, uid }: FactorAccount): string {
   return hash('sha256', JSON.stringify([source, solution, uid]), 'hex')
 }

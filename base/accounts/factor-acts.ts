@@ -19,7 +19,7 @@ export type FactorPage = {
   readonly path: string
   /** Records a change in the audit log. */
   readonly note: (action: 'factor-add' | 'factor-remove', outcome: 'ok' | 'refused') => void | Promise<void>
-  /** Marks the session as confirmed: a user who adds a factor also proves that they have it. */
+  /** Marks the session as confirmed, because a user who adds a factor also proves that they have it. */
   readonly confirm: (method: SignInMethod) => Promise<void>
   /** Ends the account's other sessions and remembered logins. */
   readonly endOthers: () => Promise<void>

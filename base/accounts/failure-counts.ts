@@ -10,8 +10,8 @@ const MOST_WAITING = 10_000
 export type FailureCounts = ReturnType<typeof createFailureCounts>
 
 /**
- * Counts rejected passwords. The counts are written in batches, after the response: the duration of an immediate write
- * would reveal which usernames exist.
+ * Counts rejected passwords. The counts are written in batches, after the response, because the duration of an
+ * immediate write would reveal which usernames exist.
  */
 export function createFailureCounts(db: Database) {
   const waiting = new Map<string, number>()

@@ -13,8 +13,8 @@ export type FoundSignIn<Open> = {
 }
 
 /**
- * Sign-ins between their first step and their session. They are database rows, not sessions: a browser that has one can
- * open only the pages for the next steps.
+ * Sign-ins between their first step and their session. They are database rows, not sessions, so that a browser that has
+ * one can open only the pages for the next steps.
  */
 export interface OpenSignIns<Open> {
   /** @returns the cookie's value: 256 random bits, of which only a hash is stored */

@@ -288,7 +288,7 @@ async function verifyRegistration(response: z.output<typeof Registration>, chall
     })
     return registrationInfo ?? null
   } catch {
-    // Don't log the error: the sender caused it, so there is nothing for an operator to fix.
+    // Don't log the error, because the sender caused it and there is nothing for an operator to fix.
     return null
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Limits } from '../../runtime/limits.ts'
 import { usernameKey } from './username.ts'
 
-/** Why a password is rejected: a key in the platform's message tables, and values for its placeholders. */
+/** Why a password is rejected, as a key in the platform's message tables and the values for its placeholders. */
 export type PasswordFault = {
   readonly key: `platform.password.${'short' | 'long' | 'characters' | 'common' | 'personal' | 'same'}`
   readonly values: readonly number[]

@@ -53,7 +53,8 @@ export type RememberedUse =
   | { readonly kind: 'unknown' }
 
 /**
- * Remembered logins: the cookie contains a selector and a validator. The database stores only hashes of the validator.
+ * Stores remembered logins. The cookie contains a selector and a validator. The database stores only hashes of the
+ * validator.
  */
 export interface Remembered {
   /** @returns the cookie's value */
@@ -167,7 +168,7 @@ export function createRemembered(
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
-      // Also ends the series if it never had this validator: in that case, someone who knows the selector is guessing.
+      // Also ends the series if it never had this validator, because then someone who knows the selector is guessing.
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },

@@ -153,7 +153,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   const isOver = ({ created_at, last_seen_at, ended_at }: Times) =>
     ended_at !== null || last_seen_at + limits.SESSION_IDLE <= now() || created_at + limits.SESSION_LIFETIME <= now()
 
-  /** If the clock was set back, entries from the "future" are ignored: they would be cached for too long. */
+  /** If the clock was set back, entries from the "future" are ignored, because they would be cached for too long. */
   const isRecent = ({ readAt }: Kept) => readAt <= now() && readAt + BELIEVED > now()
 
   function keep(idHash: string, one: Kept): void {

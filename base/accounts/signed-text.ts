@@ -2,7 +2,7 @@ import type { PlatformKey } from '../config/platform-key.ts'
 
 /**
  * Signs content so that it can pass through a browser unchanged. The format is JSON as base64url, a dot, and the
- * signature. The content is not encrypted: anyone who has it can read it.
+ * signature. The content is not encrypted, so anyone who has it can read it.
  */
 export function writeSigned(key: PlatformKey, purpose: string, content: object): string {
   const text = Buffer.from(JSON.stringify(content)).toString('base64url')

@@ -272,7 +272,7 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
       for (const one of tables) drops.unshift(await makeTables(db, one, one.version, title))
       await db.transaction().execute(async (transaction) => {
         await writeTables(transaction, restoring)
-        // Do this last, so that files and rows change together: a failed commit undoes both.
+        // Do this last, so that files and rows change together, and a failed commit undoes both.
         replacement.apply()
       })
     } catch (error) {

@@ -81,7 +81,7 @@ export function noEffects(): Effects {
   return { login: null, tenant: null, locale: null, showUrl: null, form: null, logout: null, messages: new Map() }
 }
 
-/** Safe cast: every call that plugins get was created by `createHostCall`. */
+/** This cast is safe, because every call that plugins get was created by `createHostCall`. */
 export function hostCall(call: Call): HostCall {
   return call as HostCall
 }

@@ -93,7 +93,7 @@ export function prepareSolution(bundle: Bundle, checked: CheckedFiles, parts: Re
   }
 }
 
-/** Drops invalid names: a compromised process could make them up, and they become part of a script. */
+/** Drops invalid names, because a compromised process could make them up, and they become part of a script. */
 function scopeOf(scope: ScriptScope | undefined): Pick<SandboxScript, 'scope'> {
   if (scope === undefined || scope.names.length === 0) return {}
   const { names, shared } = scope

@@ -5,7 +5,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 
-/** Signs and encrypts strings, each for one purpose: a signature for one purpose is invalid for another. */
+/** Signs and encrypts strings, each for one purpose. A signature for one purpose is invalid for another. */
 export type PlatformKey = {
   /** HMAC-SHA-256, base64url. */
   readonly sign: (purpose: string, text: string) => string

@@ -30,7 +30,7 @@ export function readProperties<Values>(
   const faults: string[] = []
   const values: { -readonly [Name in keyof Values]?: Values[Name] } = {}
   const read = new Map<string, ReadSetting>()
-  // Include the host's properties: the control center doesn't report them as typos, since both services can share an
+  // Include the host's properties, so that the control center doesn't report them as typos. Both services can share an
   // environment.
   const known: Record<string, Property> = { ...PROPERTIES }
   for (const name in properties) {

@@ -44,7 +44,8 @@ function targetsOf(values: ExportValues, otherwise: (signal: Signal) => Target |
   for (const signal of SIGNALS) {
     const ownName = endpointOf(signal)
     const own = values[ownName]
-    // As the OTLP specification requires: a signal's own URL is used unchanged, the common URL gets a path appended.
+    // As the OTLP specification requires, a signal's own URL is used unchanged, and a path is appended to the common
+    // URL.
     const url = own?.href ?? (common === null ? null : below(common, `v1/${signal}`))
     const from = {
       url: own === null ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : ownName,

@@ -90,7 +90,7 @@ async function alphaDialect(
     keepAlive: true,
     types: { getTypeParser: numberParser(pg.types) },
   })
-  // A connection that breaks while idle or between two statements must not crash the process: the pool drops it, and
+  // A connection that breaks while idle or between two statements must not crash the process. The pool drops it, and
   // the next caller that uses it gets the error.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
@@ -132,7 +132,7 @@ function discarding(client: PoolClient): PostgresPoolClient {
   return { query, release: () => client.release(broken) } as unknown as PostgresPoolClient
 }
 
-/** PostgreSQL text cannot store U+0000, which a script can write to the log: it is replaced by U+FFFD. */
+/** Replaces U+0000 by U+FFFD, because PostgreSQL text cannot store it, and a script can write it to the log. */
 function withoutNul(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\u{fffd}') : value
 }

@@ -89,7 +89,7 @@ async function betaDialect(
       trustServerCertificate: server.tls !== 'verify',
       connectTimeout: CONNECT_TIME,
       requestTimeout: statementTime,
-      // Try only once here: the caller gets the error and retries.
+      // Try only once here, because the caller gets the error and retries.
       maxRetriesOnTransientErrors: 0,
       useUTC: true,
     },

@@ -7,7 +7,7 @@ export interface Checkpoints {
   close(): Promise<void>
 }
 
-/** For databases with few writes: the connection does its own checkpoints. */
+/** For databases with few writes, whose connection does its own checkpoints. */
 export const NO_CHECKPOINTS: Checkpoints = { wrote() {}, close: async () => {} }
 
 /**

@@ -5,7 +5,10 @@ import type { Database } from './open.ts'
 import { prepareQuery } from './prepared-query.ts'
 import type { Tables } from './tables.ts'
 
-/** Maximum rows in one transaction: other statements have to wait for it, and its commit blocks the event loop. */
+/**
+ * Maximum rows in one transaction. It is low, because other statements have to wait for the transaction, and its commit
+ * blocks the event loop.
+ */
 const MOST_ROWS = 100
 
 type Waiting<Row> = { readonly row: Row; readonly resolve: () => void; readonly reject: (error: unknown) => void }

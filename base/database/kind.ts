@@ -52,7 +52,7 @@ export interface DatabaseKind {
   readonly rowLimit: 'limit' | 'top'
   /** The function that returns the byte length of a column without reading it. */
   readonly byteLength: 'octet_length' | 'datalength'
-  /** Called once, before the migrations: the types can depend on the server's version. */
+  /** Called once, before the migrations, because the types can depend on the server's version. */
   readonly columns: (db: OpenDatabase) => Promise<ColumnTypes>
   readonly isUniqueViolation: (error: unknown) => boolean
   /** Whether a statement failed because the disk is full. */

@@ -465,7 +465,7 @@ export const PLATFORM_MIGRATIONS: Migrations = {
 }
 
 /**
- * The migrations for a kind of database. MySQL cannot roll back schema changes: if a start was interrupted, the next
+ * The migrations for a kind of database. MySQL cannot roll back schema changes, so if a start was interrupted, the next
  * one finds some steps already done.
  */
 export function migrationsFor(kind: DatabaseKind, { versions } = PLATFORM_MIGRATIONS): Record<string, Migration> {

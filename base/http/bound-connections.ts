@@ -7,7 +7,7 @@ import { networkOf } from './network.ts'
  * reachable when the pages' share is used up.
  */
 const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
-/** Maximum connections. Chosen here: an idle connection takes about 20 kB, so this many take about 320 MB. */
+/** Maximum connections. Chosen here: they take at most about 320 MB, because an idle connection takes about 20 kB. */
 const MOST = 16_384
 /** The fraction of `most` by which the limit may be exceeded while other connections are being closed to make room. */
 const CLOSING = 1 / 8

@@ -26,7 +26,10 @@ export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): 
   return readCookies(ctx, kind, scope).at(-1)
 }
 
-/** Returns all cookies of a name. Check each one if the cookie authenticates: only the value shows which one we set. */
+/**
+ * Returns all cookies of a name. Check each one if the cookie authenticates, because only the value shows which one we
+ * set.
+ */
 export function readCookies(ctx: Context, kind: CookieKind, scope: CookieScope): readonly string[] {
   return cookieValues(ctx, cookieName(kind, scope))
 }

@@ -2,7 +2,8 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * Rejects requests with two Host headers: a proxy could use one of them and the host the other. @throws ERR_BAD_REQUEST
+ * Rejects requests with two Host headers, because a proxy could use one of them and the host the other.
+ * @throws ERR_BAD_REQUEST
  */
 export function requireOneHost({ req }: Context): void {
   const hosts = req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))

@@ -25,8 +25,8 @@ export type AddressRules = {
 }
 
 /**
- * Resolves a place once and returns the addresses that may be used. Connect only to these: this prevents DNS rebinding,
- * where the name resolves to another machine a moment later.
+ * Resolves a place once and returns the addresses that may be used. Connect only to these, which prevents DNS
+ * rebinding, where the name resolves to another machine a moment later.
  * @throws ERR_OUTBOUND_PRIVATE if one of them is not on the public internet and the place is not listed
  * @throws ERR_OUTBOUND_FAILED if the name has no address
  */
@@ -39,7 +39,7 @@ export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
   const { setting, lookUp = lookUpAll, ownAddresses = addressesOfMachine } = rules
   const listed = new Set(rules.allowedPrivate.map(listedPlace))
 
-  // Checks every address, not only the one that will be used: a name with any private address is not public.
+  // Checks every address, not only the one that will be used, because a name with any private address is not public.
   return async ({ host, place }) => {
     const addresses = isIP(host) === 0 ? await lookUp(host) : [{ address: host, family: isIP(host) }]
     if (addresses.length === 0) {

@@ -26,7 +26,10 @@ export type PostOptions = {
   readonly rejectedOf: (answer: Uint8Array, format: Format) => number
 }
 
-/** Maximum bytes read from a response: a collector sends little, but another server may send a lot. */
+/**
+ * Maximum bytes read from a response. It is needed because the URL may point to another server, which sends more than a
+ * collector.
+ */
 const MOST_ANSWER = 64 * 1024
 /** Longest `Retry-After` that is respected, in ms. */
 const LONGEST_WAIT = 10 * 60_000

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js'
 /** The IPv6 range for the public internet. @see RFC 4291, and IANA's registry of IPv6 global unicast */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 /**
- * The NAT64 prefix for IPv4 addresses: the IPv4 address in the last 32 bits determines whether it is public.
+ * The NAT64 prefix. An address with this prefix is public if the IPv4 address in its last 32 bits is.
  * @see RFC 6052, 2.1
  */
 const NAT64 = ipaddr.IPv6.parse('64:ff9b::')

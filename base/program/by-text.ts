@@ -1,4 +1,4 @@
-/** Longer texts are not cached, since anyone can send one in a request. */
+/** In characters. Longer texts are not cached, because anyone can send one in a request. */
 const LONGEST = 300
 
 /**

@@ -185,8 +185,8 @@ export const AuthenticateRequest = z
 export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>
 
 /**
- * POST `solutions/{name}/refresh`: checks a remembered user again. `since` is when the user last entered credentials: a
- * later change of the password ends the remembered login.
+ * POST `solutions/{name}/refresh`: checks a remembered user again. `since` is when the user last entered credentials.
+ * If the password has changed since then, the remembered login ends.
  */
 export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time }).meta({ id: 'RefreshRequest' })
 export type RefreshRequest = z.infer<typeof RefreshRequest>

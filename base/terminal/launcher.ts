@@ -4,7 +4,7 @@
  */
 export function answerLauncher(): void {
   process.on('message', () => {
-    // Ignore errors: the launcher may have exited by now.
+    // Ignore errors, because the launcher may have exited by now.
     if (process.connected) process.send?.('here', () => {})
   })
 }

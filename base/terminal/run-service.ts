@@ -30,7 +30,7 @@ export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) =
   let since: number | null = null
   const end = () => {
     if (since !== null) {
-      // Ignore errors here: the first call reports the outcome.
+      // Ignore errors here, because the first call reports the outcome.
       if (performance.now() - since > SAME_SIGNAL) stop().catch(() => {})
       return
     }

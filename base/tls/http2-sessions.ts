@@ -82,7 +82,7 @@ export function createSessionWatch(
   let isGoing = false
 
   function add(session: ServerHttp2Session): void {
-    // The handshake finished during the stop: the browser retries on another host.
+    // The handshake finished while the host was stopping. The browser retries on another host.
     if (isGoing) {
       session.close()
       return

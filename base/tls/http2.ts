@@ -35,7 +35,7 @@ const BOUNDS = {
      * connections.
      */
     initialWindowSize: 256 * 1024,
-    /** WebSockets over HTTP/2 (RFC 8441) are not offered: browsers use HTTP/1.1 for them then. */
+    /** WebSockets over HTTP/2 (RFC 8441) are not offered, so browsers use HTTP/1.1 for them. */
     enableConnectProtocol: false,
   },
 } as const
@@ -58,7 +58,7 @@ export function createHttp2(
   server.on('checkExpectation', (_request, response) => refuse(response, 417))
   server.on('session', (session: ServerHttp2Session) => {
     session.setLocalWindowSize(SESSION_WINDOW)
-    // Only the peer causes session errors: a broken connection or an invalid frame.
+    // Only the peer can cause session errors, by a broken connection or an invalid frame.
     session.on('error', () => session.destroy())
     watch.add(session)
   })

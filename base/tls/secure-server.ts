@@ -44,7 +44,7 @@ export function createSecureServer(app: Koa, certificate: HostCertificate, setti
     app,
     settings,
   )
-  // Open connections are not affected: the certificate is used only in the handshake.
+  // Open connections are not affected, because the certificate is used only in the handshake.
   certificate.onChange((next) => server.setSecureContext(contextOf(next)))
   return server
 }

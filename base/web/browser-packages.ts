@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { BrowserScript } from './browser-script.ts'
 
-/** Packages as browsers load them: without a bundler, by an import map. */
+/** Packages that browsers load without a bundler, through an import map. */
 export type BrowserPackages = {
   /** The module of each package, by its file name in a URL. */
   readonly files: ReadonlyMap<string, BrowserScript>

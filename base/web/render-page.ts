@@ -167,7 +167,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       empty: (said: string | object) => partial('empty', { said }),
       plot: (plot: object) => partial('plot', { plot }),
       legendSample: (index: number) => partial('legend-sample', { index }),
-      /** Shows the beginning of a value, with the full value as a tooltip. Null stands for no value. */
+      /** Shows the beginning of a value, with the full value as a tooltip. Null means that there is no value. */
       code: (value: string | null | undefined, beginning = value) =>
         value == null ? null : html`<code title="${value}">${beginning}</code>`,
       badge: (kind: string, name: string) => html`<span class="state state-${kind}">${name}</span>`,

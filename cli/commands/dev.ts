@@ -74,7 +74,7 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
     tellWhere(home, running, terminal)
     terminal.out(await inspectText(running.host))
   } catch (error) {
-    // Ignore errors here: if the host did not start, there is nothing to stop.
+    // Ignore errors here, because there is nothing to stop if the host did not start.
     await stop().catch(() => {})
     if (error instanceof CommandError) throw error
     throw new CommandError('failed', whyNot(error))

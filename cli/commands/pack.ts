@@ -28,8 +28,8 @@ jsconfig.json, tsconfig.json, package.json, package-lock.json, *.zip.
     }
     const { name, version } = manifest
     const file = output ?? `${name}-${version}.zip`
-    // Never write through a link: the file's name is set by the manifest, and its author may have put a link with that
-    // name into the folder.
+    // Never write through a link. The manifest sets the file's name, so its author may have put a link with that name
+    // into the folder.
     if (output === undefined) refuseLink('.', file)
     write(file, packed)
     const bytes = packed.length

@@ -47,7 +47,8 @@ docs/testing-solutions.md describes what they can use. Tests run in a sandbox, w
     const packed = await packSolution(folder)
     if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
     using _ = endOnSignals()
-    // Load this on demand: it is half of all code that the command line can load, and only this command needs it.
+    // Load this on demand, because it is half of all code that the command line can load, and only this command needs
+    // it.
     const [{ createTestStage }, { runTests }] = await Promise.all([
       import('../../host/solution-tests/test-stage.ts'),
       import('../../host/solution-tests/run-tests.ts'),

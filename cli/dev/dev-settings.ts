@@ -37,6 +37,6 @@ export function devSettings(
   { home, port, adminPort }: { readonly home: string; readonly port: number; readonly adminPort: number },
 ): Settings {
   const places = { PLATFORM_HOME: home, PORT: String(port), ADMIN_PORT: String(adminPort) }
-  // Hides most of the host's log, which is for operators: the solution's own problems are in the solution's log.
+  // Hides most of the host's log, because it is for operators. The solution's own problems are in the solution's log.
   return readSettings({ LOG_LEVEL: 'warn', ...environment, ...OWN, ...places })
 }

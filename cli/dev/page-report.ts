@@ -31,7 +31,7 @@ const MOST_PLACE = 200
 const MOST_SOURCE = 200
 /** Lines shown before and after the line with the error. */
 const AROUND = 2
-/** Batching delay in ms: a script can write many lines quickly, and they are sent together. */
+/** Batching delay in ms. Lines that a script writes within this time are sent together. */
 const PAUSE = 100
 
 /** How to fix a script that failed while a page was open; errors while it loads are in `adviceFor`. */
@@ -91,7 +91,7 @@ export function createPageReport(send: (report: DevReport) => void): PageReport 
       const { code, level, file = '', line: row, column, message, time } = line
       if (code !== undefined && Object.hasOwn(FAILURES, code)) {
         const one = shown({ file, line: row, column, code, message }, ADVICE[code as Failure], files)
-        // Don't list an error twice: a timer, or a user who tries again, can cause the same error repeatedly.
+        // Don't list an error twice, because a timer, or a user who tries again, can cause the same error repeatedly.
         const isKnown = failures.slice(earlier).some((other) => isSame(one, other))
         if (!isKnown && failures.length - earlier < MOST_FINDINGS) failures = [...failures, one]
       }

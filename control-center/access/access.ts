@@ -126,7 +126,8 @@ export function createAccess(parts: AccessParts): Access {
     async requireCaller(ctx, next) {
       const caller = callerOf(ctx)
       if (caller === null) {
-        // Don't use the Basic scheme: it makes browsers prompt for the password and send it with every later request.
+        // Don't use the Basic scheme, because it makes browsers prompt for the password and send it with every later
+        // request.
         ctx.set('WWW-Authenticate', 'Bearer realm="control-center"')
         throw new PlatformError(
           'ERR_UNAUTHENTICATED',

@@ -37,7 +37,7 @@ export function createForgottenPasswords(needs: ForgottenPasswordNeeds): Forgott
   /** @returns false if there is no such account, or no mail can be sent to it */
   async function sendLink({ asked, origin, locale }: ForgottenPassword): Promise<boolean> {
     const user = await users.find(asked)
-    // Send to the stored address: the typed one may look the same but be a different address.
+    // Send the mail to the stored address, because the typed one may look the same but be a different address.
     if (!mail.isSetUp || !user?.enabled || user.email === null) return false
     const token = await passwordLinks.create(user.uid)
     if (token === null) return false

@@ -107,7 +107,7 @@ export function createPasswordLinks(
   }
 }
 
-/** Hash of the values that a link depends on: the link is invalidated when they change. */
+/** Hash of the values that a link depends on. When they change, the link is invalidated. */
 function stateOf(account: { readonly password_hash: string | null; readonly email: string | null }): string {
   return storedHash(JSON.stringify([account.password_hash, account.email]))
 }

@@ -74,7 +74,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     await waiting.wait(environment, after, wait * 1000, gone.signal)
     ctx.res.off('close', end)
     if (gone.signal.aborted) return null
-    // Check again: the token may have been revoked while the request waited.
+    // Check again, because the token may have been revoked while the request waited.
     await requireStillAllowed(ctx, parts)
     return newer(environment, after)
   }
@@ -113,8 +113,8 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
       },
       async ({ who: { id, organisation }, params: { sha256 }, ctx }) => {
         const { solutions } = await desiredStates.get(id)
-        // Serve only bundles in this environment's desired state: a token does not give access to all packages in the
-        // organisation.
+        // Serve only bundles in this environment's desired state, because a token does not give access to all packages
+        // in the organisation.
         const name = Object.keys(solutions).find((one) => solutions[one]?.sha256 === sha256)
         const bundle = name === undefined ? null : await packages.bundle(organisation, name, sha256)
         if (bundle === null) {

@@ -111,7 +111,7 @@ export const Design = z
         const ratio = contrastOf(palette[colour], palette.background)
         if (ratio >= LEAST_CONTRAST) continue
         const path = ['colours', scheme, colour]
-        // Round down: a ratio of 4.4999 must not count as 4.5.
+        // Round down, because a ratio of 4.4999 must not count as 4.5.
         const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
         const message = `has a contrast ratio of ${shown} against the background; at least ${LEAST_CONTRAST} is required (WCAG AA)`
         addIssue({ code: 'custom', path, message })

@@ -36,7 +36,7 @@ const KEYS: Readonly<Record<TextName, string>> = {
   logo: 'cloud.login.logo',
 }
 
-/** Texts without a default: they are left out if the design has none. */
+/** Texts without a default. They are left out if the design doesn't contain them. */
 const OWN: readonly TextName[] = ['intro', 'help', 'logo']
 
 /** Maximum characters in a template. The protocol with Satellites has the same limit. */

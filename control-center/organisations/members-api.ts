@@ -159,7 +159,8 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
       throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is already a member.`)
     }
     const origin = { organisation: organisation.id, askedBy: 'member' } as const
-    // Check this first: otherwise, an organisation that has used up its mail quota would get links to show instead.
+    // Check this first, because an organisation that has used up its mail quota would otherwise get links to show
+    // instead.
     if (mail.isSetUp) await mail.needShare(origin)
     const { token, ...invitation } = await invitations.create(organisation.id, { ...wanted, invitedBy: name })
     // The token is in the fragment, so that it does not appear in the logs of servers and proxies.

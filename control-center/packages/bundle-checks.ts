@@ -21,8 +21,8 @@ export type BundleFindings = {
 }
 
 /**
- * Reads a stored bundle. Called only when it is the request's turn: anyone who can see a page can send many requests,
- * and queued requests must not hold bundles in memory.
+ * Reads a stored bundle. Called only when it is the request's turn, because anyone who can see a page can send many
+ * requests, and queued requests must not hold bundles in memory.
  */
 export type StoredBundle = () => Promise<Uint8Array>
 

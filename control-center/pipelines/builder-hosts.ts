@@ -19,7 +19,7 @@ export interface BuilderHosts {
   addresses(host: string, port: number): Promise<readonly Address[]>
   /**
    * Checks a registry before a run connects to it, so that the run fails early with a clear error. A name that can't be
-   * resolved here passes: the builder's proxy may use an upstream proxy that can resolve it.
+   * resolved here passes, because the builder's proxy may use an upstream proxy that can resolve it.
    * @param place `host` or `host:port`; the port defaults to 443
    * @throws ERR_OUTBOUND_PRIVATE
    */

@@ -46,7 +46,7 @@ const MOST_CONNECTIONS = 64
 /** In ms: a registry may need time to process a layer it received. */
 const IDLE_TIME = 5 * 60_000
 const CONNECT_TIME = 30_000
-/** Maximum number of rejections that are reported: a malicious registry could flood the log. */
+/** Maximum number of rejections that are reported, so that a malicious registry can't flood the log. */
 const MOST_REPORTED = 20
 
 /** Hop-by-hop headers. @see RFC 9110, 7.6.1 */
@@ -199,7 +199,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
 
 /** Opens the Unix socket where a fenced builder reaches the proxy, in a folder that only this account can enter. */
 async function openDoor(server: Server): Promise<{ readonly file: string; close(): Promise<void> }> {
-  // Don't create the socket in the run's folder: a Unix socket path is limited to about 100 characters.
+  // Don't create the socket in the run's folder, because a Unix socket path is limited to about 100 characters.
   const folder = await mkdtemp(join(tmpdir(), 'solhost-builder-'))
   const file = join(folder, 'proxy')
   const door = createDoor((socket) => void server.emit('connection', socket))

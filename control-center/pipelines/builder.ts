@@ -24,8 +24,8 @@ export type BuilderCall = {
 /** Time between SIGTERM and SIGKILL, in ms. */
 const GRACE = 3000
 /**
- * Environment variables passed to a builder. It gets no others: they may contain the control center's secrets, and the
- * address of the operator's proxy, which only the builder's proxy may use.
+ * Environment variables passed to a builder. It gets no others, because they may contain the control center's secrets,
+ * and the address of the operator's proxy, which only the builder's proxy may use.
  */
 const HANDED_ON =
   /^(?:PATH|HOME|USER|LANG|LC_ALL|TZ|XDG_\w+|SSL_CERT_(?:FILE|DIR)|STORAGE_\w+|CONTAINERS_\w+|BUILDAH_\w+|_CONTAINERS_\w+)$/i
@@ -115,7 +115,7 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // Ignore errors: the process has already ended.
+    // Ignore errors, because the process has already ended.
   }
 }
 
@@ -125,7 +125,7 @@ function readable(line: string): string {
 }
 
 function withoutSecrets(line: string, secrets: readonly string[]): string {
-  // Redact the longest secrets first: a shorter secret may be part of a longer one.
+  // Redact the longest secrets first, because a shorter secret may be part of a longer one.
   const longestFirst = secrets.filter((secret) => secret !== '').toSorted((one, other) => other.length - one.length)
   return longestFirst.reduce((text, secret) => text.replaceAll(secret, '***'), line)
 }

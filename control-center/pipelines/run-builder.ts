@@ -19,8 +19,8 @@ export interface RunBuilder {
    */
   withLogin<T>(work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>): Promise<T>
   /**
-   * Pulls the base image and returns its id. Rejects an image with ONBUILD instructions: they would run here, in our
-   * network, and could be written by anyone who may choose the base image.
+   * Pulls the base image and returns its id. Rejects an image with ONBUILD instructions, because they would run here,
+   * in our network, and anyone who may choose the base image could have written them.
    * @returns null for `scratch` and for local images, which belong to the operator
    */
   pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null>

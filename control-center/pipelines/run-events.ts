@@ -51,7 +51,7 @@ export async function followStored(
   }
 
   await look()
-  // Ignore errors: the database may be unreachable for a moment.
+  // Ignore errors, because the database may be unreachable for a moment.
   if (!isOver) stopLooking = repeat(LOOK_EVERY, look, () => {})
   return unfollow
 }

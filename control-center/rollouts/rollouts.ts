@@ -156,7 +156,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
       const { organisation, package: name, sha256, version, pace, patience, createdBy, environments } = wanted
       const id = randomUUID()
       await db.transaction().execute(async (transaction) => {
-        // Locks the organisation's row: a concurrent `create` waits until this rollout is visible.
+        // Locks the organisation's row, so that a concurrent `create` waits until this rollout is visible.
         const unchanged = transaction.updateTable('organisations').set((ref) => ({ title: ref.ref('title') }))
         await unchanged.where('id', '=', organisation).execute()
         await refuseSecond(transaction, wanted)

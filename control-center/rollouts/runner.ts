@@ -169,8 +169,8 @@ function isToUndo({ state, before }: RolloutStep): boolean {
 }
 
 /**
- * Returns new content even if this version was already requested: the higher sequence number makes the Satellite try
- * again.
+ * Returns new content even if this version was already requested, because the higher sequence number makes the
+ * Satellite try again.
  */
 function withVersion(
   { solutions, settings }: Desired,

@@ -76,7 +76,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     return satelliteThrottle.succeeded(ofSatellite(id), true)
   }
 
-  /** Don't record unknown usernames: people type passwords into that field. */
+  /** Don't record unknown usernames, because people type passwords into that field. */
   async function note(
     ctx: Context,
     { environment, place }: Asked,

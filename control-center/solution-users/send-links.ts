@@ -14,7 +14,7 @@ export type Recipient = {
   readonly origin: string
 }
 
-/** `link` is set if the link could not be mailed: the operator must pass it on. */
+/** `link` is set if the link could not be mailed, so that the operator can pass it on. */
 export type SentLink =
   | { readonly mailedTo: string; readonly expiresAt: number }
   | { readonly link: string; readonly expiresAt: number }

@@ -141,7 +141,7 @@ export function createUserLinks(
   }
 }
 
-/** Hash of the values that a link depends on: the link is invalidated when they change. */
+/** Hash of the values that a link depends on. When they change, the link is invalidated. */
 function stateOf(kind: LinkKind, { password_hash, email_key }: SolutionUserRow): string {
   return storedHash(JSON.stringify(kind === 'verification' ? [kind, email_key] : [password_hash, email_key]))
 }

@@ -39,7 +39,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
       `The body arrives too slowly. Send at least ${rate} bytes per second, or send smaller bodies.`,
     )
 
-  /** Use a single buffer: a list of chunks, each as small as one byte, would take many times the memory. */
+  /** Use a single buffer, because a list of chunks, each as small as one byte, would take many times the memory. */
   function createHeld(owner: Owner) {
     let memory = Buffer.alloc(0)
     let size = 0

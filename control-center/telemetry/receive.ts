@@ -95,7 +95,7 @@ const refuseInItsFormat: Middleware = async (ctx, next) => {
     ctx.status = status
     ctx.type = CONTENT_TYPES[format]
     if (status === 408 || status === 429 || status === 503) ctx.set('Retry-After', String(AGAIN))
-    // Close the connection: the unread rest of the body would be parsed as the next request.
+    // Close the connection, because the unread rest of the body would be parsed as the next request.
     if (status === 408 || status === 413 || status === 429 || status === 503) ctx.set('Connection', 'close')
     ctx.body = writeStatus(code, error.message, format)
   }

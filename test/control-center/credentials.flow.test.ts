@@ -19,7 +19,7 @@ describe('tokens for remote environments', () => {
     })
   })
 
-  /** Any Satellite route will do: a valid token never gets a 401. */
+  /** Any Satellite route will do, because a valid token never gets a 401. */
   const isLetIn = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` }
     return (await ask(`${center.url}/satellite/v1/solutions/none/login-page`, { headers })).status !== 401

@@ -21,7 +21,7 @@ test('if email is configured, an invitation is sent in the inviting owner’s la
   expect(body.isMailed).toBe(true)
   await expect.poll(() => mail.mails.length).toBe(1)
   expect(mail.mails[0]).toMatchObject({ to: ['anna@example.org'], subject: 'Uitnodiging voor Acme' })
-  // The inviter must not see the link: it would let them create the account for that address.
+  // The inviter must not see the link, because it would let them create the account for that address.
   expect(body.link).toBeUndefined()
   expect(linkOf(mail)).toContain(`${center.url}/invitation#token=`)
   expect((await browser.get('/o/acme/members')).text).toContain(

@@ -67,8 +67,8 @@ function note(text: string): Promise<unknown> {
 }
 
 /**
- * The row count and hash of each table in a backup, by table name, without the paused jobs: a restore pauses them, which
- * `expectWorks` checks.
+ * The row count and hash of each table in a backup, by table name, without the table of paused jobs, because a restore
+ * pauses them, which `expectWorks` checks.
  */
 async function tablesIn(file: string): Promise<Record<string, string>> {
   const { manifest, close } = await openArchive(file)

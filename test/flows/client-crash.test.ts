@@ -97,7 +97,7 @@ test('if a handler runs out of memory, all clients in the isolate are reopened; 
   waiting.fire('main', 'wait', 'onAction')
   writing.fire('main', 'write', 'onAction')
   await waitUntil(async () => expect(await outputOf(small, 'eats')).toEqual(['waits', 'waits']))
-  // This press is queued behind the running event and lost with it.
+  // This press is queued behind the running event, and is lost with that event.
   waiting.fire('main', 'up', 'onAction')
   culprit.fire('main', 'eat', 'onAction')
   await Promise.all([culprit, idle, waiting, writing].map((page) => untilReopened(page)))

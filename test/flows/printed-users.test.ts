@@ -89,7 +89,7 @@ test.skipIf(tmuxPath === undefined)(
     await askAdmin(host, 'PUT', 'solutions/orders-login-form/grants', { databases: {}, http: [], users: true })
     for (const user of ofOrders) expect([user.username, await signInByForm(url, user)]).toEqual([user.username, true])
 
-    // If a user's password was changed, the user is not printed: the initial password would not work.
+    // If a user's password was changed, the user is not printed, because the initial password would not work.
     const { items } = (await askAdmin(host, 'GET', 'users')) as { items: { uid: string; username: string }[] }
     const edith = items.find(({ username }) => username === 'edith')?.uid ?? ''
     await askAdmin(host, 'PATCH', `users/${edith}`, { password: 'seven green tractors', mustChangePassword: false })

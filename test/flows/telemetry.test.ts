@@ -306,7 +306,7 @@ test('an event in an open client is a separate trace, with its scripts’ log li
   await waitUntil(() => expect(line()).toBeDefined(), OFTEN)
   expect(line()?.traceId).toBe(pressed()?.traceId)
   const asked = { name: 'plugin request', traceId: pressed()?.traceId, attributes: { 'solhost.binding': 'http.fetch' } }
-  // Select spans by name: if the event takes a long time, writing its log line to the database adds another span.
+  // Select spans by name, because writing the log line of an event that takes long adds another span.
   const below = () => spansOf(collector).filter((span) => span.parent === pressed()?.spanId && span.name === asked.name)
   await waitUntil(() => expect(below()).toMatchObject([asked]), OFTEN)
   expect(new Set(events().map(({ traceId }) => traceId)).size).toBe(events().length)

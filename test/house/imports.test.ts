@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, (file: string, target: string) => boolean> = {
 }
 
 /**
- * The subfolders, in order: a subfolder may import only from those before it, types included. Files directly in `base`,
+ * The subfolders, in order. A subfolder may import only from those before it, types included. Files directly in `base`,
  * `host` and `control-center` come last.
  */
 const ORDER: Record<string, readonly string[]> = {

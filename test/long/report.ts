@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, platform } from 'node:os'
 
-/** One line of the table. `holds` is null if the value is only informational. */
+/** One line of the table. `holds` is whether the requirement is met; null if the value is only informational. */
 export type Row = {
   readonly what: string
   readonly must: string

@@ -112,7 +112,7 @@ async function checkSignIns(host: Reached, domain: Samba, scheme: 'ldaps' | 'lda
   rows.tell(`${how}: time of one, ms`, (performance.now() - start) / MANY)
 }
 
-/** The address in the URL is not in the certificate: a proxy on loopback forwards to the domain controller. */
+/** The address in the URL is not in the certificate, because a proxy on loopback forwards to the domain controller. */
 async function checkCertificate(host: Reached, domain: Samba, rows: Rows): Promise<void> {
   const proxy = createServer((socket) => {
     const other = connect({ host: domain.address, port: 636 })

@@ -10,7 +10,7 @@ export type CertificateFolder = {
   readonly path: string
   /** The PEM file of the certificate authority that signs all certificates. */
   readonly authority: string
-  /** Runs openssl in the folder. An argument `$` stands for the password. */
+  /** Runs openssl in the folder. The argument `$` is replaced by the password. */
   readonly openssl: (words: string) => Promise<void>
   /** Runs the commands that a message shows to users. */
   readonly shell: (command: string) => Promise<void>

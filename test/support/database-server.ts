@@ -17,7 +17,7 @@ export type TestServer = {
   readonly database: string
   /** Kills the server to simulate a crash. Resolves when it has exited. */
   readonly kill: () => Promise<void>
-  /** Freezes the server: it keeps its connections but sends nothing, as after a network failure. */
+  /** Suspends the server, so that it keeps its connections but sends nothing, as after a network failure. */
   readonly freeze: () => void
   readonly thaw: () => void
   /** Starts the server again on the same port with the same data, and with additional options. */

@@ -138,7 +138,7 @@ async function open(url: string, protocol: 'http/1.1' | 'h2' | null): Promise<So
     await once(socket, 'connect')
     return socket
   }
-  // Don't verify the certificate: its name does not matter here.
+  // Don't verify the certificate, because its name does not matter here.
   const socket = connectTls({ ...place, rejectUnauthorized: false, ALPNProtocols: [protocol], servername: 'localhost' })
   await once(socket, 'secureConnect')
   return socket

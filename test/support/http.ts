@@ -50,7 +50,7 @@ export type FormOptions = {
 }
 
 /**
- * Simulates a browser as far as signing in requires: it stores cookies by name and path, and the hidden token from the
+ * Simulates a browser as far as signing in requires. It stores cookies by name and path, and the hidden token from the
  * last page.
  * @param askAt replaces `ask`, for example for TLS
  */

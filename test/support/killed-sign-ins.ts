@@ -66,7 +66,7 @@ async function signInUntilGone(url: string, username: string, cookies: string[])
       if (status === 303 && cookie !== undefined) cookies.push(cookie)
     }
   } catch {
-    // Ignore errors: the host was killed.
+    // Ignore errors, because the host was killed.
   }
 }
 

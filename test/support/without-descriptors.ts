@@ -83,7 +83,7 @@ const held: number[] = []
 try {
   for (;;) held.push(openSync('/dev/null', 'r'))
 } catch {
-  // Ignore errors: no descriptor is left.
+  // Ignore errors, because no descriptor is left.
 }
 const without = await tryAll()
 for (const descriptor of held) closeSync(descriptor)

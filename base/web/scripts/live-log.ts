@@ -100,7 +100,7 @@ async function refusalOf(answer: Response): Promise<Refusal> {
   return { reason: detail, wait: 1000 * (Number(answer.headers.get('Retry-After')) || 30) }
 }
 
-/** Marked as unattended: a log page left open does not extend the session. */
+/** The request is marked as unattended, so that a log page that is left open does not extend the session. */
 async function askLog(address: string, accept: string, signal: AbortSignal): Promise<Response> {
   const headers = { Accept: accept, 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' }
   const answer = await fetch(address, { headers, signal })

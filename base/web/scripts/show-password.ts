@@ -12,7 +12,8 @@ export function takeOverShownPasswords(): void {
     setShown(false)
     toggle.hidden = false
     toggle.addEventListener('click', () => setShown(field.type === 'password'))
-    // Hide the password again before it is sent: browsers offer to store it only if the field is a password field.
+    // Hide the password again before it is sent, because browsers offer to store it only if the field is a password
+    // field.
     field.form?.addEventListener('submit', () => setShown(false))
   }
 }

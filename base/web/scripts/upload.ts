@@ -50,8 +50,8 @@ export function takeOverUploads(): void {
 }
 
 /**
- * Accept files on the whole page: otherwise, the browser would leave the page to open a file that is dropped beside the
- * zone.
+ * Accept files on the whole page, because the browser would otherwise leave the page to open a file that is dropped
+ * beside the zone.
  */
 function takeDrops(parts: UploadForm, card: HTMLElement): void {
   const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true

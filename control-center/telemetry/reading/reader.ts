@@ -40,7 +40,7 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
       name: 'telemetry bodies',
       resourceLimits: { maxOldGenerationSizeMb: MEMORY },
     })
-    // The listener stays between two bodies: an error without a listener would terminate the process.
+    // The listener stays between two bodies, because an error without a listener would terminate the process.
     started.on('error', () => {})
     started.once('exit', () => {
       if (thread === started) thread = null

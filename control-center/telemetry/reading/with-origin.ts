@@ -10,8 +10,8 @@ const ORGANISATION = 'solhost.organisation'
 const ENVIRONMENT = 'solhost.environment'
 
 /**
- * Adds the names, and replaces any values that a Satellite sends under them: its token determines who owns the
- * telemetry.
+ * Adds the names as attributes. Replaces the values that a Satellite sends for these attributes, because its token
+ * determines who owns the telemetry.
  */
 export function withOrigin(signal: Signal, request: Message, { organisation, environment }: Origin): Message {
   const list = LISTS[signal]

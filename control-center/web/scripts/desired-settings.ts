@@ -63,7 +63,7 @@ function withOAuth(oauth: NonNullable<Settings['oauth']>): Pick<Settings, 'oauth
   return Object.keys(oauth).length === 0 ? {} : { oauth }
 }
 
-/** The settings contain only the secret's name: its value stays on the Satellite. */
+/** The settings contain only the secret's name, because its value stays on the Satellite. */
 function writtenDesiredOAuth(form: HTMLFormElement): OAuthSettings {
   const name = form.querySelector<HTMLInputElement>('#oauth-secret')?.value.trim() ?? ''
   return { ...bodyOf(form), ...(name === '' ? {} : { apiSecret: `%%${name}%%` }) }

@@ -86,7 +86,10 @@ async function send(
 const sendWhole = (reader: string, body: string | Buffer, headers: string[] = []) =>
   send(reader, [`Content-Length: ${Buffer.byteLength(body)}`, ...headers], body)
 
-/** This text must not be in any response: the error messages of JSON parsers quote their input. */
+/**
+ * This text must not be in any response. The test needs it because the error messages of JSON parsers quote their
+ * input.
+ */
 const secret = 'swordfish'
 
 test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome]>([

@@ -202,8 +202,8 @@ function checkDeclared(bundle: Bundle, zip: Buffer): void {
 }
 
 /**
- * Reads the central directory as Python's zipfile does: it is just before the end of central directory record and has
- * the length stated there.
+ * Reads the central directory as Python's zipfile does. The directory is just before the end of central directory
+ * record, and has the length stated there.
  */
 function readDeclared(zip: Buffer): Map<string, string> {
   const declared = new Map<string, string>()

@@ -344,7 +344,7 @@ function leaveAll() {
     try {
       leave()
     } catch {
-      // Ignore errors: the realm refuses some of the ways.
+      // Ignore errors, because the realm refuses some of the ways.
     }
   }
 }

@@ -7,7 +7,8 @@ import { propertyRuns } from '../../support/property-runs.ts'
 import { createScriptLab } from '../../support/solutions.ts'
 
 // Tests which values cross the boundary of an isolate, and how. The same code creates values of every kind from
-// recipes, in a real sandbox process and here. The value that arrives is compared with the one expected here.
+// recipes, in a real sandbox process and here. The value that arrives is compared with the value that this process
+// expects.
 
 const SEED = 20_260_101
 
@@ -343,7 +344,7 @@ const Result = fc.oneof(
     .map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-/** Awaits the value as the sandbox awaits a call's result: if it has a `then`, that is called. */
+/** Awaits the value as the sandbox awaits a call's result, which calls the value's `then` if it has one. */
 async function settled(recipe: Recipe): Promise<{ value: unknown } | { threw: unknown }> {
   try {
     return { value: await build(recipe) }

@@ -159,7 +159,7 @@ export function stepsOf({ language, code }: Block): Step[] {
     })
 }
 
-/** `…` alone on a line stands for any lines, within a line for any text. */
+/** `…` matches any lines if it is alone on a line, and any text within a line. */
 export function patternOf(expected: string, whole: boolean): RegExp {
   const lines = expected.split('\n').map((line) => {
     if (line.trim() === '…') return '(?:.*\\n)*?'

@@ -7,7 +7,8 @@ import { escapePattern } from './commands.ts'
 export type Instruction = readonly [sentence: string, follow: () => Promise<void>]
 
 /**
- * Follows a guide from top to bottom: each block, and each of these sentences where it is in the text.
+ * Follows a guide from top to bottom. Carries out each code block, and each of these instructions at the place of its
+ * sentence in the text.
  * @throws if the guide no longer contains one of the sentences, so that this code is updated together with the guide
  */
 export async function followGuide(
