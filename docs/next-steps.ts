@@ -1,4 +1,4 @@
-// How to fix each code, for docs/reference/codes.md. The advice for errors is in base/http/errors.ts; the advice for
+// How to fix each code, for docs/reference/codes.md. The advice for errors is in base/http/errors.ts. The advice for
 // errors and warnings in bundles is in base/bundles/advice.ts.
 import type { OAuthProblemCode } from '../host/oauth/problems.ts'
 import type { Failure } from '../runtime/outcome.ts'

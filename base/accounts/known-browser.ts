@@ -15,7 +15,10 @@ export interface KnownBrowsers {
 }
 
 const PURPOSE = 'known-browser'
-/** The cookie starts with the expiry in epoch seconds, as 8 hexadecimal digits; the signature follows. */
+/**
+ * The number of characters of the expiry, with which the cookie starts: epoch seconds in hexadecimal. The signature
+ * follows.
+ */
 const EXPIRY = 8
 /** The cookie is renewed once less than this part of its lifetime is left. */
 const RENEWED = 1 / 2

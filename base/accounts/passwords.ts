@@ -16,7 +16,8 @@ const PATIENCE = 5_000
 
 export interface Passwords {
   /**
-   * @param options.patient waits without a limit, for an import; otherwise, it has the same limit as `verify`
+   * @param options.patient whether to wait in the queue without a time limit, for an import. By default, the limit is
+   *   that of `verify`.
    * @throws ERR_PASSWORDS_BUSY
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>

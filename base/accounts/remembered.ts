@@ -63,7 +63,8 @@ export interface Remembered {
   use(solution: string, cookie: string): Promise<RememberedUse>
   /**
    * Gives a series its next validator. Call it after checking that the user may still sign in.
-   * @returns the new cookie's value, or null if another tab was faster; that tab's cookie is then the valid one
+   * @returns the new cookie's value, or null if another tab was faster, in which case that tab's cookie is the valid
+   *   one
    */
   rotate(cookie: string, user: RotatedUser): Promise<string | null>
   /** Whether the series exists and has not been ended. */

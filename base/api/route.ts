@@ -90,7 +90,7 @@ export type Asked<Who, Names, Address extends string, Body, Query, Found> = Aski
   readonly found: Found
   readonly query: Query
   readonly body: Body
-  /** For the audit log; a handler may add to it. */
+  /** For the audit log. A handler may add to these names. */
   readonly names: Names
   /** Omits the request from the audit log because it changed nothing. */
   readonly leaveOut: () => void

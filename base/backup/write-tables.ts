@@ -124,7 +124,7 @@ export async function writeRows(
   }
   await flush()
   if (isNumbered && kind === 'beta') await identityInsert(false)
-  // In PostgreSQL, the sequence must be set to continue after these rows; the other databases do that automatically.
+  // In PostgreSQL, set the sequence to continue after these rows. The other databases do that automatically.
   if (isNumbered && kind === 'alpha') {
     await sql`select setval(pg_get_serial_sequence(${name}, 'id'),
       (select coalesce(max(id), 0) + 1 from ${sql.table(name)}), false)`.execute(db)

@@ -94,7 +94,7 @@ async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): 
   }
 }
 
-/** The drivers accept only Node's `Buffer`; the view shares the bytes. */
+/** The drivers accept only Node's `Buffer`. The result is a view that shares the bytes. */
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }

@@ -78,7 +78,10 @@ async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit:
 
 type Parser = ReturnType<typeof bodyParser>
 
-/** By method, type and limit; the routes use few combinations. Creating a parser takes longer than parsing a form. */
+/**
+ * The parsers by method, type and limit, of which the routes use few combinations. They are cached because creating a
+ * parser takes longer than parsing a form.
+ */
 const parsers = new Map<string, Parser>()
 
 function parserFor(method: string, as: 'json' | 'text', type: string, limit: number): Parser {

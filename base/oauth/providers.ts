@@ -78,8 +78,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
   },
   /**
    * Apple sends name and email only with form_post, and the name only at the first sign-in, in the form field `user`.
-   * @see
-   *   https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
+   * @see https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
    */
   Apple: {
     ...OPENID,

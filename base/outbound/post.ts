@@ -27,8 +27,8 @@ export type PostOptions = {
 }
 
 /**
- * Maximum bytes read from a response. It is needed because the URL may point to another server, which sends more than a
- * collector.
+ * Maximum bytes read from a response. The limit is needed because the URL may point to a server that is not a collector
+ * and sends more.
  */
 const MOST_ANSWER = 64 * 1024
 /** Longest `Retry-After` that is respected, in ms. */

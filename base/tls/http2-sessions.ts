@@ -53,7 +53,7 @@ type Seen = {
   isGoingAway: boolean
 }
 
-/** Passes an error, since Node can't send only a code; the session's `error` listener handles it. */
+/** Passes an error, because Node can't send only a code. The session's `error` listener handles the error. */
 function turnAway(session: ServerHttp2Session): void {
   session.destroy(new Error('this connection exceeded one of the host’s limits'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }

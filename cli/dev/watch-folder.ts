@@ -100,8 +100,8 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
 }
 
 /**
- * Identifies a folder. It differs if the folder was removed and created again; the old watcher doesn't watch the new
- * folder.
+ * Identifies a folder. It differs if the folder was removed and created again, because the old watcher doesn't watch
+ * the new folder.
  */
 function identityOf(folder: string): string {
   const found = statSync(folder, { throwIfNoEntry: false })

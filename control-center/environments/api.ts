@@ -13,7 +13,7 @@ export type EnvironmentApiParts = {
   readonly environmentStates: EnvironmentStates
 }
 
-/** Maximum solutions per environment, because a desired state can't contain more. */
+/** Maximum solutions per environment. A desired state can't contain more. */
 const MOST_SOLUTIONS = 200
 
 const NewEnvironment = z

@@ -20,7 +20,7 @@ export type LogFilter = {
   /** The lowest level to include. */
   readonly level?: Level | undefined
   readonly solution?: string | undefined
-  /** The line must contain all of these words; a word ending in `*` matches as a prefix. */
+  /** The line must contain all of these words. A word that ends in `*` matches as a prefix. */
   readonly words?: string | undefined
   /** In epoch ms; `to` is exclusive. */
   readonly from?: number | undefined

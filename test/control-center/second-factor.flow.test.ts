@@ -268,7 +268,7 @@ test('a passkey is accepted as a second step, for a confirmation or alone; each 
   await next.get('/confirm?to=/account')
   expect((await next.post('/confirm', { to: '/account', passkey: answer })).status).toBe(401)
 
-  // A passkey that verified its user needs no password; one that did not does.
+  // With a passkey that verified its user, no password is needed. With one that did not, the password is.
   const first = browserOf(username)
   const optionsOf = async (browser: Browser) => passkeyOptionsIn((await browser.get('/sign-in')).text) ?? ''
   const signInWith = (passkey: string) => first.post('/sign-in/passkey', { passkey, to: '/o/acme' })

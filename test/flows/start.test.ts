@@ -32,7 +32,7 @@ let home: string
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'solhost-start-'))
 })
-/** Launchers; a host ends when its launcher ends. */
+/** The launchers to kill after each test. A host ends when its launcher ends. */
 const launchers: ChildProcess[] = []
 afterEach(async () => {
   for (const child of launchers.splice(0)) {

@@ -14,7 +14,8 @@ const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 
 
 /**
  * Runs calls sequentially and returns their error codes. On a busy machine, a call to a suspect solution may be
- * rejected because it waited too long. Such a call is repeated; one that is rejected by a pause is not.
+ * rejected because it waited too long. Such a call is repeated, but not a call that is rejected because the solution is
+ * paused.
  */
 async function codesOf(script: string, calls: number): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = []

@@ -16,7 +16,8 @@ export type Ask = {
 }
 
 /**
- * Sends a single request and doesn't follow redirects. `Host` can be any name; the request is always sent to loopback.
+ * Sends a single request and doesn't follow redirects. The header `Host` can be any name, because the request is always
+ * sent to loopback.
  */
 export function ask(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {

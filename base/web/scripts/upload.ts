@@ -87,7 +87,7 @@ function takeDropped(parts: UploadForm, dropped: DataTransfer): void {
   form.querySelector<HTMLButtonElement>('button[type=submit]')?.focus()
 }
 
-/** Whether the file is a .zip that the host accepts by size; the host checks everything else. */
+/** Whether the file is a .zip that isn't too large for the host. The host checks everything else. */
 function isChecked(parts: UploadForm, { name, size }: File): boolean {
   const { form } = parts
   const most = Number(form.dataset.most ?? Number.POSITIVE_INFINITY)

@@ -50,7 +50,7 @@ class ThreadDriver implements Driver {
     this.letNext = resolve
     if (this.connection === null) throw new TypeError('the database was not opened')
     try {
-      // Queries of a terminated thread have already failed; the next caller gets a new thread.
+      // Queries of a terminated thread have already failed. Start a new thread for the next caller.
       if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
     } catch (error) {
       // No thread could be started, for example because there are no file descriptors left. The caller has nothing to

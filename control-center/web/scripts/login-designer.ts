@@ -3,7 +3,7 @@ import { takeOverLoginPreview } from '../../../base/web/scripts/login-preview.ts
 import { scriptText } from '../../../base/web/scripts/question.ts'
 import { readDesign } from './read-design.ts'
 
-/** Debounce delay in ms, after the last change, until the draft is saved. */
+/** Debounce delay in ms, from the last change until the draft is saved. */
 const PAUSE = 300
 
 /** Saves the design as a draft, which the preview shows, and writes it to the form that publishes it. */

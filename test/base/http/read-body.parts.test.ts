@@ -86,10 +86,7 @@ async function send(
 const sendWhole = (reader: string, body: string | Buffer, headers: string[] = []) =>
   send(reader, [`Content-Length: ${Buffer.byteLength(body)}`, ...headers], body)
 
-/**
- * This text must not be in any response. The test needs it because the error messages of JSON parsers quote their
- * input.
- */
+/** JSON parsers quote their input in error messages, so the tests check that no response contains this text. */
 const secret = 'swordfish'
 
 test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome]>([

@@ -9,7 +9,7 @@ import { type BrowserFrame, type HostFrame, MAX_BROWSER_FRAME } from '../../../h
 import { maskedFrame } from '../../support/raw-frames.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// Real sockets; the test sets the clock that rate limits use.
+// These tests use real sockets. They set the clock that rate limits use.
 
 const HELLO = {
   kind: 'hello',

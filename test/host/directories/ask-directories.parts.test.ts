@@ -186,7 +186,8 @@ test('directories: directories are searched in order, and a name that none of th
       const asked = await askedDuring(() => ask.authenticate('nobody', 'x', null), of)
       return asked.filter((one) => one.startsWith('bind')).length
     }
-    // The bind account signs in to both directories; the name causes a bind request to the last one.
+    // The bind account signs in to both directories. The user's name is then tried with another bind request to the
+    // last one.
     expect([await binds(other), await binds(server)]).toEqual([1, 2])
   } finally {
     await other.stop()

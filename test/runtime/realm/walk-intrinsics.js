@@ -127,8 +127,8 @@ function onSolutionOpen() {
   }
   let calls = 0
   /**
-   * Prototypes of the values that calls have returned. The first value of each prototype becomes an argument and a
-   * receiver of further calls.
+   * Prototypes of the values that calls have returned or thrown. The first value of each prototype becomes an argument
+   * and a receiver of further calls.
    */
   const kinds = new Set()
   function nothing() {}
