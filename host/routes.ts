@@ -203,8 +203,8 @@ async function signInByItself(
 }
 
 /**
- * A script may have set a redirect target. If the browser was sent to the provider's sign-out page first, it gets to
- * that target from here.
+ * Shows the signed-out page. If a script has set a redirect target and the browser was sent to the provider's sign-out
+ * page first, redirects to that target instead.
  */
 function showSignedOut(
   ctx: Context,

@@ -18,7 +18,10 @@ export type CallHandlers = {
   readonly signal?: AbortSignal
 }
 
-/** A login call until it is settled. Up to two processes may run it; the second one is a retry. */
+/**
+ * A call outside clients, such as a login, until it is settled. Up to two processes may run it; the second one is a
+ * retry.
+ */
 export type PendingCall = {
   readonly id: number
   readonly version: Loadable

@@ -137,7 +137,10 @@ async function submitConfirm({ ctx, session, cookie }: Asked, fields: Fields, pa
 
 type Refused = { readonly status: number; readonly text: string }
 
-/** The operator confirms with a factor if the account has one, otherwise with the password. */
+/**
+ * Checks the operator's factor if the account has one, otherwise the password.
+ * @returns why the confirmation was rejected; null if it was accepted
+ */
 async function refusalOfConfirmation(
   ctx: Context,
   fields: Fields,
