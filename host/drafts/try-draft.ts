@@ -131,13 +131,21 @@ async function runOn(stage: Stage, form: TryForm): Promise<Omit<Tried, 'revision
   return { ...ended, would: wouldLines(commands), log, milliseconds, requests: stage.httpRequests() }
 }
 
+/** Members of a test stage's results that the answer repeats outside its result. */
+const REPORTED = ['commands', 'log', 'milliseconds']
+
+function withoutReported(result: Json): Json {
+  if (result === null || typeof result !== 'object' || Array.isArray(result)) return result
+  return Object.fromEntries(Object.entries(result).filter(([name]) => !REPORTED.includes(name)))
+}
+
 type Ended = Pick<Tried, 'outcome' | 'message' | 'position' | 'result'>
 /** Stores the open client, so that its state can be reported even if a script fails. */
 type Progress = { client: OpenClient | null }
 
 async function endOf(work: () => Promise<Json>, progress: Progress): Promise<Ended> {
   try {
-    return { outcome: 'returned', message: null, position: null, result: await work() }
+    return { outcome: 'returned', message: null, position: null, result: withoutReported(await work()) }
   } catch (error) {
     if (!(error instanceof ScriptError)) throw error
     const result = progress.client?.state() ?? null

@@ -93,6 +93,8 @@ test('try: for a sign-in, the response has its commands, its result and its log'
   expect(tried).toMatchObject({ outcome: 'returned', message: null, position: null, requests: [] })
   expect(tried.would.map(({ text }) => text)).toEqual(['would sign in anna with Users', 'would set the tenant to acme'])
   expect(tried.result.result).toEqual({ welcome: 'anna' })
+  // They are separate members of the answer.
+  expect(['commands', 'log', 'milliseconds'].filter((name) => name in tried.result)).toEqual([])
   expect(tried.log).toMatchObject([{ message: 'hello anna', file: 'modules/auth/globals.js', line: 2 }])
   expect(tried.memoryBytes).toBeGreaterThan(1024 ** 2)
   const refused = await tryIn(draft, { run: 'sign-in', params: { username: 'anna', password: 'wrong' } })
