@@ -452,7 +452,7 @@ describe('pages: OAuth problem, with details', () => {
     expect(unnamed).toContain('This server got no response from the sign-in service.')
     expect(unnamed).toContain('Please try again in a few minutes.')
     const address = textOf({ page: 'configuration', detail: 'address', provider: null })
-    expect(address).toContain('<h1>No sign-in for this URL</h1>')
+    expect(address).toContain('<h1>Can’t sign in at this URL</h1>')
     expect(address).toContain('Check the URL')
   })
 })
