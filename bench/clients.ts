@@ -93,7 +93,7 @@ export async function measureClients(): Promise<Row[]> {
       },
       ratioRow(
         `click in one of ${CLIENTS} open clients`,
-        'click in a client that is the only one',
+        'the same click while only this client is open',
         3,
         times.crowd,
         times.alone,

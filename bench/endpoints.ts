@@ -43,9 +43,9 @@ export async function measureEndpoints(): Promise<Row[]> {
   const unlimited = { REQUESTS_NETWORK: '1000000000' }
   return [
     ...(await measureThroughput(unlimited)),
-    ...(await measureBeside(unlimited, '/greeting/anna', 100, '100 requests/s to an endpoint')),
-    ...(await measureBeside({}, '/greeting/anna', 2000, 'a flood of 2,000 requests/s')),
-    ...(await measureBeside(unlimited, '/crashes', 5, 'an endpoint that crashes its processes')),
+    ...(await measureBeside(unlimited, '/greeting/anna', 100, 'an endpoint receives 100 requests/s')),
+    ...(await measureBeside({}, '/greeting/anna', 2000, 'an endpoint receives 2,000 requests/s')),
+    ...(await measureBeside(unlimited, '/crashes', 5, 'an endpoint crashes its processes')),
   ]
 }
 
@@ -166,7 +166,7 @@ function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[],
   const answers = [...statuses].map(([status, count]) => `${count} times ${status}`).join(', ')
   return [
     {
-      work: `sign-ins of the same solution next to ${what}: latency, p99`,
+      work: `sign-ins of the same solution while ${what}: latency, p99`,
       against,
       reach: { atMost: 2 },
       unit: 'ratio',
@@ -174,7 +174,7 @@ function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[],
       details: `${figure(p99(beside))} ms : ${figure(p99(alone))} ms; ${answers}`,
     },
     {
-      work: `sign-ins of the same solution next to ${what}: lost`,
+      work: `sign-ins of the same solution while ${what}: lost`,
       against,
       reach: { atMost: 0 },
       unit: 'logins',

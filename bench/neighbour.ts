@@ -42,10 +42,10 @@ type Form = { readonly url: string; readonly headers: Record<string, string>; re
  * allows it: it represents browsers on other machines, which malicious scripts cannot slow down.
  */
 export async function measureNeighbour(): Promise<Row[]> {
-  const kinds = 'a spinning, an allocating and a crashing solution'
+  const kinds = 'logins while a looping, an allocating and a crashing solution run'
   return [
-    ...(await measureBeside(ONE_OF_EACH, `neighbour of ${kinds}`, 2)),
-    ...(await measureBeside(EVER_NEW, `neighbour of ${kinds}, a new one whenever one is paused`, null)),
+    ...(await measureBeside(ONE_OF_EACH, kinds, 2)),
+    ...(await measureBeside(EVER_NEW, `${kinds}, and a new one replaces each that is paused`, null)),
   ]
 }
 
@@ -130,7 +130,7 @@ function rowsOf(
       percent,
     )
   const latency = (percent: number): Row => ({
-    work: `${work}: login latency, p${percent}`,
+    work: `${work}: latency, p${percent}`,
     against,
     reach: atMost === null ? null : { atMost },
     unit: 'ratio',
@@ -146,7 +146,7 @@ function rowsOf(
     latency(50),
     latency(99),
     {
-      work: `${work}: logins lost`,
+      work: `${work}: lost`,
       against,
       reach: { atMost: 0 },
       unit: 'logins',

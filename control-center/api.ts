@@ -93,6 +93,8 @@ export function describeCenterApi(version: string): object {
     prefix: PREFIX,
     securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'an API token' } },
     need: (right) =>
-      right === 'person' ? 'Only for signed-in users, not for API tokens.' : `Needs the permission \`${right}\`.`,
+      right === 'person'
+        ? 'Requires a signed-in user; API tokens are rejected.'
+        : `Requires the permission \`${right}\`.`,
   })
 }

@@ -73,7 +73,7 @@ async function resetSecondFactor(words: readonly string[]): Promise<Exit | null>
     const hadOne = await reset(settings, username, log)
     process.stdout.write(
       hadOne
-        ? `Removed the second factor of ${printable(username)}, and signed the account out.\nNext: they sign in with the password and set up a new one on the page “Your account”.\n`
+        ? `Removed the second factor of ${printable(username)}, and signed the account out.\nNext: the owner signs in with the password and sets up a new factor on the page “Your account”.\n`
         : `${printable(username)} has no second factor.\n`,
     )
     return 'done'

@@ -47,8 +47,8 @@ export type AdminPageParts = SignInParts &
   Pick<SignInPolicyApiParts, 'policies' | 'passkeyPlaces'>
 
 /**
- * The pages under `/admin/`, only on the admin port. Except for the forms with which operators sign in and manage the
- * admin account's factors, they only read. Every other change is an API request by the page's script (host/web/admin/).
+ * The pages under `/admin/`, only on the admin port. They only read; every change is an API request by the page's
+ * script (host/web/admin/), so the pages can't do anything that the API can't.
  */
 export function adminPages(parts: AdminPageParts): Router {
   const router = new Router({ prefix: '/admin', sensitive: true, strict: true })

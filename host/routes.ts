@@ -203,8 +203,8 @@ async function signInByItself(
 }
 
 /**
- * Shows the signed-out page. If a script has set a redirect target and the browser was sent to the provider's sign-out
- * page first, redirects to that target instead.
+ * A script may have set a redirect target. If the browser was sent to the provider's sign-out page first, it gets to
+ * that target from here.
  */
 function showSignedOut(
   ctx: Context,

@@ -66,7 +66,7 @@ export function createCheckProcesses(
   }
 
   async function checkInOwn(...[files, prepare, probes]: Parameters<CheckProcesses['check']>): Promise<UploadCheck> {
-    // While the memory is full, any remaining spare is reserved for a login.
+    // Any remaining spare is reserved for a login.
     if (pool.isFull()) throw memoryFull()
     const process = await take()
     if (process === null) {

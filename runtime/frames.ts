@@ -15,7 +15,7 @@ export type FrameReader = {
   readonly push: (chunk: Buffer) => boolean
 }
 
-/** @param maxBytes called for each frame, because the limit can be raised while frames arrive */
+/** @param maxBytes called for each frame, since the limit is raised while an upload is checked */
 export function createFrameReader(maxBytes: () => number, onFrame: (text: string) => void): FrameReader {
   let chunks: Buffer[] = []
   let buffered = 0

@@ -26,7 +26,7 @@ export const LIMITS = {
   REQUESTS_AT_ONCE: {
     kind: 'count',
     default: '16',
-    what: 'maximum number of concurrent calls of one solution’s endpoints on one host; further ones wait for 1 s',
+    what: 'maximum number of concurrent calls of one solution’s endpoints on one host; further calls wait for up to 1 s',
   },
   REQUESTS_NETWORK: {
     kind: 'count',
@@ -81,7 +81,7 @@ export const LIMITS = {
   TRIES_AT_ONCE: {
     kind: 'count',
     default: '2',
-    what: 'maximum number of drafts that one host tries at the same time',
+    what: 'maximum number of drafts whose scripts run at the same time in the workbench of one host; others wait',
   },
   FORM_BODY: { kind: 'size', default: '64k', what: 'maximum size of the body of a posted form' },
   FORM_FIELDS: { kind: 'count', default: '200', what: 'maximum number of fields in a posted form' },

@@ -18,10 +18,7 @@ export type CallHandlers = {
   readonly signal?: AbortSignal
 }
 
-/**
- * A call outside clients, such as a login, until it is settled. Up to two processes may run it; the second one is a
- * retry.
- */
+/** A login call until it is settled. Up to two processes may run it; the second one is a retry. */
 export type PendingCall = {
   readonly id: number
   readonly version: Loadable

@@ -16,7 +16,7 @@ export type WorkerCallsEvents = {
   readonly ended: (pending: PendingCall, returnedWell: boolean) => void
 }
 
-/** The calls outside clients that a process serves, such as logins, several at a time. */
+/** The login calls that a process serves, several at a time. */
 export function createWorkerCalls(
   process: SandboxProcess,
   limits: Limits,

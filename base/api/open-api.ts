@@ -22,8 +22,8 @@ const Finding = z.looseObject({
   file: z.string().optional(),
   line: z.int().optional(),
   column: z.int().optional(),
-  source: z.string().nullish().describe('the content of that line'),
-  advice: z.string().nullish().describe('what to change'),
+  source: z.string().nullish().describe('the text of the line'),
+  advice: z.string().nullish().describe('how to fix the error'),
 })
 
 /** The format of every error (RFC 9457). */

@@ -113,7 +113,8 @@ function checkTables({ tables, saved, file, archive }: Restoring): void {
   const missing = names.find((name) => !Object.hasOwn(parts, name))
   if (missing !== undefined) throw invalid(file, `the part ${missing} is missing`)
   const more = Object.keys(parts).find((name) => kindOfPart(name, saved) === 'table' && !names.includes(name))
-  if (more !== undefined) throw invalid(file, `its schema does not have the part ${more}`)
+  if (more !== undefined)
+    throw invalid(file, `it contains the table ${more}, which does not exist in its version of the schema`)
 }
 
 /** @returns whether the key from the backup must be written */

@@ -119,13 +119,13 @@ export const PROPERTIES = {
     default: 'edit',
     read: oneOf(['edit', 'read', 'off']),
     form: 'one of edit, read, off',
-    what: 'whether authors can edit solutions on the admin pages. edit: they can, except solutions that a control center manages, which they can only view. read: they can only view solutions. off: there is no workbench',
+    what: 'whether authors can edit solutions on the admin pages. "edit": they can, except solutions that a control center manages, which they can only view. "read": they can only view solutions. "off": there is no workbench',
   },
   PASSKEYS: {
     default: 'auto',
     read: oneOf(['auto', 'on', 'off']),
     form: 'one of auto, on, off',
-    what: 'where users can use passkeys. auto: on a loopback name, and with SOLUTION_ORIGIN. on: also where solutions share an origin, so a page of one solution can use passkeys of another',
+    what: 'where users can use passkeys. "auto": on a loopback name, and with SOLUTION_ORIGIN. "on": also where solutions share an origin, so a page of one solution can use passkeys of another. "off": nowhere',
   },
   PASSKEY_DOMAIN: {
     default: '',

@@ -4,7 +4,9 @@ const COLLECTOR = 'an http or https URL without a username and password, such as
 
 /** Properties of telemetry export, with OpenTelemetry's names and defaults. */
 export const EXPORT_PROPERTIES = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: collector('OpenTelemetry collector that receives metrics, logs and traces, below /v1/'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector(
+    'URL of the OpenTelemetry collector; /v1/metrics, /v1/logs and /v1/traces are appended to it',
+  ),
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('URL for metrics, with its full path'),
   OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: collector('URL for logs, with its full path'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector('URL for traces, with its full path'),

@@ -351,13 +351,13 @@ export const ERRORS = {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Set the secret that the solution’s log names, with an empty list of hosts: PUT `/admin/api/solutions/{name}/secrets/{secret}`.',
+      'Set the secret that the solution’s log names: send PUT `/admin/api/solutions/{name}/secrets/{secret}` with an empty list of hosts.',
   },
   ERR_MAIL_UNAVAILABLE: {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Set `SMTP_URL` and `MAIL_FROM`, on a host also `PUBLIC_URL` or `SOLUTION_ORIGIN`. If they are set, the log shows why the mail server rejects emails.',
+      'Set `SMTP_URL` and `MAIL_FROM`. On a host, also set `PUBLIC_URL` or `SOLUTION_ORIGIN`. If these are set, the log shows why the mail server rejects emails.',
   },
   ERR_STORAGE_FULL: {
     status: 507,

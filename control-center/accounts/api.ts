@@ -50,7 +50,7 @@ export function accountRoutes({ access, users, credentials, confirmations }: Acc
   return [
     personRoute(
       'GET /account',
-      { summary: 'Get your own account; not for API tokens', right: 'person', answers: { 200: Account } },
+      { summary: 'Get your own account', right: 'person', answers: { 200: Account } },
       ({ who }) => who,
     ),
     personRoute(

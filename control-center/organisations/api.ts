@@ -86,7 +86,7 @@ export function organisationRoutes({ organisations, confirmations }: Organisatio
     route(
       'PUT /organisations/:organisation/sign-in-policy',
       {
-        summary: 'Set whether members need a second factor to sign in; not for API tokens',
+        summary: 'Set whether members need a second factor to sign in; API tokens can’t do this',
         right: 'members',
         act: 'sign-in-policy',
         body: SignInPolicy,

@@ -86,7 +86,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/members/:uid/factors',
       {
-        summary: 'Remove all second factors of a member who lost theirs, and sign them out; not for API tokens',
+        summary: 'Remove all second factors of a member who lost theirs, and sign them out; API tokens can’t do this',
         right: 'members',
         act: 'factor-reset',
         names: named,
@@ -121,7 +121,7 @@ async function resetFactors(who: AskingMember, uid: string, parts: MemberApiPart
   if (memberships.length > 1) {
     throw new PlatformError(
       'ERR_FORBIDDEN',
-      'Only the operator of the control center can reset this member: the account does not belong to this organisation alone.',
+      'Only the operator of the control center can reset this member’s second factor: the account does not belong to this organisation alone.',
     )
   }
   await factors.reset(personsFactors(uid))

@@ -94,7 +94,7 @@ const Commands = z.object({
   configFile: z.string(),
   logIn: z.string(),
   pull: z.string(),
-  folder: z.string().describe('creates the folder that `run` mounts'),
+  folder: z.string().describe('command that creates the folder that `run` mounts'),
   run: z.string(),
 })
 const DockerAnswer = z
@@ -284,7 +284,8 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
     route(
       'GET /organisations/:organisation/pipelines/:pipeline/runs/:number/log',
       {
-        summary: 'Get the log of a run; as text/event-stream, live events with `{line}` or `{run}` until the run ends',
+        summary:
+          'Get the log of a run. With Accept: text/event-stream, each new line is sent as an event `{line}` and each change of the run as `{run}`, until the run ends',
         right: 'read',
         answers: { 200: z.object({ items: z.array(RunLine) }) },
       },
@@ -340,7 +341,7 @@ function artifactRoutes({ artifacts }: PipelineApiParts): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/packages/:name/artifacts/:artifact',
       {
-        summary: 'Delete an artifact; an image stays in its registry',
+        summary: 'Delete an artifact. If it is an image, the image stays in its registry',
         right: 'pipelines',
         act: 'artifact-delete',
         async names({ who, params }) {

@@ -41,13 +41,13 @@ const RegistryInput = z
       .trim()
       .regex(USERNAME, 'must be 1 to 255 ASCII characters without spaces or colons')
       .optional()
-      .describe('a user, robot account or deploy token; not for Amazon ECR'),
+      .describe('name of a user, robot account or deploy token; omit it for Amazon ECR'),
     password: z
       .string()
       .trim()
       .regex(PASSWORD, 'must be 1 to 8192 ASCII characters')
       .optional()
-      .describe('the password or token of that user; never shown again'),
+      .describe('the password or token of that user; responses never contain it'),
     region: z.string().trim().max(63).optional().describe('only for Amazon ECR; part of the host name'),
     accessKeyId: z
       .string()
@@ -60,7 +60,7 @@ const RegistryInput = z
       .trim()
       .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 ASCII characters without spaces')
       .optional()
-      .describe('AWS_SECRET_ACCESS_KEY, only for Amazon ECR; never shown again'),
+      .describe('AWS_SECRET_ACCESS_KEY, only for Amazon ECR; responses never contain it'),
   })
   .superRefine((input, ctx) => {
     const isOfElastic = isElastic(input.host)

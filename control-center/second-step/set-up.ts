@@ -20,7 +20,7 @@ export const BY_CENTER_SET_UP: StepWay = {
   ...STEP_WAY,
   throttle: { none: 'The user has passed the first step, and knows the secret that the code belongs to.' },
   source: setUp,
-  secondStep: { none: 'It has been done, or the user has no factor yet.' },
+  secondStep: { none: 'The user has passed the second step already, or has no factor yet.' },
 }
 
 /** The page on which users set up a factor, because an organisation requires one. */

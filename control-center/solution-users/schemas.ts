@@ -33,7 +33,7 @@ const UserFields = {
   username: z.string().min(1).max(200),
   displayName: z.string().max(200).nullable(),
   email: MailAddress.nullable(),
-  mustVerifyEmail: z.boolean().describe('users can sign in only after they confirmed their email address'),
+  mustVerifyEmail: z.boolean().describe('whether users must confirm their email address before they can sign in'),
   locale: z.enum(PLATFORM_LOCALES).describe('the language of emails to the user'),
   enabled: z.boolean(),
   tenant: z
@@ -83,7 +83,7 @@ export const NewLink = z.strictObject({ kind: z.enum(LINK_KINDS) }).meta({ id: '
 export const LinkAnswer = z
   .object({
     mailedTo: z.string().optional().describe('the email address that it was sent to'),
-    link: z.string().optional().describe('returned only once, if no mail could be sent'),
+    link: z.string().optional().describe('set only if no mail could be sent; no later response contains it'),
     expiresAt: z.int(),
   })
   .meta({ id: 'LinkAnswer' })
@@ -109,7 +109,7 @@ export const Role = z
 export const Solution = z
   .object({
     name: z.string(),
-    users: z.int().optional().describe('only with the permission "solution-users"'),
+    users: z.int().optional().describe('number of users; set only if the caller has the permission "solution-users"'),
     loginPage: z.int().nullable().describe('version number of the published login page; null for the default page'),
   })
   .meta({ id: 'Solution' })

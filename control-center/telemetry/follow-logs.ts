@@ -22,7 +22,7 @@ export function followLogs(
   shown: (line: StoredLine) => object,
   isStillIn: () => Promise<boolean>,
 ): Promise<void> {
-  return answerEvents(ctx, { greeting: 'the log from now on', isStillIn, begin })
+  return answerEvents(ctx, { greeting: 'new log lines follow', isStillIn, begin })
 
   async function begin({ send, end }: EventSink): Promise<() => void> {
     let after = await logs.last()

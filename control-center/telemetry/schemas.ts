@@ -20,7 +20,7 @@ export const FiguresQuery = z.strictObject({
 export const LogQuery = z.strictObject({
   environment: optional(EnvironmentName).describe('name of an environment; default: all'),
   solution: optional(SolutionLabel).describe('name of a solution; default: all'),
-  level: optional(LevelName).describe('the lowest level'),
+  level: optional(LevelName).describe('only lines of this level or a more severe one'),
   words: optional(z.string().max(500)).describe(
     'all words must be in the line; a word that ends with * matches the start of a word',
   ),

@@ -21,7 +21,7 @@ export const CENTER_TELEMETRY_PROPERTIES = {
   ...EXPORT_PROPERTIES,
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_ENDPOINT,
-    what: 'OpenTelemetry collector that also receives all telemetry of Satellites, below /v1/',
+    what: 'URL of an OpenTelemetry collector that also receives all telemetry of Satellites; /v1/metrics, /v1/logs and /v1/traces are appended to it',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_HEADERS,

@@ -137,10 +137,7 @@ async function submitConfirm({ ctx, session, cookie }: Asked, fields: Fields, pa
 
 type Refused = { readonly status: number; readonly text: string }
 
-/**
- * Checks the operator's factor if the account has one, otherwise the password.
- * @returns why the confirmation was rejected; null if it was accepted
- */
+/** The operator confirms with a factor if the account has one, otherwise with the password. */
 async function refusalOfConfirmation(
   ctx: Context,
   fields: Fields,

@@ -39,7 +39,7 @@ export function createClientBrowser(
       if (state.isOpen && state.sandbox !== null) {
         outbox.send(state.screen.language(state.handled), state.screen.whole(state.handled))
       }
-      // The frame that opens the dialog may have been lost with the connection, so send it again.
+      // The frame that opens the dialog may have been lost with the connection.
       if (state.confirming !== null) outbox.send({ kind: 'confirm', href: state.confirming.href })
       const report = parts.live?.reports.get(state.solution.name)
       if (report !== undefined) outbox.send({ kind: 'dev', report })

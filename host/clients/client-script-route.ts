@@ -13,7 +13,7 @@ export function clientScriptPath(solution: string): string {
   return `/solution/${solution}/client.js?${script.hash}`
 }
 
-/** Sends the browser script, which is the same for every solution. */
+/** The script is the same for every solution. */
 export function sendClientScript(ctx: Context): void {
   sendScript(ctx, script)
 }
@@ -30,7 +30,7 @@ export function devScriptPath(solution: string): string {
   return `/solution/${solution}/dev.js?${needDevScript().hash}`
 }
 
-/** Sends the script that shows the report of `solhost dev`. Only live hosts have a route for it. */
+/** Only live hosts have a route for this script. */
 export function sendDevScript(ctx: Context): void {
   sendScript(ctx, needDevScript())
 }

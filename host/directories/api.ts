@@ -28,7 +28,9 @@ const ShownDirectory = DirectoryFields.omit({ bindPassword: true })
   .meta({ id: 'Directory' })
 
 const TestForm = z
-  .strictObject({ username: z.string().min(1).max(1000).optional().describe('whose entry to look up') })
+  .strictObject({
+    username: z.string().min(1).max(1000).optional().describe('username of a person to look up; absent: no look-up'),
+  })
   .meta({ id: 'DirectoryTestForm' })
 
 const DirectoryTestResult = z

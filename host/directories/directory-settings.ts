@@ -129,7 +129,9 @@ export const DirectoryFields = z.strictObject({
     .describe('finds a person’s entry; `{name}` is replaced by the username that they typed'),
   idAttribute: z
     .enum(ID_ATTRIBUTES, { error: `must be one of ${ID_ATTRIBUTES.join(', ')}` })
-    .describe('the attribute that never changes: `objectGUID` in Active Directory, `entryUUID` elsewhere'),
+    .describe(
+      'the attribute that identifies an entry and never changes: `objectGUID` in Active Directory, `entryUUID` elsewhere',
+    ),
   attributes: z
     .strictObject({
       username: Attribute,
@@ -148,7 +150,9 @@ export const DirectoryFields = z.strictObject({
     .describe('whether members of a group inside a mapped group count as its members'),
   groupBase: Dn.nullable()
     .default(null)
-    .describe('the DN below which groups are searched (used with `entryUUID` and `nestedGroups`); null: `base`'),
+    .describe(
+      'the DN below which groups are searched, if `nestedGroups` is true and `idAttribute` is `entryUUID`; null: the value of `base`',
+    ),
   order: z.int().min(1).max(1000).default(100).describe('directories with a lower number are searched first'),
 })
 

@@ -18,7 +18,7 @@ const DRAFT = {
   createdAt: z.int(),
   changedAt: z.int(),
   expiresAt: z.int(),
-  revision: z.int().describe('grows with each change'),
+  revision: z.int().describe('number that increases with each change'),
   changedFiles: z.int(),
 }
 const Draft = z.object(DRAFT).meta({ id: 'Draft' })
@@ -46,17 +46,20 @@ export const DraftForm = z
     template: z
       .enum(TEMPLATES)
       .optional()
-      .describe('solution: a small new solution; login-page: the default login page, added to the base'),
+      .describe('`solution`: a small new solution; `login-page`: the default login page, added to the base'),
   })
   .refine(({ base, template }) => base !== undefined || template !== undefined, 'base or template is required')
   .meta({ id: 'DraftForm' })
 
 export const FileQuery = z.strictObject({
-  of: z.enum(['draft', 'base', 'active']).default('draft').describe('whose file to read'),
+  of: z
+    .enum(['draft', 'base', 'active'])
+    .default('draft')
+    .describe('where to read the file: in the draft, in its base or in the active version'),
 })
 const CONTENT = {
   text: z.string().nullable().describe('null if the file is not UTF-8 text'),
-  base64: z.string().nullable().describe('the content of any other file'),
+  base64: z.string().nullable().describe('the content as base64 if the file is not UTF-8 text; otherwise null'),
 }
 export const VersionFile = z.object({ ...FileFacts, ...CONTENT }).meta({ id: 'VersionFile' })
 export const VersionFileList = z.object({ sha256: Sha256, files: z.array(z.object(FileFacts)) })
@@ -79,13 +82,13 @@ const Finding = z.object({
   column: z.int().optional(),
   code: z.string(),
   message: z.string(),
-  source: z.string().nullable().describe('the content of that line'),
-  advice: z.string().nullable().describe('what to change'),
+  source: z.string().nullable().describe('the text of the line'),
+  advice: z.string().nullable().describe('how to fix the error'),
 })
 export const DraftCheck = z
   .object({
     revision: z.int(),
-    sha256: Sha256.describe('of the draft as a bundle'),
+    sha256: Sha256.describe('SHA-256 of the bundle that the draft produces'),
     faults: z.array(Finding),
     warnings: z.array(Finding.extend({ code: z.enum(Object.keys(WARNING_CODES)) })),
   })
@@ -113,7 +116,7 @@ export const RebaseForm = z
     choices: z
       .record(Path, z.enum(['draft', 'onto']))
       .default({})
-      .describe('for files that changed on both sides: which to keep'),
+      .describe('for each file that changed both in the draft and in the new base: which one to keep'),
   })
   .meta({ id: 'RebaseForm' })
 export const RebasedDraft = z

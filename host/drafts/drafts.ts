@@ -45,7 +45,7 @@ export interface Drafts extends DraftChecks {
   /** @throws ERR_FILE_NOT_FOUND, ERR_VERSION_NOT_FOUND */
   versionFile(solution: string, sha256: string, path: string): Promise<ReadFile>
   active(solution: string): Promise<VersionRef | null>
-  /** Adds the version's number to its SHA-256; null for null. */
+  /** The version with this SHA-256, with its number. */
   version(solution: string, sha256: string | null): Promise<VersionRef | null>
   bundle(of: DraftOf): Promise<DraftBundle>
 }

@@ -71,7 +71,7 @@ export function createTryDraft({ drafts, supervisor, limits, home }: TryParts): 
   return async (of, form) => {
     if (form.run === 'job') jobDataText(form.data, limits)
     if (!(await turns.enter(PATIENCE))) {
-      const message = `This host already tries ${limits.TRIES_AT_ONCE} drafts. Try again in a moment.`
+      const message = `This host is already running the scripts of ${limits.TRIES_AT_ONCE} drafts. Try again in a moment.`
       throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 5 })
     }
     let folder: string | null = null
@@ -101,8 +101,8 @@ async function tryPacked(
     createSupervisor: (options: Parameters<typeof createSupervisor>[0]) =>
       memory.watch(createSupervisor({ ...options, keepsSpare: false })),
     noServer: (database: string) =>
-      new ScriptError(`a try has no database servers, so the query to "${database}" was not sent`),
-    adviseHttp: () => 'declare one for the try',
+      new ScriptError(`a draft’s scripts cannot use database servers here, so the query to "${database}" was not sent`),
+    adviseHttp: () => 'declare the response to this request',
   }
   try {
     // Errors of the draft are shown with their source lines, like those of an upload.
@@ -131,21 +131,13 @@ async function runOn(stage: Stage, form: TryForm): Promise<Omit<Tried, 'revision
   return { ...ended, would: wouldLines(commands), log, milliseconds, requests: stage.httpRequests() }
 }
 
-/** Members of a test stage's results that the answer repeats outside its result. */
-const REPORTED = ['commands', 'log', 'milliseconds']
-
-function withoutReported(result: Json): Json {
-  if (result === null || typeof result !== 'object' || Array.isArray(result)) return result
-  return Object.fromEntries(Object.entries(result).filter(([name]) => !REPORTED.includes(name)))
-}
-
 type Ended = Pick<Tried, 'outcome' | 'message' | 'position' | 'result'>
 /** Stores the open client, so that its state can be reported even if a script fails. */
 type Progress = { client: OpenClient | null }
 
 async function endOf(work: () => Promise<Json>, progress: Progress): Promise<Ended> {
   try {
-    return { outcome: 'returned', message: null, position: null, result: withoutReported(await work()) }
+    return { outcome: 'returned', message: null, position: null, result: await work() }
   } catch (error) {
     if (!(error instanceof ScriptError)) throw error
     const result = progress.client?.state() ?? null

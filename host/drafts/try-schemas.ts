@@ -82,7 +82,9 @@ export const OUTCOMES = ['returned', 'refused', ...(Object.keys(FAILURES) as (ke
 export const Tried = z
   .object({
     revision: z.int(),
-    outcome: z.enum(OUTCOMES).describe('`refused`: not an error of a script; `message` says what is wrong'),
+    outcome: z
+      .enum(OUTCOMES)
+      .describe('`refused`: the input is invalid for this draft, and no script failed; `message` gives the reason'),
     message: z.string().nullable(),
     position: z.object({ file: z.string(), line: z.int(), column: z.int() }).nullable(),
     would: z.array(
@@ -114,6 +116,6 @@ export const Tried = z
       }),
     ),
     milliseconds: z.int(),
-    memoryBytes: z.int().nullable().describe('the private memory of the sandbox process at its largest'),
+    memoryBytes: z.int().nullable().describe('peak private memory of the sandbox process'),
   })
   .meta({ id: 'Tried' })

@@ -29,7 +29,7 @@ export function createWorkbenchModes(
   async function need(solution: string): Promise<WorkbenchMode> {
     const mode = await modeOf(solution)
     if (mode !== 'off') return mode
-    throw new PlatformError('ERR_NOT_FOUND', 'This host has no workbench: WORKBENCH is off.')
+    throw new PlatformError('ERR_NOT_FOUND', 'This host has no workbench: the setting WORKBENCH is "off".')
   }
 
   return {
@@ -40,7 +40,7 @@ export function createWorkbenchModes(
     },
     async needEdit(solution) {
       if ((await need(solution)) === 'edit') return
-      const why = workbench === 'read' ? 'WORKBENCH is read' : 'a control center manages the solution'
+      const why = workbench === 'read' ? 'the setting WORKBENCH is "read"' : 'a control center manages the solution'
       throw new PlatformError('ERR_WORKBENCH_READ_ONLY', `"${solution}" can’t be changed here: ${why}.`)
     },
   }

@@ -21,7 +21,7 @@ const ListedEndpoint = z
     authentication: z.array(z.enum(AUTHENTICATIONS)),
     permission: z.string().nullable(),
     secret: z.string().nullable().describe('the secret that checks signatures'),
-    calls: z.int().describe('in the last hour, on this host'),
+    calls: z.int().describe('number of calls in the last hour, on this host'),
     failures: z.int(),
     p95: z.number().nullable().describe('in ms'),
   })
@@ -40,7 +40,7 @@ export function endpointRoutes(parts: EndpointApiParts): AdminRoute[] {
         answers: {
           200: z.object({
             items: z.array(ListedEndpoint),
-            retryAt: z.int().nullable().describe('when they may run again, in epoch ms, if they are paused'),
+            retryAt: z.int().nullable().describe('if the endpoints are paused: when they may run again, in epoch ms'),
           }),
         },
       },

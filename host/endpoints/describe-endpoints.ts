@@ -67,7 +67,7 @@ function operationOf(endpoint: Endpoint): object {
         : { 403: answered('the caller may not do this') }),
       ...(declaration.query === null && declaration.body === null
         ? {}
-        : { 422: answered('the schema refuses the request') }),
+        : { 422: answered('the request does not match the schema') }),
       429: answered('too many requests from this network'),
       503: answered('the host is busy or in maintenance'),
       504: answered('the function took too long'),

@@ -12,7 +12,7 @@ const HealthQuery = z.strictObject({
   range: z
     .enum(['recent', 'day'])
     .default('recent')
-    .describe('recent: 2 hours at a resolution of 10 s; day: a day at a resolution of 1 minute'),
+    .describe('`recent`: 2 hours at a resolution of 10 s; `day`: a day at a resolution of 1 minute'),
   hours: z.coerce
     .number()
     .int()
@@ -49,7 +49,7 @@ const Health = z
         validFrom: EpochMs,
         validTo: EpochMs,
         problem: z.enum(['expired', 'not-yet-valid', 'expires-soon']).nullable(),
-        refused: z.string().nullable().describe('why the newest file was rejected'),
+        refused: z.string().nullable().describe('why the newest certificate file was rejected'),
       })
       .nullable()
       .describe('null if the host does not serve TLS'),
@@ -69,17 +69,15 @@ const Health = z
       .array(
         z.object({
           signal: z.enum(SIGNALS),
-          state: z
-            .enum(['ok', 'away', 'barred'])
-            .describe('away if it is unreachable; barred if it rejects the URL or token'),
-          correct: z.string().nullable().describe('if barred, the property to fix; else null'),
+          state: z.enum(['ok', 'away', 'barred']).describe('`away`: unreachable; `barred`: rejects the URL or token'),
+          correct: z.string().nullable().describe('the property to fix if the state is `barred`; otherwise null'),
           waiting: z.int().describe('bytes'),
           dropped: z.int().describe('number of data points, log records and spans dropped since the host started'),
           droppedAt: EpochMs.nullable().describe('when telemetry was last dropped; null if never'),
         }),
       )
       .describe('the signals that are sent to a collector; an empty list if none are'),
-    clients: z.int().describe('open on this host'),
+    clients: z.int().describe('number of open clients on this host'),
     processes: z.array(
       z.object({
         pid: z.int(),
@@ -99,7 +97,7 @@ const Health = z
       .object({
         state: z
           .enum(['connecting', 'connected', 'away', 'barred'])
-          .describe('away if it is unreachable; barred if it rejects the URL or token'),
+          .describe('`away`: unreachable; `barred`: rejects the URL or token'),
         since: EpochMs,
         number: z
           .int()

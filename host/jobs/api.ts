@@ -35,21 +35,21 @@ const JobRun = z
     id: z.string(),
     job: z.string(),
     state: z.enum(RUN_STATES),
-    attempt: z.int().describe('of the last attempt; 0 before the first one'),
+    attempt: z.int().describe('number of the last attempt; 0 before the first one'),
     scheduledFor: z.int().nullable().describe('the due time; null if a script or an operator queued it'),
     missed: z.int().describe('earlier due times at which no host could start it; at most 1,000 are counted'),
     dueAt: z.int().describe('the earliest start of the next attempt'),
     createdAt: z.int(),
     startedAt: z.int().nullable(),
     endedAt: z.int().nullable(),
-    failure: z.object({ code: z.string(), message: z.string() }).nullable().describe('of the last attempt'),
+    failure: z.object({ code: z.string(), message: z.string() }).nullable().describe('the error of the last attempt'),
   })
   .meta({ id: 'JobRun' })
 
 const RunDetails = JobRun.extend({
   tenant: z.array(z.union([z.string(), z.number()])).nullable(),
-  data: z.unknown().describe('only with the scope write; erased once the run has succeeded'),
-  result: z.unknown().describe('only with the scope write'),
+  data: z.unknown().describe('null without the scope `solutions:{name}:write`; erased once the run has succeeded'),
+  result: z.unknown().describe('null without the scope `solutions:{name}:write`'),
   log: z.array(LogLineSchema),
 }).meta({ id: 'JobRunDetails' })
 
@@ -188,7 +188,10 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
         answers: {
           200: z.object({
             paused: z.boolean(),
-            retryAt: z.int().nullable().describe('when they may run again, in epoch ms, if their processes failed'),
+            retryAt: z
+              .int()
+              .nullable()
+              .describe('if the jobs are paused because their processes failed: when they may run again, in epoch ms'),
             items: z.array(ListedJob),
           }),
         },

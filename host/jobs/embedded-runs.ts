@@ -95,9 +95,7 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
     return new Set(rows.map(({ slot }) => slot))
   }
 
-  /**
-   * @returns whether this host started the run; null if another run got the slot, or the database reported a deadlock
-   */
+  /** @returns whether this host started the run; null if another run got the slot, or the database ended a deadlock */
   async function start(id: string, slot: string, lease: string): Promise<boolean | null> {
     const time = now()
     try {

@@ -63,7 +63,7 @@ type Running = {
   readonly run: ClaimedRun
   readonly abort: AbortController
   why: 'lost' | 'cancelled' | 'stopping' | null
-  /** When the lease was last renewed, as a time of `performance.now()`. */
+  /** When the lease was last renewed, in the time of `performance.now()`. */
   renewedAt: number
   done: Promise<void>
 }

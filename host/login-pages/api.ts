@@ -38,7 +38,7 @@ const LoginPage = z
         column: z.int().optional(),
         code: z.enum(Object.keys(WARNING_CODES)),
         message: z.string(),
-        source: z.string().nullable().describe('the content of that line'),
+        source: z.string().nullable().describe('the text of the line'),
         advice: z.string().nullable(),
       }),
     ),

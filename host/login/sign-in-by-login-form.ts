@@ -137,7 +137,7 @@ async function readToken(
   return { ...nothing, login, locale, page: requestedPage(ctx), isOfClient: false }
 }
 
-/** Opens the page again, whose client then shows its login form. */
+/** The client opens with its login form again. */
 function refused({ ctx }: Attempt): Refusal {
   return new Refusal({ outcome: 'refused', username: '' }, () => goTo(ctx, requestedPage(ctx)))
 }

@@ -222,7 +222,7 @@ async function acceptCredentials(attempt: Attempt, accepted: Checked, parts: Sig
 
 function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Checked): FirstStep {
   const { ctx, solution, source, fields } = attempt
-  // Whether a script has signed in a user of the users table, whose password it had checked there.
+  // A script signed in a user of the users table, after it had checked the password there.
   const isOfTable = source.name === '' && effects.authenticatedUid === login.uid
   return {
     account: passkeyOf ?? factorAccount(isOfTable ? 'users' : source.name, solution.name, login.uid),

@@ -3,7 +3,7 @@ import type { UsableFactors } from '../../base/accounts/usable-factors.ts'
 
 /**
  * The users who need a second step. `off`: none. `optional`: users who have a factor. `required`: everyone to whom the
- * policy applies. `passkey`: the same users, for whom a code is not enough.
+ * policy applies. `passkey`: the same users, but codes don't count.
  */
 export const LEVELS = ['off', 'optional', 'required', 'passkey'] as const
 export type Level = (typeof LEVELS)[number]
@@ -39,7 +39,7 @@ export type NextStep =
   | { readonly step: 'set-up'; readonly canPostpone: boolean }
 
 const DONE: NextStep = { step: 'done' }
-/** Methods that meet the level `passkey`. A code doesn't, because users could enter it on a look-alike page. */
+/** Methods that count at level `passkey`. A code doesn't, because users could enter it on a look-alike page. */
 const UNPHISHABLE: readonly SignInMethod[] = ['passkey', 'security-key', 'token']
 const DAY = 24 * 60 * 60 * 1000
 

@@ -23,7 +23,7 @@ export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, Signe
   ...STEP_WAY,
   throttle: { none: 'The user has passed the first step, and knows the secret that the code belongs to.' },
   source: setUp,
-  secondStep: { none: 'It has been done, or the user has no factor yet.' },
+  secondStep: { none: 'The user has passed the second step already, or has no factor yet.' },
 }
 
 /** The page on which users set up a factor, because the solution requires one. */
@@ -59,7 +59,7 @@ async function addFactor(attempt: StepAttempt, parts: SecondStepParts): Promise<
   const next = await nextStepOf(attempt, found.open, parts)
   const answer = fields.get('passkey') ?? ''
   const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
-  // An authenticator app doesn't meet the level `passkey`.
+  // At level `passkey`, an authenticator app would not count.
   const canAdd = answer !== '' || (secret !== null && (await takesApps(attempt, found.open, parts)))
   if (next.step !== 'set-up' || !canAdd) return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'set-up')))
   const added =

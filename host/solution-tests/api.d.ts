@@ -32,9 +32,9 @@ declare const solution: {
   /** Calls the solution's `getOAuthConfig` with these query parameters. */
   getOAuthConfig(queryParams?: Readonly<Record<string, string>>): Promise<TestOAuthConfig>
   /**
-   * Calls an endpoint's function as if a request had arrived:
-   * `solution.request('POST /orders', { body: { sku: 'a' } })`. The path may have a query. Without `user`, `token` or
-   * `signed`, only endpoints with the authentication `none` respond. Rejects if the script fails.
+   * Calls an endpoint's function as if a request had arrived: `solution.request('POST /orders', { body: { sku: 'a' }
+   * })`. The path may have a query. Without `user`, `token` or `signed`, only endpoints with the authentication `none`
+   * respond. Rejects if the script fails.
    */
   request(address: string, request?: TestRequest): Promise<TestResponse>
   /**

@@ -140,7 +140,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     false,
   )
   await doing(() => browser.untilIdle(0)).catch(async (error: unknown) => {
-    // Close the client here, because the test gets no handle with which it could do so.
+    // The test gets no handle with which it could close the client.
     await client.end(null)
     throw error
   })

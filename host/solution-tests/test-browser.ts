@@ -20,7 +20,7 @@ export interface TestBrowser {
 
 export type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
 
-/** The frames that are stored. Frames with form contents are not, because tests read these from the client itself. */
+/** Form contents are read from the client itself. */
 const KEPT: readonly HostFrame['kind'][] = [
   'message',
   'go',

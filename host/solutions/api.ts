@@ -47,8 +47,8 @@ const LogQuery = z.strictObject({
 
 const Place = { file: z.string(), line: z.int().optional(), column: z.int().optional(), message: z.string() }
 const Explained = {
-  source: z.string().nullish().describe('the content of that line'),
-  advice: z.string().nullish().describe('what to change'),
+  source: z.string().nullish().describe('the text of the line'),
+  advice: z.string().nullish().describe('how to fix the error'),
 }
 const Warning = z.object({ ...Place, code: z.enum(Object.keys(WARNING_CODES)), ...Explained })
 
@@ -203,7 +203,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       'GET /solutions/:name/log',
       {
         summary:
-          'Get the log, newest last; text/event-stream sends new lines as they are written. With a filter, a page can have fewer lines than `limit` and still have a `next`',
+          'Get the log, newest line last. With Accept: text/event-stream, new lines are sent as they are written. With a filter, a page can have fewer lines than `limit` and still have a `next`',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         query: LogQuery,
@@ -264,7 +264,7 @@ function badCondition(header: string, expected: string): PlatformError {
 /** Streams new log lines that match, until the reader disconnects or loses the permission, or the host stops. */
 function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: Line) => boolean): Promise<void> {
   return answerEvents(ctx, {
-    greeting: 'the log from now on',
+    greeting: 'new log lines follow',
     isStillIn: actorOf(ctx).isStillIn,
     begin: ({ send, end }) =>
       log.follow(

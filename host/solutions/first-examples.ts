@@ -44,8 +44,8 @@ export async function addExamplesOnce(
 }
 
 /**
- * Whether to add examples: only on a developer's machine, because the passwords of some are public, and only if the
- * image contains no solutions.
+ * Whether to add examples: only on a developer's machine, because the passwords of some are public. If the image
+ * contains solutions, these are enough.
  */
 export function getsExamples({ host, environment, solutionsFolder }: Settings): boolean {
   return solutionsFolder === '' && isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)

@@ -37,12 +37,14 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
 
   function checkCommands(commands: readonly GuestCommand[], { kind, solution }: HostCall): CheckedCommand[] {
     const { refuses } = CALL_KINDS[kind]
-    if (commands.length > limits.CALL_REQUESTS) throw new TypeError('there are more commands than a call may have')
+    if (commands.length > limits.CALL_REQUESTS)
+      throw new TypeError('the call has more commands than CALL_REQUESTS allows')
     return commands.map(({ plugin, method, args }) => {
       const methods = byName.get(plugin)?.commands
       const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
       // The binding throws this error first, so only a guest that bypassed it gets here.
-      if (refuses.includes(`${plugin}.${method}`)) throw new TypeError(`${plugin}.${method} is refused in this call`)
+      if (refuses.includes(`${plugin}.${method}`))
+        throw new TypeError(`${plugin}.${method} is not allowed in this kind of call`)
       if (command === undefined) throw new TypeError(`there is no command ${plugin}.${method}`)
       return { command, args: readArguments(command, args, `${plugin}.${method}`, solution) }
     })

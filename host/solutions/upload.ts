@@ -144,7 +144,7 @@ export function createUploads({
     const allWarnings = [...warnings, ...checked.warnings]
     if (checked.prepared === null) throw refused(checked.faults, allWarnings)
     const prepared = { ...checked.prepared, warnings: allWarnings }
-    // `add` does not change a version that exists, so first replace the data that an older host prepared.
+    // `add` does not change a version that exists, so replace the data that an older host prepared first.
     if (kept !== null) await store.renew(name, sha256, prepared)
     if (!(await store.add(bundle, packed, prepared, expected))) throw await changedMeanwhile(name)
     catalog.changed(name)

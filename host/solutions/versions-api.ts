@@ -40,7 +40,7 @@ export const Difference = z
         isTooMuch: z.boolean().describe('true if there were too many lines to compare or to list completely'),
       }),
     ),
-    moreFiles: z.int().describe('changed files that are not listed'),
+    moreFiles: z.int().describe('number of changed files that are not listed'),
     manifest: z
       .array(z.object({ key: z.string(), from: z.unknown(), to: z.unknown() }))
       .describe('the parts that decide who can sign in and what scripts can reach'),

@@ -11,7 +11,7 @@ export function sayMemory(
   // Settings validation already rejects a RUNTIME_XMX below LEAST_MEMORY.
   const advice =
     maximum < LEAST_MEMORY
-      ? `A host needs at least ${wholeMegabytes(LEAST_MEMORY)} MB: raise the limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more, and set RUNTIME_XMX to fit.`
+      ? `A host needs at least ${wholeMegabytes(LEAST_MEMORY)} MB: raise the limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more, and set RUNTIME_XMX to at least ${wholeMegabytes(LEAST_MEMORY)}m.`
       : `Set RUNTIME_XMX=${inForce}m, or raise the limit.`
   log.warn(
     `RUNTIME_XMX is ${asked} MB, but this process’s cgroup, for example its container, has a limit of ${limit} MB. ` +

@@ -74,7 +74,7 @@ const User = z
       .describe('when the user proved that they can read emails to the address'),
     locale: z.string().nullable(),
     enabled: z.boolean(),
-    permissions: z.array(Permission).describe('a string applies to all solutions'),
+    permissions: z.array(Permission).describe('a string is a permission in all solutions'),
     mustChangePassword: z.boolean(),
     factors: z.int().min(0).describe('number of second factors'),
     directory: z.string().nullable().describe('the directory that has the password; null: it is stored here'),
@@ -86,7 +86,10 @@ const CreatedUser = User.extend({ invitation: SentLink.nullable().describe('with
 })
 
 const ImportQuery = z.strictObject({
-  'dry-run': z.enum(['', 'true', 'false']).optional().describe('only check and count'),
+  'dry-run': z
+    .enum(['', 'true', 'false'])
+    .optional()
+    .describe('only check the file and count the changes; nothing is imported'),
 })
 
 const Imported = z
@@ -152,7 +155,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
     route(
       'POST /users',
       {
-        summary: 'Create a user and, on request, invite them',
+        summary: 'Create a user. With `invite`, also create a link with which they choose a password, and mail it',
         right: 'users:write',
         act: 'user-create',
         body: NewUser,

@@ -75,7 +75,7 @@ type Place = {
   readonly name: string
   readonly session: PageSession
   readonly mode: Exclude<WorkbenchMode, 'off'>
-  /** Whether the user may see drafts, which needs the same scope as changing the solution. */
+  /** Whether the user may see drafts; the API requires the scope for it. */
   readonly mayWrite: boolean
   /** Null for a solution that exists only as a draft. */
   readonly solution: ReturnType<typeof shownSolution> | null

@@ -50,14 +50,15 @@ const Result = z.union([
 export function readEndpointAnswer(result: string | null, largest: number): EndpointAnswer {
   if (result === null) return { status: 204, headers: new Map(), body: null }
   const read = Result.safeParse(parsed(result))
-  if (!read.success) throw new TypeError('the endpoint returned a response that the binding doesn’t create')
+  if (!read.success)
+    throw new TypeError('the sandbox process returned a response that plugins.http.answer cannot create')
   const { data } = read
   const headers = new Map('headers' in data ? Object.entries(data.headers) : [])
   const status = 'status' in data ? data.status : 200
   const type = headers.get('content-type')
   const text = 'text' in data ? data.text : undefined
   if (text !== undefined && (type === undefined || JSON_TYPE.test(type))) {
-    throw new TypeError('the endpoint returned a text without its type')
+    throw new TypeError('the sandbox process returned a text response without a content type for texts')
   }
   const body = text ?? ('value' in data && data.value !== undefined ? JSON.stringify(data.value) : null)
   if (body !== null && Buffer.byteLength(body) > largest) throw new AnswerTooLarge(Buffer.byteLength(body))

@@ -45,7 +45,7 @@ function checkSessions(
   for (const { name, manifest, places } of all) {
     for (const [address, { authentication }] of Object.entries(manifest?.endpoints ?? {})) {
       if (!authentication.includes('session')) continue
-      const message = `"endpoints.${address}" has the authentication session, but "authenticator": "NONE" has no sessions`
+      const message = `"endpoints.${address}" has the authentication "session", but there are no sessions with "authenticator": "NONE"`
       const place = found.isFull ? {} : places.value(['endpoints', address, 'authentication'])
       found.fault(`${folderOf(name)}${MANIFEST}`, 'manifest_invalid', message, place)
     }

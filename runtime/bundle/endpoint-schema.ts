@@ -123,7 +123,8 @@ const CORS_ERROR = { error: 'must be "*" or a list of 1 to 100 origins such as h
 const Way = z.enum(AUTHENTICATIONS, { error: `must be one of ${AUTHENTICATIONS.join(', ')}` })
 
 const WAYS_ERROR = {
-  error: 'must be session, token, signature or none, or a list of these in which none is alone',
+  error:
+    'must be "session", "token", "signature" or "none", or a list of these; "none" must not be combined with others',
 }
 const Ways = z.union(
   [
@@ -142,7 +143,7 @@ const Signature = z.strictObject(
   {
     scheme: z.enum(SIGNATURE_SCHEMES, { error: `must be one of ${SIGNATURE_SCHEMES.join(', ')}` }).meta({
       title: 'Scheme',
-      description: 'How the sender signs: stripe, github, or standard (Standard Webhooks).',
+      description: 'How the sender signs: "stripe", "github" or "standard" (Standard Webhooks).',
     }),
     secret: pattern(/^[A-Z][A-Z0-9_]*$/, 64, 'the name of a secret: capital letters, digits and "_"').meta({
       title: 'Secret',
@@ -162,7 +163,7 @@ export const EndpointSchema = z
       authentication: Ways.meta({
         title: 'Authentication',
         description:
-          'Who may call it: session (signed-in users), token (API tokens), signature (signed webhooks) or none (anyone). There is no default.',
+          'Who may call it: "session" (signed-in users), "token" (API tokens), "signature" (signed webhooks) or "none" (anyone). There is no default.',
       }),
       permission: PermissionName.optional().meta({
         title: 'Permission',
@@ -170,7 +171,7 @@ export const EndpointSchema = z
       }),
       signature: Signature.optional().meta({
         title: 'Signature',
-        description: 'How requests are signed, with the authentication signature.',
+        description: 'How requests are signed; required if "authentication" contains "signature".',
       }),
       cors: z
         .union([z.literal('*'), z.array(Origin).min(1, CORS_ERROR).max(100, CORS_ERROR)], CORS_ERROR)
@@ -201,16 +202,19 @@ function* contradictions(
 ): Generator<[key: 'authentication' | 'permission' | 'signature' | 'cors', message: string]> {
   const ways = waysOf(endpoint)
   if (ways.includes('signature') !== (endpoint.signature !== undefined)) {
-    yield ['signature', 'must be set if, and only if, "authentication" contains signature']
+    yield ['signature', 'must be set if, and only if, "authentication" contains "signature"']
   }
   if (ways.includes('session') && endpoint.cors !== undefined) {
     yield [
       'cors',
-      'must not be set with the authentication session, since pages of other origins must not use sessions',
+      'must not be set if "authentication" contains "session", since pages of other origins must not use sessions',
     ]
   }
   if (endpoint.permission !== undefined && !ways.some((way) => way === 'session' || way === 'token')) {
-    yield ['permission', 'must not be set with none or signature alone: such callers have no permissions']
+    yield [
+      'permission',
+      'must not be set unless "authentication" contains "session" or "token": other callers have no permissions',
+    ]
   }
 }
 

@@ -34,7 +34,7 @@ export const FAULT_CODES = {
   manifest_unknown_key: 'the manifest has a property that does not exist',
   module_missing: 'a module that a manifest lists is not in modules/',
   module_invalid: 'a module has the wrong type or a property of solutions only, or its name differs from its folder',
-  authenticator_count: 'the mode requires exactly one module of type authenticator',
+  authenticator_count: 'the value of "authenticator" requires exactly one module of type authenticator',
   passkeys_unavailable: 'the manifest requires passkeys, which this host does not offer for the solution',
   endpoint_twice: 'two endpoints of a manifest match the same requests',
   function_missing: 'an endpoint or job names a function that the scripts do not declare at their top level',
@@ -52,7 +52,7 @@ export const FAULT_CODES = {
   script_crashed: 'loading the scripts crashed the sandbox process',
   entry_missing: 'the entry function onSolutionOpen is missing',
   name_twice:
-    'two files of one folder declare the same top-level name; for scopes: a script uses the name without its scope',
+    'two files in one folder declare the same top-level name, or a script uses a name from two scopes without saying which',
   text_invalid: 'a script or the login template is not UTF-8 text',
   more_faults: 'there are more errors, which are not listed',
 } as const
@@ -68,9 +68,10 @@ export const WARNING_CODES = {
   form_permission_unlisted: 'a form requires a permission that no manifest lists, so nobody can have it',
   form_function_hidden: 'a function of a form’s script has the name of a built-in member of the form',
   name_replaced: 'a script uses an API of the original product that Solhost does not have',
-  manifest_deprecated: 'the manifest has a deprecated property, which authenticator replaces',
+  manifest_deprecated: 'the manifest has a deprecated property, which "authenticator" replaces',
   embedded_per_host: 'endpoints or jobs use an embedded database, and each host has a separate one',
-  oauth_missing: 'the mode is OAUTH, but there are no OAuth settings; nobody can sign in until the operator sets them',
+  oauth_missing:
+    '"authenticator" is OAUTH, but there are no OAuth settings; nobody can sign in until the operator sets them',
   oauth_secret_written: 'the application’s secret is in the manifest, where anyone who has the bundle can read it',
   template_replaced: 'login.html lacks something required; users see the default page instead',
   template_element_missing: 'login.html lacks an element that the guide requires',

@@ -66,11 +66,11 @@ export const JobSchema = z
         .meta({
           title: 'Missed',
           description:
-            'What happens if no host could start it at due times. once: one run for all of them. skip: no run. Default: once.',
+            'What happens if no host could start it at due times. "once": one run for all of them. "skip": no run. Default: "once".',
         }),
       attempts: upTo(MOST_ATTEMPTS).optional().meta({
         title: 'Attempts',
-        description: 'How often a run is tried before it fails. Default: 3.',
+        description: 'Maximum number of attempts before a run fails. Default: 3.',
       }),
       atOnce: upTo(MOST_AT_ONCE).optional().meta({
         title: 'At once',

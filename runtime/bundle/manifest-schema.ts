@@ -324,7 +324,7 @@ const SignIn = z
       secondFactor: z.enum(SECOND_FACTORS, { error: `must be one of ${SECOND_FACTORS.join(', ')}` }).meta({
         title: 'Second factor',
         description:
-          'optional: users who have set up a second factor must use it. required: all users must set one up. passkey: all users must set up a passkey; codes don’t count.',
+          '"optional": users who have set up a second factor must use it. "required": all users must set one up. "passkey": all users must set up a passkey; codes don’t count.',
       }),
       requiredFor: RequiredFor.optional().meta({
         title: 'Required for',
@@ -431,7 +431,7 @@ export const ManifestSchema = z
       realm: z.enum(REALMS, { error: 'must be one of fresh, hardened' }).optional().meta({
         title: 'Realm',
         description:
-          'What isolates the calls of sign-ins from each other. fresh: each call has its own built-in objects. hardened: calls share frozen built-in objects, which is faster. Default: fresh.',
+          'What isolates the calls of sign-ins from each other. "fresh": each call has its own built-in objects. "hardened": calls share frozen built-in objects, which is faster. Default: "fresh".',
       }),
       listed: z
         .boolean({ error: 'must be true or false' })

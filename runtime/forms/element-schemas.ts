@@ -245,7 +245,7 @@ const Button = element('button', 'A button.', {
   kind: ButtonStyle.default('secondary').meta({
     title: 'Kind',
     description:
-      'primary: the main action, which Enter triggers and which needs all required inputs; secondary: another action; danger: a destructive action.',
+      '"primary": the main action, which Enter triggers and which needs all required inputs. "secondary": another action. "danger": a destructive action.',
   }),
   style: ButtonStyle.optional().meta({
     title: 'Style',

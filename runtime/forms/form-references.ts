@@ -123,7 +123,7 @@ export function checkReferences(
 
   function checkImage(src: string): void {
     if (media.has(src) || isKnown(`image ${src}`)) return
-    const advice = src.startsWith('media/') ? '; the path starts below media/' : ''
+    const advice = src.startsWith('media/') ? '; write the path without "media/"' : ''
     found.warn(file, 'form_image_missing', `the file media/${showName(src)} does not exist${advice}`, placeOfText(src))
   }
 

@@ -66,7 +66,7 @@ export async function compileBeside(isolate: ivm.Isolate, { file, source, scope 
 
 /**
  * Wraps a form's script in a function, so that its declarations are not global. The compiled script evaluates to that
- * function. Its argument is a function that binds others to the form, and its result contains the functions in
+ * function. The function's argument is a function that binds other functions to the form. It returns the functions in
  * `functions`. Positions are those in the file.
  * @throws the syntax error, a LoadFault
  */
@@ -96,7 +96,7 @@ export function callbackOf(call: (...args: unknown[]) => string | null | false):
   return new ivm.Callback(call, { sync: true })
 }
 
-/** The source of a script that returns a function that finds an entry function by name, however it was declared. */
+/** A script that returns a function that finds an entry function by name, however it was declared. */
 export function finderSource(entry: string): string {
   return `(function () { 'use strict'; return typeof ${entry} === 'function' ? ${entry} : undefined })`
 }
@@ -112,8 +112,8 @@ function inMegabytes(bytes: number): number {
 }
 
 /**
- * The source to compile. A script with a scope returns an object with an accessor for each of its names;
- * scopes.guest.ts builds `scopes` from these.
+ * A script with a scope returns an object with an accessor for each of its names; scopes.guest.ts builds `scopes` from
+ * these.
  */
 function toCompile(file: string, source: string, scope?: ScriptScope): [string, ivm.ScriptOrigin] {
   if (scope === undefined) return [closed(source), { filename: file }]
@@ -123,7 +123,7 @@ function toCompile(file: string, source: string, scope?: ScriptScope): [string, 
   return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
 }
 
-/** The source of an object with an accessor for each name. */
+/** An object with an accessor for each name. */
 function viewOf(names: readonly string[]): string {
   const accessors = names.map((name) => {
     const given = name === 'value' ? 'given' : 'value'
@@ -158,12 +158,12 @@ export function compileInRealm(
   return isolate.compileScriptSync(`${before}${source}\n} } } })`, { filename: file, columnOffset: -before.length })
 }
 
-/** The message that passes the object of a script with a scope to the guest. */
+/** The message that passes such a script's object to the guest. */
 export function scopeText({ name, shared }: ScriptScope): string {
   return JSON.stringify({ kind: 'scope', name, shared })
 }
 
-/** Makes the completion value of a script undefined, because it would cross the boundary, and may be a Proxy. */
+/** The completion value of a script would cross the boundary, and may be a Proxy, so it is always undefined. */
 function closed(source: string): string {
   return `${source}\n;void 0;`
 }

@@ -17,7 +17,7 @@ export function findCalleeDifferences(program: Program, scopes: ScopeManager, re
   findAliases(scopes, report)
 }
 
-/** The names of functions that are called with `new`. */
+/** The names after `new`. */
 function constructedNames(program: Program): ReadonlySet<string> {
   const names = new Set<string>()
   walk(program, (node) => {
@@ -170,7 +170,7 @@ function isGivenAway(block: AnyNode, used: AnyNode): boolean {
   return isFound
 }
 
-/** The name of the method that is called, such as `shift` for `[].shift.call`. */
+/** `shift` for `[].shift.call`. */
 function methodOf({ object }: AnyNode): unknown {
   return ((object as AnyNode | undefined)?.property as AnyNode | undefined)?.name
 }

@@ -148,7 +148,7 @@ function reportChange(target: AnyNode, free: ReadonlySet<unknown>, report: Repor
   if (!FROZEN_GLOBALS.has(root) && !RESERVED_GLOBALS.has(path)) return
   report(
     target,
-    `"${path}" can't be changed in the hardened realm, because sign-ins share it: use an own function or variable`,
+    `"${path}" can't be changed in the hardened realm, because sign-ins share it: use your own function or variable`,
   )
 }
 
@@ -205,6 +205,6 @@ function findBlockFunction(node: AnyNode, path: Path, scopes: ScopeManager, repo
   if (!isOutside) return
   report(
     node.id as AnyNode,
-    `the hardened realm shows "${name}" only in this block: move the function out of the block`,
+    `in the hardened realm, "${name}" exists only in this block: move the function out of the block`,
   )
 }

@@ -8,7 +8,7 @@ import { lexicalNames, type TopLevelName, topLevelNames } from './top-level-name
 type Script = { readonly module: string | null; readonly file: string; readonly source: string }
 type Declared = Script & { readonly name: string; readonly names: readonly TopLevelName[] }
 
-/** The entry functions, which the platform calls by their plain names. */
+/** The platform calls these by their plain names. */
 const ENTRIES: ReadonlySet<string> = new Set(['onSolutionOpen', 'onSolutionClose', 'getOAuthConfig'])
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
 

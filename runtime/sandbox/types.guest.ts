@@ -28,10 +28,7 @@ export type CallText = {
   /** In clients only: the numbers of this call and of the last call that the process accepted as a success. */
   number?: number
   counted?: number
-  /**
-   * Like the next two, only in calls of endpoints and jobs. The result is JSON of at most `resultLimit`'s size, and the
-   * bindings in `refuses` throw an error.
-   */
+  /** In calls of endpoints and jobs only: the result is JSON of this size, and these bindings throw an error. */
   returnsJson?: true
   resultLimit?: string
   refuses?: string[]

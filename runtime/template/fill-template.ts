@@ -16,7 +16,7 @@ export type TemplateValues = {
   readonly formToken: string
   /** A script from the host, inserted unchanged at the end of `head`. */
   readonly script?: string
-  /** Options for passkeys as JSON, which `script` reads from its own element. */
+  /** Options for passkeys as JSON, which that script reads from its own element. */
   readonly passkey?: string | null
   /** Whether to show the error label. */
   readonly failed: boolean

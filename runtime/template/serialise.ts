@@ -131,10 +131,7 @@ export function writeDoctype(name: string, publicId: string, systemId: string): 
   return `<!DOCTYPE ${name}${ids}${systemId === '' ? '' : ` ${quote(systemId)}`}>`
 }
 
-/**
- * Quotes a doctype's identifier. One that contains a double quote was written between single quotes, and is written so
- * again.
- */
+/** If an identifier contains a double quote, it was written between single quotes. */
 function quote(id: string): string {
   return id.includes('"') ? `'${id.replaceAll("'", '')}'` : `"${id}"`
 }

@@ -105,7 +105,7 @@ describe('analysis', () => {
     const reading = (async () => {
       for await (const chunk of answer.body ?? []) text += Buffer.from(chunk).toString()
     })().catch(() => {})
-    await expect.poll(() => text).toContain(': the log from now on')
+    await expect.poll(() => text).toContain(': new log lines follow')
     await sendOtlp(center.url, east.token, 'logs', host.logs([{ message: 'unasked' }, { message: 'wanted 1' }]))
     await sendOtlp(center.url, east.token, 'logs', host.logs([{ message: 'wanted 2' }]))
     await expect.poll(() => text).toContain('wanted 2')
@@ -163,7 +163,7 @@ describe('analysis', () => {
     // With keep-alive, stopping would have to wait for the connection's timeout.
     expect(answer.headers.get('connection')).toBe('close')
     const [text] = await Promise.all([answer.text(), stopped.stop()])
-    expect(text).toBe(': the log from now on\n\n')
+    expect(text).toBe(': new log lines follow\n\n')
   })
 })
 

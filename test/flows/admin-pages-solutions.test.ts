@@ -240,7 +240,7 @@ test('a paused solution’s page shows when the pause ends, why, the last errors
   }
 })
 
-test('the tab API lists endpoints, who may call them and missing secrets, and describes them', async () => {
+test('the API tab lists endpoints, who may call them and missing secrets, and describes them', async () => {
   const signature = { scheme: 'github', secret: 'HOOK' }
   const endpoints = {
     'GET /orders/{id}': { function: 'read', authentication: ['token'], permission: HOSTILE },
@@ -255,7 +255,7 @@ test('the tab API lists endpoints, who may call them and missing secrets, and de
   expect((await admin.get('/admin/solutions/plain/api')).text).toContain('The active version has no endpoints.')
 })
 
-test('the tab Jobs lists jobs with their next times, and runs with their actions', async () => {
+test('the Jobs tab lists jobs with their next times, and runs with their actions', async () => {
   const jobs = {
     nightly: { function: 'work', schedule: '30 2 * * *', timeZone: 'Europe/Brussels' },
     fails: { function: 'fails', attempts: 1 },
@@ -317,7 +317,7 @@ test('log: when the host stops, it ends the streams cleanly before it closes con
   const own = await startTestHost()
   await own.upload('plain', await bundleOf({ name: 'plain', authenticator: 'NONE' }, {}))
   const stream = await follow(own.url, { authorization: own.admin })
-  await waitUntil(() => expect(stream.lines()).toContain(': the log from now on'))
+  await waitUntil(() => expect(stream.lines()).toContain(': new log lines follow'))
   await own.stop()
   // If the connection had been cut off, this would fail.
   await waitUntil(() => expect(stream.hasEnded()).toBe(true))

@@ -66,7 +66,7 @@ test('log: the stream contains only matching lines', async () => {
   const request = httpGet(`${host.url}/admin/api/solutions/crm/log?level=warn`, { headers }, (response) => {
     response.setEncoding('utf8').on('data', (text: string) => void lines.push(...text.split('\n')))
   })
-  await waitUntil(() => expect(lines[0]).toBe(': the log from now on'))
+  await waitUntil(() => expect(lines[0]).toBe(': new log lines follow'))
   for (const username of ['first', 'second']) await signIn('crm', username)
   const sent = () => lines.flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6)).message] : []))
   await waitUntil(() => expect(sent()).toEqual(['Beware of first', 'Beware of second']))

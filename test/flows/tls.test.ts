@@ -151,7 +151,7 @@ describe('what the host serves', () => {
       authorization: host.admin,
     })
     const first = await new Promise((resolve) => stream.once('data', (chunk: Buffer) => resolve(String(chunk))))
-    expect(first).toBe(': the log from now on\n\n')
+    expect(first).toBe(': new log lines follow\n\n')
     stream.close(constants.NGHTTP2_CANCEL)
   })
 

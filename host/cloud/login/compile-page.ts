@@ -32,7 +32,8 @@ export function createPageCompiler(supervisor: Pick<Supervisor, 'checkUpload'>, 
     try {
       const { checked, faults } = await supervisor.checkUpload(files, async () => NO_SCRIPTS, [])
       const [fault] = faults
-      if (checked === null || fault !== undefined) return { kind: 'later', why: fault?.message ?? 'it was not checked' }
+      if (checked === null || fault !== undefined)
+        return { kind: 'later', why: fault?.message ?? 'the sandbox process returned no result' }
       const refusal = checked.warnings.find(({ code }) => code === 'template_replaced')
       if (refusal !== undefined) return { kind: 'refused', why: refusal.message.replace(PREFIX, '') }
       // The process has handled untrusted text, so validate its result again.

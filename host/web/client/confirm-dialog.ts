@@ -31,7 +31,7 @@ export function askToConfirm(href: string, answer: Answer): void {
   close.textContent = '×'
   dialog.append(close, frame)
 
-  /** Closes the dialog, which returns the focus to the button that was pressed, and passes the answer on. */
+  /** Closing the dialog returns the focus to the button that was pressed. */
   const end = (proof: string | null) => {
     if (question?.dialog !== dialog) return
     closeConfirmDialog()

@@ -19,7 +19,7 @@ test('memory: a RUNTIME_XMX above the container’s limit is reported at startup
 
 test('memory: the suggested RUNTIME_XMX is always one that the settings accept', () => {
   expect(said(3072, 256, 224)).toEqual([
-    'RUNTIME_XMX is 3072 MB, but this process’s cgroup, for example its container, has a limit of 256 MB. The host keeps itself and its sandbox processes below 224 MB. A host needs at least 320 MB: raise the limit to 352 MB or more, and set RUNTIME_XMX to fit.',
+    'RUNTIME_XMX is 3072 MB, but this process’s cgroup, for example its container, has a limit of 256 MB. The host keeps itself and its sandbox processes below 224 MB. A host needs at least 320 MB: raise the limit to 352 MB or more, and set RUNTIME_XMX to at least 320m.',
   ])
 })
 

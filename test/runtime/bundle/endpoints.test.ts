@@ -61,20 +61,23 @@ test('endpoints: authentication has no default, and none can’t be combined', a
   expect(await ofOne({ function: 'run' })).toHaveLength(1)
   for (const authentication of [['none', 'token'], [], ['session', 'session'], 'basic', null]) {
     const [fault] = await ofOne({ function: 'run', authentication })
-    expect(fault).toContain('must be session, token, signature or none')
+    expect(fault).toContain('must be "session", "token", "signature" or "none"')
   }
 })
 
 test('endpoints: combinations that make no sense are refused', async () => {
   const signature = { scheme: 'stripe', secret: 'HOOK' }
   const cases: [Record<string, unknown>, string][] = [
-    [{ authentication: 'session', cors: '*' }, '.cors" must not be set with the authentication session'],
+    [{ authentication: 'session', cors: '*' }, '.cors" must not be set if "authentication" contains "session"'],
     [{ authentication: 'signature' }, 'must be set if, and only if'],
     [{ authentication: 'token', signature }, 'must be set if, and only if'],
-    [{ authentication: 'none', permission: 'A' }, '.permission" must not be set with none or signature alone'],
+    [
+      { authentication: 'none', permission: 'A' },
+      '.permission" must not be set unless "authentication" contains "session" or "token"',
+    ],
     [
       { authentication: ['signature'], signature, permission: 'A' },
-      '.permission" must not be set with none or signature alone',
+      '.permission" must not be set unless "authentication" contains "session" or "token"',
     ],
     [{ authentication: 'none', cors: ['https://a.example/'] }, 'must be an origin such as https://shop.example.org'],
     [{ authentication: 'none', cors: [] }, 'must be "*" or a list of 1 to 100 origins'],
@@ -103,7 +106,7 @@ test('endpoints: sessions need an authenticator, in modules too', async () => {
   const faults = await faultsOf({}, more, moduleFile('sub', { endpoints: session }) as never)
   expect(faults).toEqual([
     expect.stringContaining(
-      'modules/sub/solution.json manifest_invalid "endpoints.GET /a" has the authentication session',
+      'modules/sub/solution.json manifest_invalid "endpoints.GET /a" has the authentication "session"',
     ),
   ])
 })

@@ -463,7 +463,7 @@ test.each<[string, unknown, readonly string[]]>([
   [
     'an image with media/ in its path',
     formWith({ type: 'image', name: 'x', src: 'media/logo.svg', alt: '' }),
-    ['form_image_missing: the file media/media/logo.svg does not exist; the path starts below media/'],
+    ['form_image_missing: the file media/media/logo.svg does not exist; write the path without "media/"'],
   ],
   [
     'a permission that no manifest lists',

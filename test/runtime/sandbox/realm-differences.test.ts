@@ -54,7 +54,7 @@ const REFUSED: readonly [script: string, place: string, message: RegExp][] = [
   ['function f(a) { helper(arguments); return a }', '1:24', /pass \[...arguments\]/],
   ['function f(a) { var all = arguments; all[0] = 1; return a }', '1:27', /does not change the parameters/],
   ['arguments.length', '1:1', /only in functions/],
-  ['function f() { { function g() {} } return g() }', '1:27', /shows "g" only in this block/],
+  ['function f() { { function g() {} } return g() }', '1:27', /"g" exists only in this block/],
 ]
 
 test.each(REFUSED)('the check reports %j at %s', (script, place, message) => {
