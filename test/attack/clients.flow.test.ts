@@ -138,7 +138,7 @@ async function pressBeside(): Promise<void> {
 
 // Run the attacks at the same time, since most of them spend most of their time waiting.
 test.concurrent.each(readClientAttacks())(
-  'client attack $name ends in a declared way, shows nothing forbidden, and another solution’s user gets responses',
+  'client attack $name has an outcome that it declares, shows nothing forbidden, and another solution’s user still gets responses',
   { timeout: 90_000 },
   async (attack) => {
     const size = process.memoryUsage().rss

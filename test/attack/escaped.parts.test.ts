@@ -205,7 +205,7 @@ describe('it cannot write', () => {
     expect(await outcomeOf(`return node('module').enableCompileCache(${quoted(WRITTEN)}).status`)).not.toBe('done 1')
   })
 
-  test('traces of V8: setting V8 flags ends the process', async () => {
+  test('V8 trace files, through V8 flags: setting them terminates the process', async () => {
     const other = await startHoled()
     const flag = (text: string) => `node('v8').setFlagsFromString(${quoted(text)});`
     const traced = `${flag('--trace-turbo')}${flag(`--trace-turbo-path=${home}`)}`
@@ -286,7 +286,7 @@ describe('it cannot see other processes’ data', () => {
   })
 })
 
-describe('it can do what docs/security/solution.md says', () => {
+describe('it can do the things that docs/security/solution.md lists', () => {
   test.each([
     ['send signals to processes of the same user', 'return process.kill(process.ppid, 0)', 'done true'],
     ['load the addons of the platform’s own packages', "return typeof require('isolated-vm')", 'done "object"'],

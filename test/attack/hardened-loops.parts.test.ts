@@ -9,10 +9,11 @@ useLabs('hardened')
 const loops = (folder: string) => readAttacks(folder).filter(({ name }) => name.startsWith('cpu-'))
 
 test.each(loops('own'))(
-  'own attack $name ends in a declared way, has only the declared effects, and does not affect its neighbour',
+  'our attack $name has only the outcome and effects that it declares, and does not affect another solution',
   checkOwn,
 )
 
-test.each(loops('scripts'))('attack $name ends in a declared way, and does not affect its neighbour', (attack) =>
-  check(attack, ({ log }) => expect(log.length).toBeLessThanOrEqual(203)),
+test.each(loops('scripts'))(
+  'attack $name has an outcome that it declares, and does not affect another solution',
+  (attack) => check(attack, ({ log }) => expect(log.length).toBeLessThanOrEqual(203)),
 )

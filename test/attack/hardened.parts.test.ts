@@ -8,12 +8,12 @@ import { readAttacks } from './attacks.ts'
 useLabs('hardened')
 
 test.each(readAttacks('own').filter(({ name }) => !name.startsWith('cpu-')))(
-  'own attack $name ends in a declared way, has only the declared effects, and does not affect its neighbour',
+  'our attack $name has only the outcome and effects that it declares, and does not affect another solution',
   checkOwn,
 )
 
 test.each(readAttacks('scripts').filter(({ name }) => !name.startsWith('cpu-')))(
-  'attack $name ends in a declared way, and does not affect its neighbour',
+  'attack $name has an outcome that it declares, and does not affect another solution',
   async (attack) => {
     await check(attack, ({ log }) => expect(log.length).toBeLessThanOrEqual(203))
   },

@@ -206,7 +206,7 @@ const headers: readonly HostileBundle[] = [
   differing('the data descriptor’s size', { flags: 8, descriptor: descriptorOf('hello', { size: 6 }) }),
   differing('the data descriptor’s packed size', { flags: 8, descriptor: descriptorOf('hello', { packedSize: 6 }) }),
   differing('a missing data descriptor', { flags: 8 }),
-  differing('the CRC-32, next to a correct data descriptor', {
+  differing('the CRC-32, with a correct data descriptor', {
     flags: 8,
     descriptor: descriptorOf('hello'),
     local: { crc: 5 },

@@ -7,6 +7,6 @@ import { readAttacks } from './attacks.ts'
 useLabs()
 
 test.each(readAttacks('own').filter(({ name }) => name.startsWith('cpu-')))(
-  'own attack $name ends in a declared way, has only the declared effects, and does not affect its neighbour',
+  'our attack $name has only the outcome and effects that it declares, and does not affect another solution',
   checkOwn,
 )

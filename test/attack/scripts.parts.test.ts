@@ -7,7 +7,7 @@ import { readAttacks } from './attacks.ts'
 useLabs()
 
 test.each(readAttacks('scripts'))(
-  'attack $name ends in a declared way, and does not affect its neighbour',
+  'attack $name has an outcome that it declares, and does not affect another solution',
   async (attack) => {
     await check(attack, ({ log }) => expect(log.length).toBeLessThanOrEqual(203))
   },

@@ -146,7 +146,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     expect((await (await visit(host, 'crm')).signIn('hans')).status).toBe(303)
   })
 
-  test('a second step is shown with its recovery codes, can be unlocked after too many wrong codes, and can be reset', async () => {
+  test('a second step is shown with the number of recovery codes left, can be unlocked after too many wrong codes, and can be reset', async () => {
     const uid = await addUser(host, 'fay')
     const visitor = await visit(host, 'crm')
     await visitor.signIn('fay')

@@ -88,7 +88,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
   })
 
-  test('the owner signs in with the passkey after the password or alone, and confirms with it', async () => {
+  test('the owner can use the passkey after the password, without it, and to confirm a change', async () => {
     await page.context().clearCookies()
     await signIn(page, OWNER)
     expect(await title(page)).toBe('Confirm that it’s you')
@@ -107,7 +107,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     expect(complaints).toEqual([])
   })
 
-  test('a member without one sets it up at the sign-in, without a script too', async () => {
+  test('a member without a second factor sets one up when signing in, even without JavaScript', async () => {
     const username = 'anna@example.org'
     await center.member(username)
     const other = await openPage({ javaScriptEnabled: false })
@@ -125,7 +125,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     await other.context().close()
   })
 
-  test('the pages of the set-up are accessible and fit', async () => {
+  test('the set-up pages are accessible and fit the window', async () => {
     const username = 'bart@example.org'
     await center.member(username)
     const other = await openPage({})

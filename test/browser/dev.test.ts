@@ -91,7 +91,7 @@ test('a saved style sheet and image appear immediately, even if there was no sty
   expect(complaints).toEqual([])
 })
 
-test('the errors of the first version, and a version that cannot open, disappear with the version that fixes them', async () => {
+test('error messages about the first version, or about one that fails when a client opens, disappear once a save fixes the error', async () => {
   const hostile = '</script><img src=x onerror=document.title=1>'
   using dev = await startDev({ ...devSolution('x'), 'globals.js': `// ${hostile}\nreturn }` })
   await using opened = await openWatched(browser)

@@ -173,7 +173,7 @@ describe.skipIf(browserPath === undefined)('the pages for end users’ accounts,
     expect([what, shown.slice(0, 2), /\bplatform\.[a-z]/.exec(shown)?.[0]]).toEqual([what, language, undefined])
   }
 
-  test('each page is accessible, in light and dark, and fits', SLOW, async () => {
+  test('each page is accessible in light and dark mode, and fits the window', SLOW, async () => {
     const page = await openPage({ locale: first, viewport: { width: 1000, height: 800 } })
     await walk(page, 'eu-first', true, async (what) => {
       await expectTranslated(page, what, first)

@@ -99,7 +99,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
   })
   afterAll(() => closeContexts(browser))
 
-  test('a user creates one, and then signs in with it: by the suggestions for the name, and by the button', async () => {
+  test('a user creates a passkey, and signs in with it through the suggestions at the username, and with the button', async () => {
     await addUser(host, 'pkb-anna')
     await using opened = await open(browser, {}, { viewport: { width: 1280, height: 640 } })
     const { page, device } = opened
@@ -142,7 +142,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     expect(opened.complaints()).toEqual([])
   })
 
-  test('a refused request says so, and the button can be pressed again', async () => {
+  test('if a request is refused, a message says so, and the button can be pressed again', async () => {
     await addUser(host, 'pkb-bert')
     await using opened = await open(browser)
     const { page, device } = opened
@@ -164,7 +164,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
   test.each([
     ['an older security key', { protocol: 'u2f', verifies: false }],
     ['a device without a PIN or fingerprint', { verifies: false }],
-  ] as const)('%s is a second step after the password, and not a first one', async (name, kind) => {
+  ] as const)('%s can be used as a second step after the password, but not as the first step', async (name, kind) => {
     const username = `pkb-key-${name.length}`
     await addUser(host, username)
     await using opened = await open(browser, kind)
@@ -198,7 +198,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     expect(opened.complaints()).toEqual([])
   })
 
-  test('a passkey confirms an act in the dialog of a client', async () => {
+  test('a passkey confirms an action in a client’s dialog', async () => {
     await addClientSolution(host, 'pk-dialog', {
       elements: [label('wiped'), actionButton('wipe')],
       script: `

@@ -70,7 +70,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
 
   const isSaved = (page: Page) => page.locator(`${STATE}[data-state=saved]`, { hasText: 'Saved at' }).waitFor()
 
-  test('from a template to an own login page: created, edited, previewed and published without leaving the browser', async () => {
+  test('a solution is created from a template, gets its own login page, and is previewed and published without leaving the browser', async () => {
     await using opened = await open('/admin/')
     const { page, complaints } = opened
     await page.fill('#create-name', 'bakery')
@@ -454,7 +454,7 @@ function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 })
     await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
   })
 
-  test('another user’s draft opens only on request', async () => {
+  test('another user’s draft opens only after the author confirms it', async () => {
     await upload('foreign', {}, { 'globals.js': 'function one() {}\n' })
     const made = await (await signInToAdmin(host)).api('POST', 'tokens', {
       name: 'x',

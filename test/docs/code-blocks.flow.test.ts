@@ -156,7 +156,7 @@ function isTakenElsewhere(block: Block): boolean {
   return block.guide === 'docs/forms.md' && ELEMENT_TYPES.some((type) => block.code.includes(`"type": "${type}"`))
 }
 
-describe('every code block in the guides has a kind', () => {
+describe('every code block in the guides is tested, or listed as not run', () => {
   test.each(GUIDES)('%s', (guide) => {
     const unknown = readBlocks(guide).filter(
       (block) => !notRun(block) && !isTakenElsewhere(block) && kindOf(block) === null,

@@ -249,12 +249,12 @@ test.each([
   ['/admin/./sign-out'],
   ['/admin/sign-in?to=/admin/sign-in'],
   [''],
-])('to: with %j the sign-in redirects to the first page', async (to) => {
+])('the query parameter `to`: with %j, the sign-in redirects to the first page', async (to) => {
   const answer = await signIn(host, { ...RIGHT, to })
   expect([answer.status, answer.headers.location]).toEqual([303, '/admin/'])
 })
 
-test('to: line breaks in the value cannot create a header', async () => {
+test('the query parameter `to`: line breaks in the value cannot create a header', async () => {
   const answer = await signIn(host, { ...RIGHT, to: '/admin/\r\nset-cookie: a=b' })
   expect([answer.status, answer.headers.location]).toEqual([303, '/admin/set-cookie:%20a=b'])
   expect(answer.headers['set-cookie']).toHaveLength(1)

@@ -85,7 +85,7 @@ async function directoryNotes(): Promise<string[]> {
   return (items as { actor: string; target: string }[]).map(({ actor, target }) => `${actor} ${target}`)
 }
 
-test('directories: a person of the directory signs in, becomes a user, and has the permissions of their groups', async () => {
+test('directories: a person in the directory signs in, becomes a user, and has the permissions of their groups', async () => {
   await addPerson('anna', 'sales', 'editors')
   const browser = await signedIn('anna')
   const session = (await browser.session()).json() as { uid: string }

@@ -185,7 +185,7 @@ test('drafts: a check reports errors at their line, like an upload', async () =>
   })
 })
 
-test('drafts: from the template to a new, published solution; its exported zip has the published bytes', async () => {
+test('drafts: a new solution is created from the template and published; its exported ZIP file has the published bytes', async () => {
   expect(await get('/solutions/brand-new/drafts')).toMatchObject({ items: [], mode: 'edit', active: null })
   const draft = await create('brand-new', { template: 'login-page' })
   expect([draft.base, draft.active, draft.nextVersion]).toEqual([null, null, '1.0.0'])
@@ -295,7 +295,7 @@ test('drafts: if two are published over the same version, only one succeeds', as
   expect(await get('/solutions/contested')).toMatchObject({ active: won.sha256 })
 })
 
-test('drafts: errors refuse a publication, and the active version stays', async () => {
+test('drafts: a draft with errors is not published, and the active version stays', async () => {
   const base = await addSolution('broken')
   const draft = await create('broken', { base })
   await save('broken', draft, 'globals.js', 'var (', ifMatch(etagOf(draft, 'globals.js')))
@@ -311,7 +311,7 @@ test('drafts: errors refuse a publication, and the active version stays', async 
   expect(await get('/solutions/broken')).toMatchObject({ active: base })
 })
 
-test('drafts: the base can’t be erased, and with a token, only its own solution is visible, and only its own drafts count as own', async () => {
+test('drafts: a draft’s base can’t be erased; a token sees the drafts of its own solution only, and is the owner of those that it created', async () => {
   const base = await addSolution('guarded')
   await addSolution('guarded', { 'scopes/c.js': '' }, '2.0.0')
   const draft = await create('guarded', { base })

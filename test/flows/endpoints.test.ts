@@ -108,7 +108,7 @@ test('a session gives the function its user, permissions and the browser’s lan
   expect((await call('/orders', { ...json({ sku: 'a' }), headers: { ...json(0).headers, ...own() } })).status).toBe(200)
 })
 
-test('a token gives the function the name, permissions and tenant of the token; a cookie next to it does not count', async () => {
+test('a token gives the function the name, permissions and tenant of the token; a cookie in the same request is ignored', async () => {
   const { id } = (await api.items('/tokens')).find(({ name }) => name === 'caller') as { id: string }
   const user = `token:${id}`
   const expected = { id: '7', user, uid: user, permissions: ['Orders'], tenant: ['north', 7], language: 'en' }

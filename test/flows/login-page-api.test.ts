@@ -66,7 +66,7 @@ test('login page: generating a page creates a new active version that keeps all 
   expect(await get('/solutions/designed/login-page')).toMatchObject({ hasTemplate: true, isUsed: true, warnings: [] })
 })
 
-test('login page: an existing page is replaced only on request', async () => {
+test('login page: an existing page is replaced only if the request says so', async () => {
   expect(codeOf(await send('POST', '/solutions/odd/login-page/generate', {}))).toEqual([409, 'ERR_FILE_EXISTS'])
   const replaced = await send('POST', '/solutions/odd/login-page/generate', { replace: true })
   expect([replaced.status, (replaced.json() as { warnings: unknown }).warnings]).toEqual([201, []])

@@ -92,7 +92,7 @@ test('login_failed_url: the URL in the manifest is used only if this browser sta
 })
 
 test.each(HOSTILE_REFRESH.filter(({ name }) => ['refresh with another sub', 'refresh 500'].includes(name)))(
-  '$name: the remembered login at the next visit gets the same result as in memory',
+  '$name: the next visit of a remembered user has the same result as in the tests without a host',
   async ({ play, effect }) => {
     const stage = played.provider.play({ refresh: play })
     const { visitor } = await played.signIn('query', stage)

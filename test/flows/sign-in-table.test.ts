@@ -231,9 +231,12 @@ describe.each(LEVELS.map((level, at) => ({ level, at })))('at the level $level',
   const rows = Object.keys(MODES).flatMap((mode) =>
     FACTORS.map((factors) => ({ mode, factors, step: mode === 'login token' ? 'done' : TABLE[factors][at] })),
   )
-  test.each(rows)('$mode, factors: $factors: after the first step follows $step', async ({ mode, factors, step }) => {
-    const way = MODES[mode] as Mode
-    const [session, account] = step !== 'done' ? [401, 404] : [200, way.canAddFactors ? 200 : 404]
-    expect(await stepAfter(way, factors)).toEqual({ status: 3, step, session, account })
-  })
+  test.each(rows)(
+    '$mode, with factors $factors: the step after the first one is $step',
+    async ({ mode, factors, step }) => {
+      const way = MODES[mode] as Mode
+      const [session, account] = step !== 'done' ? [401, 404] : [200, way.canAddFactors ? 200 : 404]
+      expect(await stepAfter(way, factors)).toEqual({ status: 3, step, session, account })
+    },
+  )
 })

@@ -162,7 +162,7 @@ describe('a host with a collector', () => {
   })
 })
 
-describe('how collectors behave', () => {
+describe('a host whose collector can fail', () => {
   beforeEach(async () => {
     collector = await startCollector()
   })

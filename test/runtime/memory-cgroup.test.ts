@@ -49,7 +49,7 @@ test('cgroups: parents with a limit count too, and memory.high if it is lower', 
   expect(createCgroupMemory(root)()).toEqual([{ limit: 400, used: 30 }])
 })
 
-test('cgroups: version 1 next to version 2, with a number that means unlimited', () => {
+test('cgroups: versions 1 and 2 are mounted together, and one limit is the number that means unlimited', () => {
   write({
     'proc/self/cgroup': '4:cpu,memory:/a/b\n1:name=systemd:/\n0::/',
     'proc/self/mountinfo':

@@ -156,7 +156,7 @@ test('oidc-provider: signing out asks for confirmation, redirects back and sends
   expect(protectedHeader.typ).toBe('logout+jwt')
 })
 
-test('oidc-provider: sessionsEnd signs an account out in all its browsers, but does not affect other accounts', async () => {
+test('oidc-provider: `sessionsEnd` signs an account out in all its browsers, but does not affect other accounts', async () => {
   const persons = [createPerson(), createPerson()]
   for (const person of persons) await signIn(person, 'anna')
   const other = createPerson()
@@ -174,7 +174,7 @@ test('oidc-provider: sessionsEnd signs an account out in all its browsers, but d
   expect(new URL(callback.url).searchParams.has('code')).toBe(true)
 })
 
-test('oidc-provider: down makes it unreachable; after up it continues with the same data', async () => {
+test('oidc-provider: `down` makes it unreachable; after `up`, it continues with the same data', async () => {
   const person = createPerson()
   await signIn(person, 'anna')
   await provider.down()

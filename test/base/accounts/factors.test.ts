@@ -125,7 +125,7 @@ test('factors: nobody can remove another account’s factor by its id', async ()
   expect((await factors.of(ofUser('dora'))).factors).toHaveLength(1)
 })
 
-test('factors: the time when the user was first asked is stored once, however often the page is opened', async () => {
+test('factors: the time when the user was first asked to set up a factor is stored once, however often the page is opened', async () => {
   const { factors, after, at } = clocked()
   const first = at()
   expect(await factors.noteAsked(ofUser('eva'))).toBe(first)

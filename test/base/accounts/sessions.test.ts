@@ -94,7 +94,7 @@ test('sessions: an ended session is invalid immediately; its row is deleted a da
   expect(await rows()).toBe(0)
 })
 
-test('sessions: living returns the sessions that have not ended or expired, in their own realm', async () => {
+test('sessions: `living` returns the sessions that have not ended or expired, in their own realm', async () => {
   const { sessions, after } = clocked()
   const start = async () => (await sessions.start(ANNA)).cookie
   const old = await start()

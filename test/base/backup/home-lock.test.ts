@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/cli.ts'
 
 const IN_USE = { code: 'ERR_PLATFORM_IN_USE' }
 
-test('home lock: several hosts can use a folder at the same time, but a restore cannot run beside them', () => {
+test('home lock: several hosts can use a folder at the same time, and no restore can start while they do', () => {
   using folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const first = holdHome(home)

@@ -87,14 +87,6 @@ test('compare: changes that affect who can sign in are highlighted', async () =>
   ])
 })
 
-test('compare: changed endpoints and jobs are highlighted', async () => {
-  const endpoints = { 'GET /orders': { function: 'list', authentication: 'none' } }
-  const jobs = { nightly: { function: 'report', schedule: '30 2 * * *' } }
-  const changed = { nightly: { function: 'report', schedule: '0 3 * * *' } }
-  const { manifest } = await compareVersions(versionOf({}, { jobs }), versionOf({}, { jobs: changed, endpoints }))
-  expect(manifest).toMatchObject([{ key: 'endpoints' }, { key: 'jobs', from: jobs, to: changed }])
-})
-
 test('compare: if 600 files have changed, 500 of them are listed', async () => {
   const many = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`f${n}`, 'x']))
   const { files, moreFiles } = await compareVersions(versionOf({}), versionOf(many))

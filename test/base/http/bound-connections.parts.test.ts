@@ -62,7 +62,7 @@ test('connections: at the limit, a new address displaces the newest connection f
   await expectOpen([other as Opened, ...held, newcomer], [true, true, true, false, true])
 })
 
-test('connections: addresses with equally many do not displace each other', async () => {
+test('connections: addresses with the same number of connections do not displace each other', async () => {
   const server = await startServer(4)
   const held = [...(await openMany(server, NEIGHBOUR, 2)), ...(await openMany(server, ATTACKER, 2))]
   const more = await open(server, NEIGHBOUR)

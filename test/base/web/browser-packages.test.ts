@@ -29,7 +29,7 @@ test('browser packages: a package whose module imports its other files is refuse
   expect(() => readBrowserPackages(['yaml'])).toThrow(/it is not a single file|has no ES module/)
 })
 
-test('module script: imports of packages are kept once and merged; types and own modules are not imported', () => {
+test('module script: all imports of a package become one import; imports of types and of our own modules are removed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-module-'))
   try {
     writeFileSync(

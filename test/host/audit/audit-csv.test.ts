@@ -44,7 +44,7 @@ test('audit.csv: a value that a spreadsheet would treat as a formula is written 
   expect((await linesOf(csv))[1]).toBe("1970-01-01T00:00:00.000Z,'=cmd(),maintenance,'=1,'+1,'@x,'-1,'\ta")
 })
 
-test('audit.csv: it is read in pages with the filter, and ends at the limit', async () => {
+test('audit.csv: the entries are read in pages, with the filter, up to the maximum number of entries', async () => {
   const audit = auditOf(2000)
   expect(await linesOf(auditCsv(audit, { action: 'maintenance' }, 1200))).toHaveLength(1201)
   expect(audit.asked.map(({ limit, before, action }) => [limit, before, action])).toEqual([

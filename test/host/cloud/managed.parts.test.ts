@@ -63,7 +63,7 @@ test('lease: it is released even if the work failed', async () => {
   expect(await lease.hold(async () => {})).toBe(true)
 })
 
-test('succession: a statement with a higher number is new, the same statement is not', () => {
+test('sequence numbers: a statement with a higher number is new, the same statement is not', () => {
   const statement = { state: stateOf(5), hash: 'h' }
   expect(checkSuccession(statement, ENVIRONMENT, { number: 5, hash: 'h' })).toBe(false)
   expect(checkSuccession(statement, ENVIRONMENT, { number: 4, hash: 'x' })).toBe(true)
@@ -185,7 +185,7 @@ test('managed: if a restart interrupts the application of a state, it is finishe
   }
 })
 
-test('taken: the higher of the numbers in database and file is used, and each node updates its file from the database', async () => {
+test('last accepted number: the higher of those in the database and the file is used, and each node updates its file from the database', async () => {
   const kept = createKeptStates(db, createTakenFile(home))
   expect(await kept.taken(ENVIRONMENT)).toBe(null)
   await kept.putTaken(ENVIRONMENT, { number: 5, hash: 'five' })
@@ -199,7 +199,7 @@ test('taken: the higher of the numbers in database and file is used, and each no
   expect(JSON.parse(readFileSync(TAKEN, 'utf8'))).toEqual({ [ENVIRONMENT]: { number: 7, hash: 'seven' } })
 })
 
-test('taken: a lower number does not change the file, and an invalid file counts as empty', async () => {
+test('last accepted number: a lower number does not change the file, and an invalid file counts as empty', async () => {
   const file = createTakenFile(home)
   await Promise.all([4, 6, 5].map((number) => file.raise(ENVIRONMENT, { number, hash: `of ${number}` })))
   expect(await createTakenFile(home).get(ENVIRONMENT)).toEqual({ number: 6, hash: 'of 6' })

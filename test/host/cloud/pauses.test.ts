@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createPauses } from '../../../host/cloud/managed/pauses.ts'
 
-test('pauses: each is twice as long as the previous one, up to a minute, until a request succeeds', () => {
+test('backoff: each delay is twice as long as the previous one, up to a minute, until a request succeeds', () => {
   const pauses = createPauses(() => 1)
   expect(Array.from({ length: 8 }, () => pauses.next())).toEqual([
     1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000,
@@ -15,6 +15,6 @@ test('backoff: up to half of each delay is jitter, so that Satellites don’t al
   expect([pauses.next(), pauses.next()]).toEqual([500, 1000])
 })
 
-test('pauses: after a wrong token it retries every 5 minutes, plus or minus a quarter', () => {
+test('backoff: with a wrong token, the host retries every 5 minutes, plus or minus a quarter', () => {
   expect([createPauses(() => 0).barred(), createPauses(() => 1).barred()]).toEqual([225_000, 375_000])
 })

@@ -147,7 +147,7 @@ function expectedOf(step: string): NextStep {
   return step === 'set-up' ? { step, canPostpone: false } : { step: step as 'done' | 'second-step' }
 }
 
-test('policy: for users without one of the permissions in requiredFor, required and passkey are optional', () => {
+test('policy: for users without any of the permissions in requiredFor, the levels "required" and "passkey" work like "optional"', () => {
   const rows = (of: Level) => ROWS.filter(({ level }) => level === of)
   for (const level of ['required', 'passkey'] as const) {
     const policy = policyOf(level, { requiredFor: ['Administrators', 'Billing'] })
@@ -172,7 +172,7 @@ test('policy: for users without one of the permissions in requiredFor, required 
   }
 })
 
-test('policy: a script raises off and optional to required for one login, and lowers nothing', () => {
+test('policy: a script raises the levels "off" and "optional" to "required" for one login, and never lowers a level', () => {
   const expected = { off: 'required', optional: 'required', required: 'required', passkey: 'passkey' } as const
   for (const row of ROWS) {
     const raised = ROWS.find((one) => {
@@ -203,7 +203,7 @@ test('policy: during the grace period users can postpone the set-up, and nothing
   expect(nextStep(policyOf('required'), stateOf({ isPostponed: true }), NOW)).toEqual(end)
 })
 
-test('policy: at passkey, users without one can postpone its set-up, but not if they used a recovery code in place of one', () => {
+test('policy: at the level "passkey", a user without a passkey can postpone its set-up, and one who used a recovery code instead of a passkey cannot', () => {
   const policy = policyOf('passkey', { graceDays: 14 })
   const { app, passkey } = FACTORS as Record<string, SignInState['factors']>
   const after = (method: SignInMethod, factors: SignInState['factors'] | undefined) => {

@@ -189,7 +189,7 @@ test('form: if there are thousands of errors, 100 are listed and the rest are co
   expect(checkedForm(formWith(...wrong)).faults.at(-1)).toBe('more_faults: 1900 more errors are not listed')
 })
 
-test('form: for thousands of handlers without a function, next to thousands of functions, 100 errors are listed', () => {
+test('form: for thousands of handlers without a function, in a script with thousands of functions, 100 errors are listed', () => {
   const functions = new Set(Array.from({ length: 30_000 }, (_, index) => `${'f'.repeat(58)}${index}`))
   const buttons = Array.from({ length: 1000 }, (_, i) => ({ type: 'button', name: `b${i}`, onAction: `g${i}` }))
   expect(checkedForm(formWith(...buttons), { functions }).faults).toHaveLength(101)

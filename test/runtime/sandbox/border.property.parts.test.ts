@@ -208,7 +208,7 @@ function expected(recipe: Recipe): Sent {
  */
 const shown = (sent: Sent) => JSON.stringify(sent)
 
-test('border: plain data arrives exactly as JSON.parse(JSON.stringify()) returns it', async () => {
+test('data from scripts: plain data arrives exactly as JSON.parse(JSON.stringify()) returns it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(Plain, { minLength: 1, maxLength: 12 }), async (recipes) => {
       const got = await send(recipes, 'command')
@@ -221,7 +221,7 @@ test('border: plain data arrives exactly as JSON.parse(JSON.stringify()) returns
   )
 })
 
-test('border: each unusual value, passed separately, arrives as the data that it represents or is rejected', async () => {
+test('data from scripts: each unusual value, passed separately, arrives as the data that it represents or is rejected', async () => {
   const alone = Object.keys(ODD).map((name): Recipe => ({ kind: 'odd', name }))
   const around = (Object.keys(AROUND) as (keyof typeof AROUND)[]).flatMap((how) =>
     alone.map((inner): Recipe => ({ kind: 'around', how, inner })),
@@ -246,7 +246,7 @@ test('border: each unusual value, passed separately, arrives as the data that it
   expect([Object.getPrototypeOf(value), value.constructor, value.a]).toEqual([Object.prototype, 2, 3])
 })
 
-test('border: any combination of values arrives as the data that it represents or is rejected', async () => {
+test('data from scripts: any combination of values arrives as the data that it represents or is rejected', async () => {
   const counts = { arrived: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(fc.array(Recipe, { minLength: 1, maxLength: 12 }), async (recipes) => {
@@ -272,7 +272,7 @@ function checkAgainstJson(recipe: Recipe, sent: Sent): void {
   if (!hasToJSON) expect(shown(sent)).toBe(shown({ value: JSON.parse(text) as Json }))
 }
 
-test('border: requests accept the same values, and their answers are returned unchanged', async () => {
+test('data from scripts: requests accept the same values, and their answers are returned unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(Recipe, { minLength: 1, maxLength: 12 }), async (recipes) => {
       const got = await send(recipes, 'request')
@@ -285,7 +285,7 @@ test('border: requests accept the same values, and their answers are returned un
   )
 })
 
-test('border: a script’s changes to prototypes do not affect what arrives', async () => {
+test('data from scripts: a script’s changes to prototypes do not affect what arrives', async () => {
   const hostile = `
     Object.prototype.toJSON = function () { return 'forged' }
     String.prototype.toJSON = () => 'forged'
@@ -371,7 +371,7 @@ function objectOf(text: unknown): object | null {
 
 const REFUSED_KEYS = /"(__proto__|constructor|prototype)"|"a":1,"a"/
 
-test('border: a result of any kind becomes an object, nothing, or nothing with a log line; the login stays valid', async () => {
+test('data from scripts: a result of any kind becomes an object, nothing, or nothing with a log line; the login stays valid', async () => {
   await fc.assert(
     fc.asyncProperty(Result, fc.constantFrom('return', 'promise'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })
@@ -418,7 +418,7 @@ const Thrown = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3000 }).map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-test('border: a thrown value of any kind becomes a script_error with a short text, one log line and no effect', async () => {
+test('data from scripts: a thrown value of any kind becomes a script_error with a short text, one log line and no effect', async () => {
   await fc.assert(
     fc.asyncProperty(Thrown, fc.constantFrom('throw', 'reject'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })
