@@ -12,7 +12,7 @@ export const CONTENTS = 'docs/README.md'
 export type Page = { readonly file: string; readonly title: string; readonly markdown: string }
 export type NavigationGroup = { readonly title: string; readonly pages: readonly Pick<Page, 'file' | 'title'>[] }
 
-/** Matches a link, but not an image: its text and its URL. */
+/** Matches a link but not an image. The groups are the link's text and its URL. */
 export const LINK = /(?<!!)\[([^\]]*)\]\(([^)\s]+)\)/g
 
 /** The start page and all Markdown files that can be reached from it. */

@@ -80,7 +80,7 @@ export function needPlace(path: string, files: Files, limits: Limits): void {
   }
   const bytes = [...files.values()].reduce((sum, facts) => sum + facts.bytes, 0)
   if (bytes <= limits.BUNDLE_UNPACKED) return
-  const message = `The files of a bundle have at most ${limits.BUNDLE_UNPACKED} bytes; with this one, they have ${bytes}.`
+  const message = `With this file, the bundle would have ${bytes} bytes. At most ${limits.BUNDLE_UNPACKED} are allowed.`
   throw new PlatformError('ERR_BUNDLE_TOO_LARGE', message)
 }
 

@@ -4,7 +4,7 @@ import type { Authentication, EndpointMethod } from '../../runtime/bundle/endpoi
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 
-/** The activity on this host in the last hour, by entry. */
+/** Counts the calls on this host in the last `hours` hours, by entry function. */
 export type EndpointFigures = {
   entries(hours: number): readonly {
     readonly solution: string

@@ -199,7 +199,7 @@ function responseTypeOf(
   row: ProviderRow,
   refuse: Refuse,
 ): ResponseType {
-  return row.responseTypes.includes(type) ? type : refuse(`"response_type" must be code for ${api}`)
+  return row.responseTypes.includes(type) ? type : refuse(`for ${api}, "response_type" must be "code"`)
 }
 
 /**

@@ -25,9 +25,8 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
     ({ name, manifest }) => manifest.type === 'authenticator' || name === loginSolution,
   )
   if (!isThere) {
-    const advice =
-      'solution.addUser adds users that the platform signs in; solution.open({ user }) opens the solution for one of them'
-    throw new ScriptError(`the solution has no authenticator ("authenticator": "${authenticator}"); ${advice}`)
+    const advice = 'add a user with solution.addUser, then call solution.open({ user })'
+    throw new ScriptError(`the solution has no authenticator ("authenticator": "${authenticator}"): ${advice}`)
   }
   const recorder = createRecorder()
   const mark = recorder.mark()

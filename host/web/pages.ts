@@ -325,7 +325,7 @@ export function confirmedPage(frame: PageFrame, model: OfSolution & { readonly p
   return page('confirmed', frame, platformText(frame.locale, 'platform.confirm.done'), model)
 }
 
-/** Shows, in the frame, that the host's question about a button press has expired. */
+/** The page in the dialog's frame if the prompt to confirm a button press has expired. */
 export function pressOverPage(frame: PageFrame, model: OfSolution): string {
   return page('press-over', frame, platformText(frame.locale, 'platform.confirm.over.title'), model)
 }

@@ -77,7 +77,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     expect(complaints).toEqual([])
   })
 
-  test('a rejected input is shown at the form, and the input stays', async () => {
+  test('if an input is rejected, the form shows the error and keeps the input', async () => {
     await addUser(host, 'taken')
     await open('/admin/users/new')
     await page.fill('#username', 'TAKEN')

@@ -203,7 +203,7 @@ test('security.logout: if the page never posts the token, the user is still sign
   expect(await page.closed()).toBe(1000)
 })
 
-test('security.logout: a host that stops before the page has posted the token signs the user out first', async () => {
+test('security.logout: if the host stops before the page has posted the token, it signs the user out first', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const own = await startTestHost({}, { home })
   await addUser(own, 'anna')

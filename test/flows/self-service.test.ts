@@ -179,7 +179,7 @@ describe('a forgotten password', () => {
     ])
   })
 
-  test('has no page where the host sends no mail, or does not store the passwords', async () => {
+  test('has no page if the host sends no mail or does not store the passwords', async () => {
     const page = '/solution/shop/forgotten-password'
     const visitor = await visit(noMail, 'shop')
     expect((await visitor.open()).text).not.toContain('a#forgotten{')

@@ -9,7 +9,7 @@ export type FileActionParts = {
   readonly isListed: (path: string) => boolean
   readonly saveAll: () => Promise<boolean>
   /**
-   * @param gone the path of a file whose open text is no longer valid
+   * @param gone the path of the file whose text in the editor is outdated
    * @param open the path of the file to show next
    */
   readonly changed: (gone: string | null, open: string | null) => Promise<void>

@@ -33,7 +33,6 @@ export function partOf<Type extends HTMLElement = HTMLElement>(id: string): Type
   return found as Type
 }
 
-/** An element with a text or children, and attributes. */
 export function elementOf<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   content: string | readonly Node[] = [],

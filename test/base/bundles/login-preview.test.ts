@@ -43,7 +43,7 @@ test.each([
   expect(shown).toBe(key === null ? undefined : platformText('nl', key, [5]))
 })
 
-test('login preview: states with a reference show a placeholder, which is in no log', () => {
+test('login preview: states that show the reference of an error show a placeholder for it', () => {
   const referred = LOGIN_STATE_NAMES.filter((state) => render(state).includes('PREVIEW'))
   expect(referred).toEqual([
     'refused',

@@ -42,7 +42,7 @@ test('a full disk is recognized by the error codes of the operating system and o
   expect(isDiskFull(undefined)).toBe(false)
 })
 
-test('if platform.sqlite is a folder or not a database, a single sentence says so and what to do', async () => {
+test('if platform.sqlite is a folder or not a database, the error says so', async () => {
   const home = join(folder, 'no-database')
   mkdirSync(home)
   writeFileSync(join(home, 'platform.sqlite'), 'x'.repeat(20_000))

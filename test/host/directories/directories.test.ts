@@ -164,7 +164,7 @@ test('directories: a name is part of URLs and of audit entries', () => {
     expect(DirectoryName.safeParse(name).success).toBe(false)
 })
 
-test('directories: the filter contains the name as a value, whatever it contains', () => {
+test('directories: special characters in the name are escaped in the filter', () => {
   const filter = '(|(uid={name})(mail={name}))'
   expect(filterFor({ filter }, 'anna')).toBe('(|(uid=anna)(mail=anna))')
   expect(filterFor({ filter }, '*)(uid=\\\0')).toBe('(|(uid=\\2a\\29\\28uid=\\5c\\00)(mail=\\2a\\29\\28uid=\\5c\\00))')

@@ -105,7 +105,7 @@ test('jobs: without schedules, due times add no runs, but queued runs start', as
   await Promise.all([worker.stop(), other.stop()])
 })
 
-test('jobs: during maintenance and while a host drains, no run starts and due times add none; afterwards they do', async () => {
+test('jobs: during maintenance and while a host drains, no run starts and schedules queue none; afterwards both resume', async () => {
   let ticks = 0
   let mayStart = false
   const schedules = { tick: async () => void ticks++ }

@@ -248,7 +248,7 @@ test.each([
     { ...GOOGLE, response_type: 'id_token', code_challenge_method: 'S256' },
     '"code_challenge_method" cannot be used with the response_type id_token',
   ],
-  [{ ...GOOGLE, api: 'GitHub', response_type: 'id_token' }, '"response_type" must be code for GitHub'],
+  [{ ...GOOGLE, api: 'GitHub', response_type: 'id_token' }, 'for GitHub, "response_type" must be "code"'],
   [{ ...GOOGLE, api: 'LinkedIn', response_mode: 'form_post' }, '"response_mode" must be query for LinkedIn'],
   [
     { ...GOOGLE, api: 'Apple', response_mode: 'query' },

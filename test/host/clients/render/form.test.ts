@@ -406,7 +406,7 @@ describe('hostile values', () => {
   const HOSTILE =
     '"><script>alert(1)</script><img src=x onerror=alert(1)>\' onfocus=alert(1) </textarea></select></title>&lt;\u202e\u0000\ud800'
 
-  /** Sets every text that a script can set to a malicious one. */
+  /** Every text that a script can set, with a malicious value. */
   const state: ElementState = {
     value: HOSTILE,
     label: HOSTILE,
