@@ -46,7 +46,7 @@ export function matchEndpoints(
 
 /**
  * Decodes a path below `api/`. @returns null if a segment is empty, "." or "..", contains a slash, backslash or control
- * character, or isn't valid
+ * character, or has an invalid percent-encoding
  */
 export function decodeSegments(path: string): readonly string[] | null {
   const segments = path.split('/').map(decoded)

@@ -26,7 +26,7 @@ export function makeHome(home: string): void {
   }
 }
 
-/** Without `recursive`: below /proc, Node.js retries forever. */
+/** Doesn't use `recursive`, because Node.js would then retry forever below /proc. */
 function makeFolder(path: string): void {
   if (isFolder(path)) return
   makeFolder(dirname(path))

@@ -98,8 +98,8 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
     let [largest, sockets] = ['', new Set<Socket>()]
     for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]
     const own = network === null ? 0 : (networks.get(network)?.size ?? 0)
-    // Closing a connection must leave that network with at least as many as this one. Otherwise, two networks would
-    // keep closing each other's connections.
+    // After the close, the largest network must still have at least as many connections as `network`. Otherwise, two
+    // networks would keep closing each other's connections.
     if (sockets.size <= own + 1) return false
     const newest = [...sockets].at(-1)
     if (newest === undefined) return false

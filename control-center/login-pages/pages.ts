@@ -95,8 +95,8 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
 }
 
 /**
- * The page contains no media, but the policy requires a source, so use an address that serves no other file. For IPv6,
- * see host/login-pages/preview-pages.ts.
+ * The preview loads no media, but its Content-Security-Policy needs a media source. No files are served below this path.
+ * For IPv6, see host/login-pages/preview-pages.ts.
  */
 function sourceOf(ctx: Context): string {
   const origin = originOf(ctx)

@@ -26,7 +26,10 @@ export function expectedFile(ctx: Context): ExpectedFile {
 export function expectedContent(ctx: Context): string {
   const match = ctx.get('If-Match')
   if (match !== '') return readEtag(match)
-  throw new PlatformError('ERR_IF_MATCH_MISSING', 'The request has no If-Match header. Send it with the etag of the file that you read.')
+  throw new PlatformError(
+    'ERR_IF_MATCH_MISSING',
+    'The request has no If-Match header. Send it with the etag of the file that you read.',
+  )
 }
 
 /** Whether the client already has the content with this etag. */

@@ -67,8 +67,8 @@ export async function readKeySet(value: unknown, from: string): Promise<readonly
   if (keys.length > 0) return keys
   throw new OAuthProblem(
     'oauth_provider',
-    `${from} has no usable key: none of its ${set.data.keys.length} keys is public, valid, strong enough and for one of ` +
-      Object.keys(ALGORITHMS).join(', '),
+    `${from} has no usable key among its ${set.data.keys.length} keys. A usable key is a valid, strong enough public key for ` +
+      `one of these algorithms: ${Object.keys(ALGORITHMS).join(', ')}`,
   )
 }
 

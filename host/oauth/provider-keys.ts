@@ -154,7 +154,7 @@ function keyFor(keys: readonly ProviderKey[], { alg, kid }: TokenHeader): Provid
   const [first, ...others] = keys.filter((key) => fitsAlgorithm(key, alg) && (kid === null || key.kid === kid))
   if (first === undefined) return null
   if (others.every((other) => isSameKey(first, other))) return first
-  const which = kid === null ? 'that names no key' : `that names the key ${quote(kid)}`
+  const which = kid === null ? 'without "kid"' : `with "kid" ${quote(kid)}`
   throw new OAuthProblem(
     'oauth_token',
     `the key set has ${others.length + 1} different keys for ${alg} that match a token ${which}`,

@@ -98,7 +98,9 @@ const LastLogin = z.looseObject({
 /** @throws ScriptError whose message lists the values that a host would pass */
 function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<typeof LastLogin> {
   if (given === undefined)
-    throw new ScriptError('users sign in at a provider: pass last_login with its claims, such as { iss, sub, email }')
+    throw new ScriptError(
+      'last_login is missing: users sign in with a provider, so pass its claims, such as { iss, sub, email }',
+    )
   const read = LastLogin.safeParse(given)
   if (!read.success) {
     const [issue] = read.error.issues

@@ -13,7 +13,7 @@ export function checkEndpoints(main: ReadManifest, modules: Modules, found: Find
     if (endpoints.length === 0) continue
     const file = `${folderOf(name)}${MANIFEST}`
     if (name !== null && !forClients.has(name)) {
-      const message = `"endpoints" of "${name}" would have no effect, because it signs users in: move it to the solution or another module`
+      const message = `"endpoints" of "${name}" would have no effect, because that module signs users in: move "endpoints" to the solution or another module`
       found.fault(file, 'module_invalid', message, places.key(['endpoints']))
       continue
     }

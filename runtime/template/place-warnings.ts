@@ -53,7 +53,7 @@ export class PlaceWarnings {
     if (place.kind !== 'address') return
     const first = splitPlaceholders(value)[0]
     if (typeof first !== 'string' || isAllowedScheme(addressScheme(first))) return
-    const reason = `a URL with a value must be http, https, mailto or relative, not ${quoteText(first)}`
+    const reason = `a URL that contains a placeholder must be http, https, mailto or relative, not ${quoteText(first)}`
     this.empty(value, span, reason)
   }
 

@@ -602,7 +602,7 @@ test('returns', async () => {
   assert.equal(locale, 'nl')
 })
 test('needs claims', async () => {
-  await assert.rejects(solution.signIn({ tenant: 'acme' }), 'pass last_login with its claims')
+  await assert.rejects(solution.signIn({ tenant: 'acme' }), 'pass its claims')
 })
 test('acme', async () => {
   assert.equal((await solution.getOAuthConfig({ tenant: 'acme' })).result, { api: 'Google', clientId: 'acme-client' })

@@ -199,7 +199,7 @@ describe('a forgotten password', () => {
   })
 })
 
-test('a password that an operator imports is reported to the user, like one that is set in the API', async () => {
+test('users get an email when an operator changes their password by an import or through the API', async () => {
   await addUser(host, 'ivo', { email: 'ivo@example.org' })
   const load = (text: string) =>
     ask(`${host.url}/admin/api/users.csv`, {

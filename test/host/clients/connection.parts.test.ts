@@ -135,7 +135,7 @@ test('connection: 20 rejected frames are tolerated; the next one closes the conn
   expect(await over).toBe(22)
 })
 
-test('connection: every 3 s, one rejected frame is no longer counted', async () => {
+test('connection: the count of rejected frames decreases by one every 3 s', async () => {
   const { send, settled, browser, closed } = await connect()
   send(HELLO)
   for (let sent = 0; sent < 60; sent++) {

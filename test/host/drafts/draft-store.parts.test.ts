@@ -124,7 +124,7 @@ function testDraftStore(place: TestPlace): void {
     expect(await store.content(other.id, 'a')).toEqual(BYTES)
   })
 
-  test(`${place.kind}, drafts: the version that a draft changes can't be erased`, async () => {
+  test(`${place.kind}, drafts: a version that is the base of a draft can't be erased`, async () => {
     const [store, solutions] = [storeOf(), createSolutionStore(place.db, createLimits())]
     const version = { version: '1.0.0', title: '', type: 'solution', authenticator: 'NONE', listed: 0, prepared: '{}' }
     await place.db

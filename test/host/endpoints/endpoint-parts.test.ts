@@ -34,7 +34,7 @@ test('input schemas: each key that manifests may use has an effect', () => {
   }
 })
 
-test('input schemas: properties that no schema names are refused at every level, even without "properties"', () => {
+test('input schemas: undeclared properties are refused at every level, even without "properties"', () => {
   const nested: InputSchema = { type: 'array', items: { type: 'object', properties: { a: { type: 'object' } } } }
   expect(zodOf(nested).safeParse([{ a: {} }]).success).toBe(true)
   for (const value of [[{ b: 1 }], [{ a: { b: 1 } }]]) expect(zodOf(nested).safeParse(value).success).toBe(false)

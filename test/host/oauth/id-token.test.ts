@@ -311,7 +311,7 @@ test('ID token: a token without a kid is rejected if several keys could match', 
   const problem = await problemOf(await token({}, { kid: undefined }), expected({}, [key, other]))
   expect([problem.code, problem.message]).toEqual([
     'oauth_token',
-    expect.stringMatching(/2 different keys for RS256 that match a token that names no key/),
+    expect.stringMatching(/2 different keys for RS256 that match a token without "kid"/),
   ])
 })
 

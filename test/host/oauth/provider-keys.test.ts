@@ -66,7 +66,7 @@ test('provider keys: without a kid, none is used if several match', async () => 
   const problem = await problemOf(find(null))
   expect([problem.code, problem.message]).toEqual([
     'oauth_token',
-    'the key set has 2 different keys for RS256 that match a token that names no key',
+    'the key set has 2 different keys for RS256 that match a token without "kid"',
   ])
   expect(asked).toHaveLength(1)
 })
@@ -138,7 +138,7 @@ test.each<[string, () => Promise<unknown> | unknown]>([
   const alone = await problemOf(provider(bad).find('bad'))
   expect([alone.code, alone.message]).toEqual([
     'oauth_provider',
-    expect.stringMatching(/has no usable key: none of its 1 /),
+    expect.stringMatching(/has no usable key among its 1 keys/),
   ])
 })
 

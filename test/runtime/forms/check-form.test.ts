@@ -438,7 +438,7 @@ test('form: handlers are not checked if the script has an error', () => {
 
 test.each<[string, unknown, readonly string[]]>([
   [
-    'a text that is in no table, once for each key,',
+    'a key that is missing in all tables, once even if it is used twice,',
     { title: 'i18n:a', ...formWith({ type: 'label', name: 'x', label: 'i18n:a', hint: 'i18n:b' }) },
     [
       'form_text_missing: the key "a" is not in any of the tables in i18n/',
@@ -498,7 +498,7 @@ test('form: known texts, platform texts, values and media cause no warnings; nor
   expect(checkedForm(form, around)).toMatchObject({ faults: [], warnings: [] })
 })
 
-test('form: saves names one of its buttons', () => {
+test('form: "saves" must be the name of one of its buttons', () => {
   const form = (saves: string) => ({
     saves,
     ...formWith(
