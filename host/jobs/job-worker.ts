@@ -231,13 +231,16 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
   function lookOnce(): Promise<void> {
     looksAgain = true
     looking ??= (async () => {
-      while (looksAgain) {
-        looksAgain = false
-        await look()
+      try {
+        while (looksAgain) {
+          looksAgain = false
+          await look()
+        }
+      } finally {
+        // In the same step as the last check of `looksAgain`, so that no call gets a search that has already ended.
+        looking = null
       }
-    })().finally(() => {
-      looking = null
-    })
+    })()
     return looking
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import type { HostDatabase } from '../../host/database/tables.ts'
 import { createEmbeddedRuns } from '../../host/jobs/embedded-runs.ts'
 import { type AttemptEnd, type ClaimedRun, LEASE_TIME, type NewRun, WaitingTooMany } from '../../host/jobs/job-runs.ts'
@@ -23,6 +23,12 @@ export function testJobs(name: string, open: () => HostDatabase): void {
   let time = Date.parse('2026-06-01T10:00:00Z')
   const now = () => time
   let count = 0
+  const workers: JobWorker[] = []
+  // A worker's last search isn't awaited by `settled`. It would cancel the next test's runs, because it doesn't have
+  // their solution.
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await worker.stop()
+  })
 
   function lab(jobs: Record<string, Declared> = { mail: {} }) {
     const db = open()
@@ -59,7 +65,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     }
 
     function worker(runJob: JobWorkerParts['runJob'], more: Partial<JobWorkerParts> = {}): JobWorker {
-      return createJobWorker({
+      const created = createJobWorker({
         limits,
         catalog,
         runs,
@@ -73,6 +79,8 @@ export function testJobs(name: string, open: () => HostDatabase): void {
         atOnce: 10,
         ...more,
       })
+      workers.push(created)
+      return created
     }
 
     async function insertSolution(): Promise<void> {
