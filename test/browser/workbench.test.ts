@@ -284,7 +284,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
       await route.fulfill({ response })
     })
     await page.click('#workbench-publish-button')
-    await page.locator('#workbench-publish-said', { hasText: 'but another version is active' }).waitFor()
+    await page.locator('#workbench-publish-said', { hasText: 'but it isn’t active' }).waitFor()
     expect(await page.locator('#workbench-publish-said').innerText()).not.toContain('Published')
   })
 
