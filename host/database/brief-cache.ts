@@ -11,6 +11,9 @@ export interface BriefCache<T> {
   forget(key: string): void
 }
 
+/** `known`: the value, once it was read. */
+type Reading<T> = { readonly value: Promise<T>; readonly until: number; known?: T }
+
 /** Time to live in ms, measured from the start of the read. */
 const HELD = 1000
 /** Above this number of entries, expired ones are removed. */
@@ -18,7 +21,7 @@ const MANY = 500
 
 /** @param now the clock, in milliseconds */
 export function createBriefCache<T>(read: (key: string) => Promise<T>, now: () => number = Date.now): BriefCache<T> {
-  const held = new Map<string, { readonly value: Promise<T>; readonly until: number; known?: T }>()
+  const held = new Map<string, Reading<T>>()
 
   function dropOld(): void {
     for (const [key, { until }] of held) if (until <= now()) held.delete(key)
@@ -34,7 +37,7 @@ export function createBriefCache<T>(read: (key: string) => Promise<T>, now: () =
       const found = fresh(key)
       if (found !== undefined) return found.value
       if (held.size >= MANY) dropOld()
-      const reading: { value: Promise<T>; until: number; known?: T } = { value: read(key), until: now() + HELD }
+      const reading: Reading<T> = { value: read(key), until: now() + HELD }
       held.set(key, reading)
       reading.value.then(
         (value) => {
