@@ -71,7 +71,12 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   const table = service.mails
   const shares = createMailShares(db, service, log, hourly, now)
   const due = createDueMails(db, service)
-  let running: Promise<void> = Promise.resolve()
+  /** Up to `AT_ONCE` senders. Each sends one mail after the other until none is due. */
+  const senders = new Set<Promise<void>>()
+  let senderCount = 0
+  /** Counts the requests to look for due emails: a sender that sees a new one looks again before it ends. */
+  let requests = 0
+  let searching: Promise<MailRow | undefined> = Promise.resolve(undefined)
   let isStarted = false
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
@@ -88,8 +93,8 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     await db.deleteFrom(table).where('id', '=', id).execute()
   }
 
-  async function tryOne(row: MailRow, deliver: NonNullable<typeof handOver>): Promise<void> {
-    if (!(await take(row))) return
+  /** @param row a mail that this node has reserved */
+  async function sendOne(row: MailRow, deliver: NonNullable<typeof handOver>): Promise<void> {
     const { id, attempts, created_at } = row
     const text = key.decrypt(purposeOf(id), row.sealed)
     const end = text === null ? unreadable : await deliver(JSON.parse(text) as MailText)
@@ -105,19 +110,50 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     await later.where('id', '=', id).execute()
   }
 
-  async function deliverAll(): Promise<void> {
-    if (handOver === null) return
-    for (;;) {
-      const rows = await due.next(now(), AT_ONCE)
-      await Promise.all(rows.map((row) => tryOne(row, handOver)))
-      // The remaining emails stay in the database until the service starts again.
-      if (rows.length === 0 || isStopped) return
+  /** One search at a time, so that the organisations take turns and two senders never try the same mail. */
+  function takeNext(): Promise<MailRow | undefined> {
+    async function search(): Promise<MailRow | undefined> {
+      for (;;) {
+        const row = await due.next(now())
+        if (row === undefined || (await take(row))) return row
+      }
+    }
+    searching = searching.then(search, search)
+    return searching
+  }
+
+  async function sendAllDue(deliver: NonNullable<typeof handOver>): Promise<void> {
+    try {
+      // When stopped, the remaining emails stay in the database until the service starts again.
+      while (!isStopped) {
+        const seen = requests
+        const row = await takeNext()
+        if (row !== undefined) {
+          startSender()
+          await sendOne(row, deliver)
+        } else if (seen === requests) return
+      }
+    } finally {
+      // In the same tick as the comparison above, so that a request in between starts a new sender.
+      senderCount--
     }
   }
 
-  function deliverDue(): Promise<void> {
-    running = running.then(deliverAll, deliverAll)
-    return running
+  /** A mail that the mail server is slow to accept holds up its own sender only. */
+  function startSender(): void {
+    if (handOver === null || senderCount >= AT_ONCE) return
+    senderCount++
+    const sender = sendAllDue(handOver)
+      .catch((error: Error) => log.error({ stack: error.stack }, 'waiting emails could not be read from the database'))
+      .then(scheduleNext)
+      .finally(() => senders.delete(sender))
+    senders.add(sender)
+  }
+
+  async function deliverDue(): Promise<void> {
+    requests++
+    startSender()
+    while (senders.size > 0) await Promise.all(senders)
   }
 
   async function nextLook(): Promise<number> {
@@ -126,18 +162,12 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     return Math.min(Math.max((next?.next_at ?? Number.POSITIVE_INFINITY) - now(), 1_000), LOOK_EVERY)
   }
 
-  /** Only the database can fail here, in which case other work fails too. The next run retries. */
-  async function deliverAndSchedule(): Promise<void> {
-    clearTimeout(timer)
-    const wait = await deliverDue()
-      .then(() => (isStarted ? nextLook() : LOOK_EVERY))
-      .catch((error: Error) => {
-        log.error({ stack: error.stack }, 'waiting emails could not be read from the database')
-        return LOOK_EVERY
-      })
+  /** If the database fails here, other work fails too, and the next search reports it. */
+  async function scheduleNext(): Promise<void> {
+    const wait = isStarted ? await nextLook().catch(() => LOOK_EVERY) : LOOK_EVERY
     if (!isStarted) return
     clearTimeout(timer)
-    timer = setTimeout(deliverAndSchedule, wait)
+    timer = setTimeout(deliverDue, wait)
     timer.unref()
   }
 
@@ -171,17 +201,17 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
         attempts: 0,
       }
       await db.insertInto(table).values(row).execute()
-      if (isStarted) void deliverAndSchedule()
+      if (isStarted) void deliverDue()
     },
     start() {
       isStarted = true
       isStopped = false
-      void deliverAndSchedule()
+      void deliverDue()
       return async () => {
         isStarted = false
         isStopped = true
         clearTimeout(timer)
-        await running.catch(() => {})
+        await Promise.all(senders)
       }
     },
   }

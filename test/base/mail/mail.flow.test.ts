@@ -285,20 +285,50 @@ describe('the queue', () => {
 
   test('stopping waits for emails that are being sent, but not for those that are queued', async () => {
     const { queue, waiting, lines } = await database()
-    const handedOver = Promise.withResolvers<void>()
+    let handedOver = 0
     const gate = Promise.withResolvers<HandedOver>()
     const mail = queue(() => {
-      handedOver.resolve()
+      handedOver++
       return gate.promise
     })
     for (let count = 0; count < 10; count++) await mail.send(LETTER)
     const stop = mail.start()
-    await handedOver.promise
+    await expect.poll(() => handedOver).toBe(4)
     const stopped = stop()
     gate.resolve({ outcome: 'sent' })
     await stopped
     expect(await waiting()).toHaveLength(6)
     expect(lines).toEqual([])
+  })
+
+  test('a mail that the mail server does not answer holds up no other', async () => {
+    const { queue, waiting } = await database()
+    const gate = Promise.withResolvers<HandedOver>()
+    const sent: string[] = []
+    const mail = queue(async ({ to }) => {
+      if (to === 'stuck@example.org') return gate.promise
+      sent.push(to)
+      return { outcome: 'sent' }
+    })
+    const stop = mail.start()
+    await mail.send({ ...LETTER, to: 'stuck@example.org' })
+    await expect.poll(async () => (await waiting()).map(({ next_at }) => next_at > clock)).toEqual([true])
+    for (let count = 1; count <= 10; count++) {
+      await mail.send(LETTER)
+      await expect.poll(() => sent.length).toBe(count)
+    }
+    gate.resolve({ outcome: 'sent' })
+    await expect.poll(waiting).toEqual([])
+    await stop()
+  })
+
+  test('no mail is forgotten that is queued while the search for others ends', async () => {
+    const { queue, waiting } = await database()
+    const mail = queue(async () => ({ outcome: 'sent' }))
+    const stop = mail.start()
+    for (let count = 0; count < 100; count++) await Promise.all([mail.send(LETTER), mail.send(LETTER)])
+    await expect.poll(waiting).toEqual([])
+    await stop()
   })
 
   test('a mail that is queued during a restart is sent afterwards', async () => {
