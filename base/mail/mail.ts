@@ -4,9 +4,8 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { MAILS_HOURLY } from '../config/mail-settings.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import type { Database } from '../database/open.ts'
-import { firstRows } from '../database/portable.ts'
 import { createDueMails } from './due-mails.ts'
-import { HAND_OVER_TIME, type HandedOver, type MailText } from './hand-over.ts'
+import type { HandedOver, MailText } from './hand-over.ts'
 import { createMailShares, type MailOrigin } from './mail-shares.ts'
 import type { MailRow, MailService, MailTables } from './tables.ts'
 
@@ -48,8 +47,6 @@ const AT_ONCE = 4
 const FIRST_WAIT = 10_000
 const LONGEST_WAIT = 3_600_000
 const GIVEN_UP = 3 * 24 * 3_600_000
-/** How long a node reserves a mail while it hands the mail over, in ms. */
-const TAKEN = 2 * HAND_OVER_TIME
 /** Polling interval in ms, for emails that other nodes queued, or left unsent when they crashed. */
 const LOOK_EVERY = 30_000
 
@@ -76,50 +73,26 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   let senderCount = 0
   /** Counts the requests to look for due emails: a sender that sees a new one looks again before it ends. */
   let requests = 0
-  let searching: Promise<MailRow | undefined> = Promise.resolve(undefined)
   let isStarted = false
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
 
   const purposeOf = (id: string) => `mail ${id}`
 
-  /** @returns false if another node has reserved the mail */
-  async function take({ id, next_at }: MailRow): Promise<boolean> {
-    const mail = db.updateTable(table).where('id', '=', id).where('next_at', '=', next_at)
-    return (await mail.set({ next_at: now() + TAKEN }).executeTakeFirst()).numUpdatedRows > 0n
-  }
-
-  async function remove(id: string): Promise<void> {
-    await db.deleteFrom(table).where('id', '=', id).execute()
-  }
-
   /** @param row a mail that this node has reserved */
   async function sendOne(row: MailRow, deliver: NonNullable<typeof handOver>): Promise<void> {
     const { id, attempts, created_at } = row
     const text = key.decrypt(purposeOf(id), row.sealed)
     const end = text === null ? unreadable : await deliver(JSON.parse(text) as MailText)
-    if (end.outcome === 'sent') return remove(id)
+    if (end.outcome === 'sent') return due.remove(row)
     const isOver = end.outcome === 'refused' || now() - created_at >= GIVEN_UP
     if (isOver) {
       log.error({ mail: id, reason: end.reason }, 'a mail could not be sent and was dropped')
-      return remove(id)
+      return due.remove(row)
     }
     const wait = Math.min(FIRST_WAIT * 2 ** Math.min(attempts, 20), LONGEST_WAIT)
     log.warn({ mail: id, reason: end.reason, wait }, 'a mail could not be sent and will be retried')
-    const later = db.updateTable(table).set({ attempts: attempts + 1, next_at: now() + wait })
-    await later.where('id', '=', id).execute()
-  }
-
-  /** One search at a time, so that the organisations take turns and two senders never try the same mail. */
-  function takeNext(): Promise<MailRow | undefined> {
-    async function search(): Promise<MailRow | undefined> {
-      for (;;) {
-        const row = await due.next(now())
-        if (row === undefined || (await take(row))) return row
-      }
-    }
-    searching = searching.then(search, search)
-    return searching
+    await due.retry(row, now() + wait)
   }
 
   async function sendAllDue(deliver: NonNullable<typeof handOver>): Promise<void> {
@@ -127,7 +100,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
       // When stopped, the remaining emails stay in the database until the service starts again.
       while (!isStopped) {
         const seen = requests
-        const row = await takeNext()
+        const row = await due.take(now())
         if (row !== undefined) {
           startSender()
           await sendOne(row, deliver)
@@ -156,18 +129,13 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     while (senders.size > 0) await Promise.all(senders)
   }
 
-  async function nextLook(): Promise<number> {
-    const query = db.selectFrom(table).select('next_at').orderBy('next_at')
-    const next = await firstRows(db, query, 1).executeTakeFirst()
-    return Math.min(Math.max((next?.next_at ?? Number.POSITIVE_INFINITY) - now(), 1_000), LOOK_EVERY)
-  }
-
   /** If the database fails here, other work fails too, and the next search reports it. */
   async function scheduleNext(): Promise<void> {
-    const wait = isStarted ? await nextLook().catch(() => LOOK_EVERY) : LOOK_EVERY
+    if (!isStarted) return
+    const next = await due.nextAt().catch(() => Number.POSITIVE_INFINITY)
     if (!isStarted) return
     clearTimeout(timer)
-    timer = setTimeout(deliverDue, wait)
+    timer = setTimeout(deliverDue, Math.min(Math.max(next - now(), 1_000), LOOK_EVERY))
     timer.unref()
   }
 
