@@ -103,7 +103,7 @@ async function rateOf(url: string, milliseconds: number): Promise<number> {
     Array.from({ length: AT_ONCE }, async () => {
       while (performance.now() < end) {
         const status = await statusOf(url, agent)
-        if (status !== 200) throw new Error(`${url} answered ${status}`)
+        if (status !== 200) throw new Error(`${url} returned HTTP ${status}`)
         count++
       }
     }),

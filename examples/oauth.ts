@@ -207,7 +207,7 @@ if (import.meta.main) {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException
-    const hint = code === 'EADDRINUSE' ? '\nSet PORT, ADMIN_PORT, NORTH_PORT or SOUTH_PORT to a free one.' : ''
+    const hint = code === 'EADDRINUSE' ? '\nSet PORT, ADMIN_PORT, NORTH_PORT or SOUTH_PORT to a free port.' : ''
     process.stderr.write(`${message}${hint}\n`)
     process.exit(1)
   }

@@ -102,7 +102,7 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
   }
   if (settings.mail !== null && solutionOrigin === null && settings.publicUrl === null) {
     lines.push(
-      'Note: SMTP_URL is set, but the host sends no mail, because links in emails need a full URL. Set PUBLIC_URL or',
+      'Note: SMTP_URL is set, but the host sends no emails, because links in emails need a full URL. Set PUBLIC_URL or',
       '      SOLUTION_ORIGIN.',
     )
   }

@@ -31,7 +31,7 @@ export const LIMITS = {
   REQUESTS_NETWORK: {
     kind: 'count',
     default: '600',
-    what: 'maximum number of requests per minute from one network to endpoints without authentication, plus refused requests to any endpoint, on one host',
+    what: 'maximum number of requests per minute from one network to endpoints without authentication, plus rejected requests to any endpoint, on one host',
   },
   JOB_TIME: { kind: 'time', default: '1m', what: 'maximum time for one run of a job, including waiting' },
   JOB_DATA: { kind: 'size', default: '64k', what: 'maximum size of the data of one run of a job, as JSON' },
@@ -174,7 +174,7 @@ export const LIMITS = {
   TELEMETRY_QUEUE: {
     kind: 'size',
     default: '64m',
-    what: 'maximum size of the telemetry queued in PLATFORM_HOME while its collector is unreachable; a third each for metrics, logs and traces',
+    what: 'maximum size of the telemetry queued in PLATFORM_HOME while its collector is unreachable; one third each for metrics, logs and traces',
   },
   QUERY_ROWS: { kind: 'count', default: '10000', what: 'maximum number of rows returned by one database query' },
   QUERY_SIZE: { kind: 'size', default: '1m', what: 'maximum size of the result of one database query, as JSON' },

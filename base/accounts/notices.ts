@@ -36,7 +36,7 @@ export function createNotices(mail: Mail, log: Pick<Logger, 'warn'>): Notices {
     send(kind, user) {
       running = running
         .then(() => queue(kind, user))
-        .catch((error: Error) => log.warn({ kind, stack: error.stack }, 'a notification mail could not be queued'))
+        .catch((error: Error) => log.warn({ kind, stack: error.stack }, 'a notification email could not be queued'))
     },
     settle: async () => void (await running),
   }

@@ -74,7 +74,7 @@ function isName(text: string): boolean {
 }
 
 function isEmail(text: string): boolean {
-  // Checks only the rules that all mail servers share. Only sending a mail shows whether the address exists.
+  // Checks only the rules that all mail servers share. Only sending an email shows whether the address exists.
   return text.length <= LONGEST_EMAIL && !UNFIT.test(text) && /^[^\s@]+@[^\s@]+$/u.test(text)
 }
 

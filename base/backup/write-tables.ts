@@ -117,7 +117,7 @@ export async function writeRows(
   for await (const row of rows) {
     const given = Object.keys(row)
     if (given.length !== columns.size || !given.every((column) => columns.has(column)))
-      throw new TypeError('a row has other columns than its table')
+      throw new TypeError('the columns of a row differ from those of its table')
     waiting.push(row)
     for (const value of Object.values(row)) size += typeof value === 'string' ? value.length : 8
     if (waiting.length >= most || size > MOST_CHARACTERS) await flush()

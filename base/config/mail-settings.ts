@@ -7,7 +7,7 @@ export type MailSettings = {
   readonly host: string
   readonly port: number
   /**
-   * `implicit`: TLS from the first byte. `required`: STARTTLS; without it, no mail is sent. `none`: unencrypted, only
+   * `implicit`: TLS from the first byte. `required`: STARTTLS; without it, no email is sent. `none`: unencrypted, only
    * on loopback.
    */
   readonly tls: 'implicit' | 'required' | 'none'

@@ -119,7 +119,7 @@ export const PROPERTIES = {
     default: 'edit',
     read: oneOf(['edit', 'read', 'off']),
     form: 'one of edit, read, off',
-    what: 'whether authors can edit solutions on the admin pages. "edit": they can, except solutions that a control center manages, which they can only view. "read": they can only view solutions. "off": there is no workbench',
+    what: 'whether authors can edit solutions in the workbench on the admin pages. "edit": yes, but solutions that a control center manages are read-only. "read": all solutions are read-only. "off": the workbench is turned off',
   },
   PASSKEYS: {
     default: 'auto',
@@ -179,7 +179,7 @@ export const PROPERTIES = {
   HSTS_MAX_AGE: {
     default: '365d',
     read: (text) => (text === '0' ? 0 : (parseQuantity('time', text) ?? undefined)),
-    form: 'a time such as 365d, or 0 to make browsers forget it',
+    form: 'a time such as 365d, or 0 to make browsers forget this rule',
     what: 'how long browsers use only https after a response over https',
   },
   HTTP_ALLOWED_HOSTS: {
@@ -226,7 +226,7 @@ export const PROPERTIES = {
     default: 'optional',
     read: oneOf(['off', 'optional', 'required']),
     form: 'one of off, optional, required',
-    what: 'whether the admin account needs a second factor: never, once it has one, or always',
+    what: 'whether the admin account needs a second factor. "off": never. "optional": only if it has one. "required": always',
   },
   RUNTIME_XMS: {
     default: '256m',

@@ -198,6 +198,6 @@ function tooLarge(largest: number): PlatformError {
   return new PlatformError(
     'ERR_BUNDLE_TOO_LARGE',
     `The database server accepts at most ${largest} bytes per statement. ` +
-      'Set its max_allowed_packet to more than the size of the bundle, the total size of its scripts, and the size of its largest file.',
+      'Set max_allowed_packet on the server to more than the size of the bundle, of all its scripts together, and of its largest file.',
   )
 }

@@ -198,10 +198,10 @@ export function errorOf(
       'Create it for that account, or set PLATFORM_DATABASE_NAME to an existing database.',
     rights:
       `The account "${server.username}" has no access to the database "${name}" on ${title}. ` +
-      'Allow it to read, write and create tables there.',
+      'Allow the account to read, write and create tables there.',
     tls:
-      `Cannot connect to ${title} with TLS: it does not offer TLS, or its certificate is not trusted. ` +
-      `Fix its certificate, or set ${property('TLS')} to what it offers.`,
+      `Cannot connect to ${title} with TLS: the server does not offer TLS, or its certificate is not trusted. ` +
+      `Fix the server’s certificate, or set ${property('TLS')} to a value that matches the server.`,
   }
   return new PlatformError('ERR_DATABASE_UNREACHABLE', texts[reason], {}, { cause: error })
 }
@@ -229,7 +229,7 @@ async function migrate(
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
     `Cannot upgrade the database ${title} to the schema of this version. Allow its account to alter tables. ` +
-      'If it is already allowed to, start the previous version, or restore a backup from before the upgrade.',
+      'If the account can already do this, start the previous version, or restore a backup from before the upgrade.',
     {},
     { cause: error },
   )

@@ -34,7 +34,7 @@ export const ERRORS = {
   ERR_UNAUTHENTICATED: {
     status: 401,
     fixedBy: 'caller',
-    advice: 'Send `Authorization`: Basic with the admin account, or Bearer with an API token.',
+    advice: 'Send the header `Authorization`: Basic with the admin account, or Bearer with an API token.',
   },
   ERR_BROWSER_CREDENTIALS: {
     status: 403,

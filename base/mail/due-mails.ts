@@ -2,15 +2,15 @@ import { firstRows } from '../database/portable.ts'
 import { HAND_OVER_TIME } from './hand-over.ts'
 import type { MailDatabase, MailRow, MailService } from './tables.ts'
 
-/** How long a node reserves a mail while it hands the mail over, in ms. */
+/** How long a node reserves an email while it hands the email over, in ms. */
 const TAKEN = 2 * HAND_OVER_TIME
 
 /** The emails in the database that are waiting to be sent. Times are in epoch ms. */
 export interface DueMails {
   /**
-   * Reserves the mail to send next: round-robin over the organisations, oldest mail first. So an organisation's only
+   * Reserves the email to send next: round-robin over the organisations, oldest mail first. So an organisation's only
    * mail doesn't have to wait for another organisation's thousand emails.
-   * @returns undefined if no mail is due
+   * @returns undefined if no email is due
    */
   take(now: number): Promise<MailRow | undefined>
   /** When the next mail is due, or `Infinity` */

@@ -1,11 +1,11 @@
 import { createTransport } from 'nodemailer'
 import type { MailSettings } from '../config/mail-settings.ts'
 
-/** A mail's recipient and content. The text is plain, so nothing in it is interpreted as markup. */
+/** An email's recipient and content. The text is plain, so nothing in it is interpreted as markup. */
 export type MailText = { readonly to: string; readonly subject: string; readonly text: string }
 
 /**
- * The result of handing a mail to the mail server. `refused`: the server rejected the mail permanently, so it is not
+ * The result of handing an email to the mail server. `refused`: the server rejected the email permanently, so it is not
  * retried.
  */
 export type HandedOver =
@@ -16,7 +16,7 @@ export const HAND_OVER_TIME = 60_000
 /** Timeouts in ms: to connect and receive the greeting, between two replies, and in total. */
 const TIMES = { connect: 10_000, answer: 20_000, all: HAND_OVER_TIME }
 
-/** Hands emails to the mail server. It opens a new connection for each mail, because there are few. */
+/** Hands emails to the mail server. It opens a new connection for each email, because there are few. */
 export function createHandOver(
   settings: Omit<MailSettings, 'hourly'>,
   times = TIMES,

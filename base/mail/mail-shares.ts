@@ -4,7 +4,7 @@ import { insertOnce } from '../database/portable.ts'
 import type { MailDatabase, MailService } from './tables.ts'
 
 /**
- * Who a mail is sent for. `organisation` is the id of the control center's organisation, or '' on a host. `askedBy` is
+ * The origin of an email. `organisation` is the id of the control center's organisation, or '' on a host. `askedBy` is
  * one of its members or an operator of the host, or anyone at a login page. Each has a separate hourly limit, so that
  * strangers at a login page can't use up the emails that are needed for invitations.
  */
@@ -16,7 +16,7 @@ export type MailOrigin = { readonly organisation: string; readonly askedBy: 'mem
 export interface MailShares {
   /** @throws ERR_THROTTLED if too many emails of the organisation are queued, or it has sent too many in this hour */
   need(origin: MailOrigin): Promise<void>
-  /** Does the same as `need`, and counts one mail. */
+  /** Does the same as `need`, and counts one email. */
   take(origin: MailOrigin): Promise<void>
 }
 

@@ -14,14 +14,14 @@ export interface Mail {
   /** Whether `SMTP_URL` is set. If not, links are shown instead of mailed. */
   readonly isSetUp: boolean
   /**
-   * Resolves when the mail is stored in the database. It is sent from there, and retried for three days.
-   * @param origin who the mail is sent for; if omitted, the service itself
+   * Resolves when the email is stored in the database. It is sent from there, and retried for three days.
+   * @param origin who the email is sent for; if omitted, the service itself
    * @throws ERR_MAIL_UNAVAILABLE if no mail server is configured, or too many emails are queued
    * @throws ERR_THROTTLED under the same conditions as `needShare`
    */
   send(mail: MailText, origin?: MailOrigin): Promise<void>
   /**
-   * Call this before creating something that is only useful if a mail about it is sent.
+   * Call this before creating something that is only useful if an email about it is sent.
    * @throws ERR_THROTTLED if too many emails of the origin are queued, or it has sent too many in this hour
    */
   needShare(origin: MailOrigin): Promise<void>
@@ -41,7 +41,7 @@ export type MailQueue = Mail & {
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /**
- * Retry delays in ms: the delay starts at the first value and doubles up to the longest. After `GIVEN_UP`, the mail is
+ * Retry delays in ms: the delay starts at the first value and doubles up to the longest. After `GIVEN_UP`, the email is
  * dropped, which is logged.
  */
 const FIRST_WAIT = 10_000
@@ -79,7 +79,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
 
   const purposeOf = (id: string) => `mail ${id}`
 
-  /** @param row a mail that this node has reserved */
+  /** @param row an email that this node has reserved */
   async function sendOne(row: MailRow, deliver: NonNullable<typeof handOver>): Promise<void> {
     const { id, attempts, created_at } = row
     const text = key.decrypt(purposeOf(id), row.sealed)
@@ -87,11 +87,11 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     if (end.outcome === 'sent') return due.remove(row)
     const isOver = end.outcome === 'refused' || now() - created_at >= GIVEN_UP
     if (isOver) {
-      log.error({ mail: id, reason: end.reason }, 'a mail could not be sent and was dropped')
+      log.error({ mail: id, reason: end.reason }, 'an email could not be sent and was dropped')
       return due.remove(row)
     }
     const wait = Math.min(FIRST_WAIT * 2 ** Math.min(attempts, 20), LONGEST_WAIT)
-    log.warn({ mail: id, reason: end.reason, wait }, 'a mail could not be sent and will be retried')
+    log.warn({ mail: id, reason: end.reason, wait }, 'an email could not be sent and will be retried')
     await due.retry(row, now() + wait)
   }
 
@@ -112,7 +112,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     }
   }
 
-  /** A mail that the mail server is slow to accept holds up its own sender only. */
+  /** An email that the mail server is slow to accept holds up its own sender only. */
   function startSender(): void {
     if (handOver === null || senderCount >= AT_ONCE) return
     senderCount++

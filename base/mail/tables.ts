@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 /**
  * A queued mail, stored so that a restart loses none. `sealed` is its content, encrypted because its links grant
  * access. `next_at` is the time of the next attempt. `organisation` is the id of the control center's organisation that
- * the mail is sent for, or '' for the service itself.
+ * the email is sent for, or '' for the service itself.
  */
 export type MailRow = {
   id: string

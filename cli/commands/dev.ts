@@ -164,7 +164,7 @@ function tellWhere(home: string, { host, notes }: Running, terminal: Terminal): 
   terminal.out(`Host          ${host.url}/
 Admin pages   ${host.adminUrl}/admin/ (${adminPassword(home, terminal)})
 Data folder   ${home}
-Open pages update on each save. Reload login pages yourself. Press Ctrl-C to stop.
+Open pages update on each save. Reload login pages yourself. Press Ctrl+C to stop.
 `)
 }
 

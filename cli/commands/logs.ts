@@ -23,7 +23,7 @@ export const logsCommand = command({
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
-    follow: { type: 'boolean', short: 'f', what: 'show new lines as they are written, until you press Ctrl-C' },
+    follow: { type: 'boolean', short: 'f', what: 'show new lines as they are written, until you press Ctrl+C' },
     lines: {
       type: 'string',
       short: 'n',
@@ -93,7 +93,7 @@ async function follow(log: Log, count: number, show: (line: LogLine) => void, te
       if (!isAway || (isFirst && !isThere)) throw error
     }
     if (isThere) pause = COME_BACK.first
-    terminal.err(`The connection to the host was lost. Retrying in ${pause / 1000} s. Press Ctrl-C to stop.\n`)
+    terminal.err(`The connection to the host was lost. Retrying in ${pause / 1000} s. Press Ctrl+C to stop.\n`)
     await wait(pause)
     pause = Math.min(2 * pause, COME_BACK.last)
   }

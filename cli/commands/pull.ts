@@ -68,7 +68,7 @@ function readTarget(shown: string, name: string): SolutionFolder | null {
     if (readdirSync(path).length === 0) return null
     throw new CommandError(
       'usage',
-      `The folder "${shown}" is not empty and contains no ${MANIFEST}. Name another folder, or empty this one.`,
+      `The folder "${shown}" is not empty and contains no ${MANIFEST}. Choose another folder, or empty this one.`,
     )
   }
   const folder = readSolutionFolder(shown)
@@ -76,7 +76,7 @@ function readTarget(shown: string, name: string): SolutionFolder | null {
   if (found === name) return folder
   throw new CommandError(
     'usage',
-    `The folder "${shown}" contains another solution${found === null ? '' : ` ("${printable(found)}")`}. Name another folder.`,
+    `The folder "${shown}" contains another solution${found === null ? '' : ` ("${printable(found)}")`}. Choose another folder.`,
   )
 }
 
@@ -134,6 +134,6 @@ function refuseUnsaved(
   throw new CommandError(
     'failed',
     `The folder "${shown}" has changes that were never deployed to ${url.origin}. These files differ:\n${names.join('')}${more}` +
-      'Nothing was written. Next: name another folder, or add --over to lose these changes.',
+      'Nothing was written. Next: choose another folder, or add --over to lose these changes.',
   )
 }

@@ -105,7 +105,7 @@ export const BY_CENTER_PASSKEY: WayOfSigningIn<Context, PasskeyAttempt, User, Si
     const show = () => showSignIn(ctx, { to, username: '', refusal, isChanged: false }, parts, 401)
     return new Refusal({ outcome: 'refused', username: '' }, show)
   },
-  secondStep: { none: 'The passkey has verified its user, which completes both steps.' },
+  secondStep: { none: 'A passkey that verified the user completes both steps.' },
   async accept({ ctx, to }, user, parts) {
     await parts.pageSessions.end(ctx)
     if (user.mustChangePassword) return demandPassword(ctx, user, to, parts)

@@ -38,10 +38,9 @@ export async function runBackup(words: readonly string[], terminal: Terminal): P
 }
 
 const KEY_TEXTS = {
-  'in the backup':
-    'It contains the secrets and the key that decrypts them, so anyone who has the file can read all secrets.',
-  'left out': 'It does not contain the key. Back up the file platform-key in PLATFORM_HOME separately.',
-  PLATFORM_KEY: 'It does not contain PLATFORM_KEY. Back it up separately: without it, the secrets cannot be read.',
+  'in the backup': 'It contains secrets and the key that decrypts them. Anyone who has the file can read them.',
+  'left out': 'It does not contain the platform’s key. Back up the file platform-key in PLATFORM_HOME separately.',
+  PLATFORM_KEY: 'It does not contain PLATFORM_KEY. Store the key separately: without it, the secrets cannot be read.',
 }
 
 /**

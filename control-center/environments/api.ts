@@ -97,7 +97,10 @@ export function environmentRoutes({ environments, environmentStates }: Environme
       async ({ who: { organisation }, params: { environment: name }, query }) => {
         await environments.need(organisation.id, name)
         if (query.confirm !== name) {
-          throw new PlatformError('ERR_REQUEST_INVALID', `To delete the environment, repeat its name: ?confirm=${name}`)
+          throw new PlatformError(
+            'ERR_REQUEST_INVALID',
+            `To delete the environment, confirm its name in the URL: ?confirm=${name}`,
+          )
         }
         await environments.remove(organisation.id, name)
       },

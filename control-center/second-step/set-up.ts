@@ -18,9 +18,9 @@ import { checkProof, needsProof, showProof } from './set-up-proof.ts'
 /** Completes a sign-in for which the user set up a factor. */
 export const BY_CENTER_SET_UP: StepWay = {
   ...STEP_WAY,
-  throttle: { none: 'The user has passed the first step, and knows the secret that the code belongs to.' },
+  throttle: { none: 'The user has completed the first step, and has the secret that creates the codes.' },
   source: setUp,
-  secondStep: { none: 'The user has passed the second step already, or has no factor yet.' },
+  secondStep: { none: 'The user has already completed the second step, or has no factor yet.' },
 }
 
 /** The page on which users set up a factor, because an organisation requires one. */

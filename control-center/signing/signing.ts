@@ -67,7 +67,7 @@ async function make(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeo
   const value = key.encrypt(PLACE, JSON.stringify(await exportJWK(privateKey)))
   await insertOnce(db, 'platform', { key: PLACE, value })
   const created = await kept(db, key)
-  if (created === null) throw new TypeError('the key was inserted')
+  if (created === null) throw new TypeError('the new signing key was not stored')
   return created
 }
 

@@ -48,7 +48,7 @@ export type PublicUserPageParts = {
 }
 
 /**
- * Pages for users of solutions. They have no account in the control center: they follow a link in a mail or on a login
+ * Pages for users of solutions. They have no account in the control center: they follow a link in an email or on a login
  * page.
  */
 export function addPublicUserPages(router: Router, parts: PublicUserPageParts): void {

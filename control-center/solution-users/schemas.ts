@@ -83,7 +83,7 @@ export const NewLink = z.strictObject({ kind: z.enum(LINK_KINDS) }).meta({ id: '
 export const LinkAnswer = z
   .object({
     mailedTo: z.string().optional().describe('the email address that it was sent to'),
-    link: z.string().optional().describe('set only if no mail could be sent; no later response contains it'),
+    link: z.string().optional().describe('set only if no email could be sent; no later response contains it'),
     expiresAt: z.int(),
   })
   .meta({ id: 'LinkAnswer' })

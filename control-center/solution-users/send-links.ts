@@ -124,6 +124,6 @@ function refuseNonsense(kind: LinkKind, { enabled, email, username }: SolutionUs
   if (email === null) refuse('has no email address to confirm. Add one first.')
   if (!isSetUp)
     refuse(
-      'cannot be sent a mail, because no mail server is configured. Set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.',
+      'cannot be sent an email, because no mail server is configured. Set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.',
     )
 }

@@ -45,7 +45,7 @@ const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'redirect'> = {
 /** Completes a sign-in to the admin pages with a passkey, a code of an authenticator app, or a recovery code. */
 export const BY_ADMIN_SECOND_STEP: StepWay = {
   ...STEP_WAY,
-  throttle: { none: '`checkFactor` counts each try, together with those of confirmations.' },
+  throttle: { none: '`checkFactor` counts the attempts, together with attempts to confirm an action.' },
   async source(attempt, parts) {
     const { ctx, fields, found } = attempt
     const answer = await checkAdminForm(ctx, 'second-step', fields, parts)
@@ -57,13 +57,13 @@ export const BY_ADMIN_SECOND_STEP: StepWay = {
     return new Refusal(null, () => showStep(ctx, { isRecovery: fields.has('recovery'), refusal: text }, status, parts))
   },
   secondStep: { none: 'This is the second step.' },
-  audit: { none: 'Each try is recorded as `second-step` when it is checked.' },
+  audit: { none: 'Each attempt is recorded as `second-step` when it is checked.' },
 }
 
 /** Completes a sign-in to the admin pages for which the operator set up a factor. */
 export const BY_ADMIN_SET_UP: StepWay = {
   ...STEP_WAY,
-  throttle: { none: 'The operator has passed the first step, and knows the secret that the code belongs to.' },
+  throttle: { none: 'The operator has completed the first step, and has the secret that creates the codes.' },
   async source(attempt, parts) {
     const { ctx, fields, found } = attempt
     if (fields.get('act') === 'saved') {

@@ -29,7 +29,12 @@ const ShownDirectory = DirectoryFields.omit({ bindPassword: true })
 
 const TestForm = z
   .strictObject({
-    username: z.string().min(1).max(1000).optional().describe('username of a person to look up; absent: no look-up'),
+    username: z
+      .string()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('username of a person to look up; if absent, nobody is looked up'),
   })
   .meta({ id: 'DirectoryTestForm' })
 
@@ -49,7 +54,7 @@ type OfDirectory = { readonly params: { readonly name: string } }
 
 /**
  * Routes for directories (LDAP, Active Directory), which are sources of users. Only the admin account and API tokens
- * with the scope `admin` may use them, because the settings decide who can sign in as whom.
+ * with the scope `admin` may use them, because the settings decide which user each person can sign in as.
  */
 export function directoryRoutes({
   directories,
@@ -76,8 +81,7 @@ export function directoryRoutes({
     route(
       'GET /directories',
       {
-        summary:
-          'List the directories (LDAP, Active Directory) from which users come, in the order in which they are searched',
+        summary: 'List the user directories (LDAP, Active Directory), in the order in which the host searches them',
         right: null,
         answers: { 200: z.object({ items: z.array(ShownDirectory) }) },
       },
@@ -91,7 +95,7 @@ export function directoryRoutes({
     route(
       'PUT /directories/:name',
       {
-        summary: 'Add a directory, or replace its settings; they apply from the next sign-in or look-up',
+        summary: 'Add a directory, or replace its settings; they apply from the next sign-in or lookup',
         right: null,
         act: 'directory',
         names,

@@ -41,7 +41,7 @@ type OfDraft = { readonly params: { readonly name: string; readonly id: string }
 const WRITE = 'solutions:{name}:write'
 const READ = 'solutions:{name}:read'
 const KNOWN_FILE = {
-  'If-None-Match': 'the `etag` of a file that you have, in quotes; if it is the same, the answer is 304',
+  'If-None-Match': 'the `etag` of a file that you have, in quotes; if it is still current, the response is 304',
 }
 const UNCHANGED = { 304: { description: 'the same as in `If-None-Match`' } } as const
 
@@ -206,7 +206,7 @@ function renameRoutes({ drafts, workbenchModes }: DraftApiParts): AdminRoute[] {
     route(
       'POST /solutions/:name/drafts/:id/revert',
       {
-        summary: 'Give a file the content that it has in the draft’s base; a file that the base lacks is deleted',
+        summary: 'Restore a file from the draft’s base; a file that is not in the base is deleted',
         right: WRITE,
         before,
         headers: { ...IF_MATCH, 'If-None-Match': '`*`: the draft deletes the file' },

@@ -42,8 +42,9 @@ export type ExpectedFile = string | null
 export function needExpected(path: string, files: Files, expected: ExpectedFile, revision: number): void {
   const etag = files.get(path)?.etag ?? null
   if (etag === expected) return
-  const now = etag === null ? 'it does not exist' : expected === null ? 'it exists already' : 'it has other content now'
-  const message = `"${path}" is not the file that you read: ${now}. Nothing was changed.`
+  const now =
+    etag === null ? 'does not exist anymore' : expected === null ? 'already exists' : 'has changed since you read it'
+  const message = `The file "${path}" ${now}. Nothing was changed.`
   throw new PlatformError('ERR_CHANGED_MEANWHILE', message, { path, etag, revision })
 }
 
@@ -72,7 +73,7 @@ export function needPlace(path: string, files: Files, limits: Limits): void {
   for (const other of files.keys()) {
     const otherKey = nameKey(other)
     if (other === path || (otherKey !== key && !isFolderOf(key, otherKey) && !isFolderOf(otherKey, key))) continue
-    const message = `"${path}" can’t be added, because there is "${other}": they would be one name on some disks.`
+    const message = `"${path}" can’t be added, because "${other}" exists: some file systems treat the two names as the same.`
     throw new PlatformError('ERR_FILE_EXISTS', message, { path, other })
   }
   if (files.size > limits.BUNDLE_FILES) {

@@ -24,7 +24,7 @@ const ANSWERS = {
     .describe('the responses to plugins.http.fetch; nothing is sent over the network'),
 }
 const COMMON = {
-  user: Opening.shape.user.describe('who is signed in; absent: nobody'),
+  user: Opening.shape.user.describe('who is signed in; if absent, nobody is'),
   locale: Opening.shape.locale,
   ...ANSWERS,
 }
@@ -65,7 +65,7 @@ export const TryForm = z
       ...ANSWERS,
       run: z.literal('job'),
       job: JobName.describe('the key in `jobs` of solution.json'),
-      data: AnyJson.optional().describe('as `plugins.jobs.enqueue` gets it'),
+      data: AnyJson.optional().describe('the data, as passed to `plugins.jobs.enqueue`'),
       attempt: TestJobRun.shape.attempt.describe('default: 1'),
       scheduledFor: TestJobRun.shape.scheduledFor.describe(
         'the due time in epoch ms; default: null, as if a script queued the run',

@@ -64,7 +64,7 @@ function operationOf(endpoint: Endpoint): object {
       ...(authentication.includes('none') ? {} : { 401: answered('the caller could not be authenticated') }),
       ...(permission === null && !authentication.includes('session')
         ? {}
-        : { 403: answered('the caller may not do this') }),
+        : { 403: answered('the caller does not have the permission') }),
       ...(declaration.query === null && declaration.body === null
         ? {}
         : { 422: answered('the request does not match the schema') }),

@@ -37,7 +37,9 @@ const JobRun = z
     state: z.enum(RUN_STATES),
     attempt: z.int().describe('number of the last attempt; 0 before the first one'),
     scheduledFor: z.int().nullable().describe('the due time; null if a script or an operator queued it'),
-    missed: z.int().describe('earlier due times at which no host could start it; at most 1,000 are counted'),
+    missed: z
+      .int()
+      .describe('number of earlier due times at which no host could start the job; at most 1,000 are counted'),
     dueAt: z.int().describe('the earliest start of the next attempt'),
     createdAt: z.int(),
     startedAt: z.int().nullable(),
@@ -146,7 +148,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
         right: 'solutions:{name}:write',
         act: 'job-cancel',
         names: namedRun,
-        answers: { ...DONE, 202: { description: 'it is running and will be cancelled' } },
+        answers: { ...DONE, 202: { description: 'the run is in progress and will be cancelled' } },
       },
       async ({ ctx, params: { name, id } }) => {
         const state = RunId.safeParse(id).success ? await jobStore.runs.cancel(name, id) : null

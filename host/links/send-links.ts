@@ -19,12 +19,12 @@ export type OperatorKind = (typeof OPERATOR_KINDS)[number]
 export const SentLink = z
   .object({
     expiresAt: z.int().min(0),
-    mailedTo: z.string().nullable().describe('the address that the link was mailed to; null if `link` is set instead'),
+    mailedTo: z.string().nullable().describe('the address that the link was emailed to; null if `link` is set instead'),
     link: z
       .string()
       .nullable()
       .describe(
-        'set only if no mail could be sent: pass the link on to the user. It is not shown again. If neither `PUBLIC_URL` nor `SOLUTION_ORIGIN` is set, it is a path without an origin',
+        'set only if no email could be sent: pass the link on to the user. It is not shown again. If neither `PUBLIC_URL` nor `SOLUTION_ORIGIN` is set, it is a path without an origin',
       ),
   })
   .meta({ id: 'SentLink' })

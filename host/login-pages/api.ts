@@ -30,7 +30,7 @@ const LoginPage = z
     hasTemplate: z.boolean().describe('whether the active version has a media/login.html'),
     isUsed: z
       .boolean()
-      .describe('false if the default page is shown, because there is no template or it lacks the form'),
+      .describe('false if the default page is shown, because the template is missing or has no login form'),
     warnings: z.array(
       z.object({
         file: z.string(),

@@ -56,7 +56,7 @@ export function createClaimsReader(
     accessToken?: string,
   ): Promise<VerifiedClaims> {
     const { jwksUri } = provider
-    if (jwksUri === null) throw new TypeError('a provider with ID tokens has keys')
+    if (jwksUri === null) throw new TypeError('the provider issues ID tokens, but the URL of its keys is missing')
     const maxAge = Number(configuration.parameters.max_age)
     const claims = await checkIdToken(idToken, {
       provider,
@@ -80,7 +80,7 @@ export function createClaimsReader(
    */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
     const readProfile = PROFILES[registration.configuration.api]
-    if (readProfile === undefined) throw new TypeError('a provider without ID tokens has a profile')
+    if (readProfile === undefined) throw new TypeError('no profile is defined for this provider without ID tokens')
     const claims = await readProfile(registration.provider, (address) =>
       tokenRequests.readProfile(registration, accessToken, address),
     )

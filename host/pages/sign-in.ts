@@ -34,7 +34,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
     return { ctx, username, password, to: pageToGoTo(fields.get('to') ?? '') }
   },
-  throttle: { none: '`AdminCredentials` counts each check, together with those of the API.' },
+  throttle: { none: '`AdminCredentials` counts each attempt, together with requests to the API.' },
   async source(attempt, { credentials }) {
     if (await credentials.areRight(attempt.ctx, attempt.username, attempt.password)) return attempt
     return refused(attempt, textFor(attempt.ctx)('admin.signin.refused'), 401)
@@ -47,7 +47,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     await replaceSession(attempt.ctx, null, pageSessions)
     return attempt
   },
-  audit: { none: '`AdminCredentials` records each check, together with those of the API.' },
+  audit: { none: '`AdminCredentials` records each attempt, together with requests to the API.' },
   redirect: (ctx, { to }) => goTo(ctx, to),
   failed(attempt, error) {
     return refused(attempt, throttledText(attempt.ctx, error), 429)
@@ -71,7 +71,7 @@ export const BY_ADMIN_TOKEN: WayOfSigningIn<Context, TokenAttempt, TokenAccepted
     const refusal = textFor(ctx)('admin.signin.token.refused')
     return new Refusal(null, () => showSignIn(ctx, { to, username: '', refusal: null, tokenRefusal: refusal }, 401))
   },
-  secondStep: { none: 'A token has 256 random bits and is not typed, and the API accepts it alone too.' },
+  secondStep: { none: 'An API token has 256 random bits, and the API also accepts it without a second step.' },
   async accept({ ctx }, accepted, { pageSessions }) {
     await replaceSession(ctx, accepted.id, pageSessions)
     return accepted

@@ -16,7 +16,7 @@ import { formModel, sendStepOver } from './send-pages.ts'
 /** Completes a sign-in with a passkey, a code of an authenticator app, or a recovery code. */
 export const BY_SECOND_STEP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
   ...STEP_WAY,
-  throttle: { none: '`checkFactor` counts each try, together with those of confirmations.' },
+  throttle: { none: '`checkFactor` counts the attempts, together with attempts to confirm an action.' },
   source: checkStep,
   secondStep: { none: 'This is the second step.' },
 }

@@ -21,9 +21,9 @@ import { checkProof, proofNeeded, showProof } from './set-up-proof.ts'
 /** Completes a sign-in for which the user set up a factor, or postponed doing so. */
 export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
   ...STEP_WAY,
-  throttle: { none: 'The user has passed the first step, and knows the secret that the code belongs to.' },
+  throttle: { none: 'The user has completed the first step, and has the secret that creates the codes.' },
   source: setUp,
-  secondStep: { none: 'The user has passed the second step already, or has no factor yet.' },
+  secondStep: { none: 'The user has already completed the second step, or has no factor yet.' },
 }
 
 /** The page on which users set up a factor, because the solution requires one. */

@@ -33,7 +33,7 @@ export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[]
       'POST /users/:uid/links',
       {
         summary:
-          'Create a link with which a user chooses a password, and mail it. It can be used once, and replaces earlier links of its kind',
+          'Create a link with which a user chooses a password, and email it. It can be used once, and replaces earlier links of its kind',
         right: 'users:write',
         act: 'link',
         names: async ({ params: { uid } }: OfUser) => {

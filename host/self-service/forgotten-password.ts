@@ -41,7 +41,7 @@ export async function submitForgotten(arrival: Arrival, parts: SelfServiceParts)
 /** @throws ERR_NOT_FOUND */
 function requireMail({ mail }: SelfServiceParts): void {
   if (mail.isSetUp) return
-  throw new PlatformError('ERR_NOT_FOUND', 'This host sends no mail. Ask its operator for a new password.')
+  throw new PlatformError('ERR_NOT_FOUND', 'This host does not send emails. Ask its operator for a new password.')
 }
 
 function send(

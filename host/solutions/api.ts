@@ -138,7 +138,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
         names,
         before: needRoom,
         headers: {
-          'If-Match': 'the SHA-256 of the version to replace, in quotes; if another one is active, the answer is 409',
+          'If-Match': 'the SHA-256 of the version to replace, in quotes; if another one is active, the response is 409',
           'If-None-Match': '`*`: upload only if the host does not have the solution',
         },
         body: BUNDLE,

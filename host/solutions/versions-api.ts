@@ -23,7 +23,7 @@ const Hunk = z.object({
   oldLines: z.int(),
   newStart: z.int(),
   newLines: z.int(),
-  lines: z.array(z.string()).describe('each begins with a space, + or -'),
+  lines: z.array(z.string()).describe('each line begins with a space, + or -'),
 })
 
 export const Difference = z
@@ -36,7 +36,7 @@ export const Difference = z
         change: z.enum(['added', 'removed', 'changed']),
         fromBytes: z.int().nullable(),
         toBytes: z.int().nullable(),
-        hunks: z.array(Hunk).nullable().describe('of a changed text file'),
+        hunks: z.array(Hunk).nullable().describe('the changed lines, if the file is text'),
         isTooMuch: z.boolean().describe('true if there were too many lines to compare or to list completely'),
       }),
     ),

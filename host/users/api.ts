@@ -51,7 +51,7 @@ const UserChange = z
 
 const NewUser = UserChange.extend({
   username: Text,
-  invite: z.boolean().optional().describe('create a link with which the user chooses a password, and mail it'),
+  invite: z.boolean().optional().describe('create a link with which the user chooses a password, and email it'),
   solution: z
     .string()
     .max(63)
@@ -67,11 +67,7 @@ const User = z
     username: z.string(),
     displayName: z.string().nullable(),
     email: z.string().nullable(),
-    emailVerifiedAt: z
-      .int()
-      .min(0)
-      .nullable()
-      .describe('when the user proved that they can read emails to the address'),
+    emailVerifiedAt: z.int().min(0).nullable().describe('when the user confirmed the email address'),
     locale: z.string().nullable(),
     enabled: z.boolean(),
     permissions: z.array(Permission).describe('a string is a permission in all solutions'),
@@ -155,7 +151,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
     route(
       'POST /users',
       {
-        summary: 'Create a user. With `invite`, also create a link with which they choose a password, and mail it',
+        summary: 'Create a user. With `invite`, also create a link with which they choose a password, and email it',
         right: 'users:write',
         act: 'user-create',
         body: NewUser,

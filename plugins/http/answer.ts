@@ -70,7 +70,7 @@ export class AnswerTooLarge extends Error {
   readonly used: number
 
   constructor(used: number) {
-    super('the response has more bytes than ANSWER_SIZE allows')
+    super('the response is larger than ANSWER_SIZE allows')
     this.used = used
   }
 }

@@ -36,7 +36,7 @@ const Tenant = z
 export default function jobs(ports: JobsPorts, limits: Limits): Plugin {
   const Data = z
     .string()
-    .refine((text) => Buffer.byteLength(text) <= limits.JOB_DATA, { error: 'the data has more bytes than JOB_DATA' })
+    .refine((text) => Buffer.byteLength(text) <= limits.JOB_DATA, { error: 'the data is larger than JOB_DATA allows' })
     .refine((text) => !('error' in parseStrictJson(text)), { error: 'the data is nested too deeply' })
   const Run = z.strictObject({
     id: z.uuid(),

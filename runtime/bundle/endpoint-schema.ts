@@ -179,11 +179,11 @@ export const EndpointSchema = z
         .meta({ title: 'CORS', description: 'Origins whose pages may call it, or "*".' }),
       query: Query.optional().meta({
         title: 'Query',
-        description: 'A JSON Schema for the query. Parameters that it doesn’t name are refused.',
+        description: 'A JSON Schema for the query. Parameters that it doesn’t name are rejected.',
       }),
       body: Checked.optional().meta({
         title: 'Body',
-        description: 'A JSON Schema for the body. Properties that it doesn’t name are refused.',
+        description: 'A JSON Schema for the body. Properties that it doesn’t name are rejected.',
       }),
     },
     { error: orUnknownKey('must be an object with function and authentication') },

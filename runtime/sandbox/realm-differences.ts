@@ -175,7 +175,7 @@ function reportCall(node: AnyNode, free: ReadonlySet<unknown>, report: Report): 
     if (FROZEN_GLOBALS.has(root) || OF_GLOBAL.has(root)) {
       report(
         first,
-        `properties of "${pathOf(first, free)}" are described differently in the hardened realm: read the property itself`,
+        `property descriptors of "${pathOf(first, free)}" differ in the hardened realm: read the property itself`,
       )
     }
   } else if (path !== null && /\.__define(?:G|S)etter__$/.test(path)) {

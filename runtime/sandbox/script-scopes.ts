@@ -59,7 +59,7 @@ function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {
       const isApart = first.name !== 'globals' && script.name !== 'globals'
       if (isApart && IDENTIFIER.test(name) && name !== '__proto__' && !ENTRIES.has(name)) continue
       const place = script.module === null ? 'the solution' : dirname(`modules/${script.module}/x`)
-      const rule = `in ${place}, only files in scopes/ can share a name, unless it is a function that the platform calls`
+      const rule = `in ${place}, only files in scopes/ can declare the same name, unless it is a function that the platform calls`
       const message = `"${name.slice(0, 100)}" is also declared at the top level of ${first.file}; ${rule}`
       faults.push({ code: 'name_twice', file: script.file, line, column, message })
     }

@@ -53,7 +53,9 @@ export function attributePlace(element: Tree.Element, name: string): AttributePl
   if (isScript(element) && lower === 'type')
     return none('the type attribute determines whether the script runs; write it without placeholders')
   if (tag === 'meta' && lower === 'http-equiv')
-    return none('it determines how browsers interpret the "content" attribute; write it without placeholders')
+    return none(
+      'the attribute determines how browsers interpret the "content" attribute; write it without placeholders',
+    )
   if (
     tag === 'meta' &&
     lower === 'content' &&

@@ -86,7 +86,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('causes the same response for every name; only an enabled account gets a mail', async () => {
+  test('causes the same response for every name; only an enabled account gets an email', async () => {
     const [known, disabled] = [await account(), await account()]
     const { uid = '' } = (await center.parts.users.find(disabled)) ?? {}
     await center.parts.users.change(uid, { enabled: false })
@@ -122,14 +122,14 @@ describe('a forgotten password', () => {
     expect((await get(`/new-password/${tokenIn(link)}`)).status).toBe(404)
   })
 
-  test('causes a mail to the stored address, not to a similar one', async () => {
+  test('causes an email to the stored address, not to a similar one', async () => {
     const username = await account()
     await forgot(` ${username.replace('member', 'ｍｅｍｂｅｒ').toUpperCase()} `)
     await expect.poll(() => mailsTo(username).length).toBe(1)
     expect(server.mails.at(-1)?.to).toEqual([username])
   })
 
-  test('causes a mail with a link to PUBLIC_URL, whatever host name the request used', async () => {
+  test('causes an email with a link to PUBLIC_URL, whatever host name the request used', async () => {
     const published = await startTestCenter({ SMTP_URL: server.url, MAIL_FROM, PUBLIC_URL: 'http://localhost:8090' })
     try {
       await published.account('published@example.org')

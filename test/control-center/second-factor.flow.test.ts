@@ -100,7 +100,7 @@ describe('a person with an authenticator app', () => {
   let secret = ''
   let recoveryCodes: readonly string[] = []
 
-  test('adds it on the account page, which ends their other sessions, and gets a mail', async () => {
+  test('adds it on the account page, which ends their other sessions, and gets an email', async () => {
     await member('anna', 'acme')
     const [browser, other] = [browserOf(anna), browserOf(anna)]
     for (const one of [browser, other]) expect((await one.signIn()).headers.location).toBe('/organisations')

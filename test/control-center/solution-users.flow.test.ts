@@ -334,7 +334,7 @@ describe('links', () => {
     }
   })
 
-  test('an unconfirmed address is reported only after the right password, and a mail is sent', async () => {
+  test('an unconfirmed address is reported only after the right password, and an email is sent', async () => {
     const { uid, username, email } = await user({ password: PASSWORD, mustVerifyEmail: true })
     expect(await signIn(username, 'wrong')).toEqual(refused)
     expect(mailsTo(email)).toBe(0)

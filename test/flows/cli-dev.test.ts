@@ -401,7 +401,7 @@ test('dev: the number of processes, open files and stored versions does not grow
 })
 
 test('dev: without --inspect there is no debugger, and the output does not mention one', () => {
-  expect(shared.out()).toContain('Press Ctrl-C to stop')
+  expect(shared.out()).toContain('Press Ctrl+C to stop')
   expect(shared.out()).not.toContain('Debugger')
   expect(shared.out()).not.toContain('devtools:')
 })

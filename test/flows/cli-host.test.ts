@@ -292,7 +292,7 @@ test('logs -f: shows the newest lines, then each new line once; survives a host 
   expect(following.out().match(/ live�\[31m \(\S+\)\n {4}2000-01-01\n/g)).toHaveLength(2)
 
   await first.stop()
-  await until(() => following.err().includes('Retrying in 1 s. Press Ctrl-C to stop.'))
+  await until(() => following.err().includes('Retrying in 1 s. Press Ctrl+C to stop.'))
   const second = await startTestHost({ PORT: port }, { home })
   await say(second.url, 'meanwhile')
   await until(() => following.err().includes('Reconnected to the host.'))

@@ -143,7 +143,7 @@ test('check: a login page without a password field causes a warning at its form,
     out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this one: it does not have an input with name="password" in the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
-    → Add what is missing; "solhost login-template" writes a complete page.
+    → Add the missing part; "solhost login-template" writes a complete page.
 
 media/login.html:5:38  warning template_inline_handler  ${/template_inline_handler {2}(.*)/.exec(warned.out)?.[1]}
     5 │   <input type="text" name="username" onfocus="go()">

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const mailsTo = (address: string) => server.mails.filter(({ to }) => to[0] === address)
 
-/** Waits for a mail. */
+/** Waits for an email. */
 async function mailTo(address: string, count = 1): Promise<ArrivedMail> {
   await expect.poll(() => mailsTo(address).length).toBe(count)
   return mailsTo(address).at(-1) as ArrivedMail
@@ -65,7 +65,7 @@ const entriesOf = async (action: string) =>
   (await askAdmin(host, 'GET', `audit?limit=5&action=${action}`)).items as readonly Record<string, unknown>[]
 
 describe('a forgotten password', () => {
-  test('is replaced with the link from a mail, which works once and signs nobody in', async () => {
+  test('is replaced with the link from an email, which works once and signs nobody in', async () => {
     const uid = await addUser(host, 'anna', { email: 'anna@example.org', displayName: 'Anna' })
     const signedIn = await visit(host, 'shop')
     await signedIn.signIn('anna', PASSWORD, { remember: 'on' })
@@ -179,7 +179,7 @@ describe('a forgotten password', () => {
     ])
   })
 
-  test('has no page if the host sends no mail or does not store the passwords', async () => {
+  test('has no page if the host sends no emails or does not store the passwords', async () => {
     const page = '/solution/shop/forgotten-password'
     const visitor = await visit(noMail, 'shop')
     expect((await visitor.open()).text).not.toContain('a#forgotten{')

@@ -45,7 +45,7 @@ test('start message: DB_ settings without PLATFORM_DATABASE are reported, for ea
 })
 
 test('start message: a mail server without an address for links is reported', async () => {
-  const note = 'SMTP_URL is set, but the host sends no mail'
+  const note = 'SMTP_URL is set, but the host sends no emails'
   const mail = { SMTP_URL: 'smtp://127.0.0.1', MAIL_FROM: 'no-reply@example.org' }
   expect(await message(mail)).toContain(note)
   expect(await message({ ...mail, PUBLIC_URL: 'https://apps.example.org' })).not.toContain(note)

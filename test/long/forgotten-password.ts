@@ -73,7 +73,9 @@ async function measure(url: string, mails: readonly unknown[]): Promise<{ known:
     const duration = performance.now() - start
     if (status !== 200 || !text.includes('If this account exists')) throw new Error(`${username}: ${status} ${text}`)
     if (username.startsWith('u-')) mailsSent++
-    await waitUntil(() => mails.length === mailsSent || Promise.reject(new Error('a mail is missing')), { interval: 5 })
+    await waitUntil(() => mails.length === mailsSent || Promise.reject(new Error('an email is missing')), {
+      interval: 5,
+    })
     await wait(GAP)
     return duration
   }

@@ -175,7 +175,7 @@ describe.skipIf(isSkipped)(title, () => {
   })
 
   test('dev serves the solution in the folder', async () => {
-    const dev = await begin(['dev'], /Press Ctrl-C to stop/, { PORT: '0', ADMIN_PORT: '0' }, 'shop')
+    const dev = await begin(['dev'], /Press Ctrl\+C to stop/, { PORT: '0', ADMIN_PORT: '0' }, 'shop')
     const page = await ask(`${addressIn(dev.out(), /is running at (http:\/\/\S+)/)}index.html`)
     expect([page.status, page.text]).toEqual([200, expect.stringContaining('<!DOCTYPE html>')])
     signal(dev.child, 'SIGINT')

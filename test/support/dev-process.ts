@@ -86,7 +86,7 @@ export async function startDev(
     folder[Symbol.dispose]()
   }
 
-  await printed(/Press Ctrl-C to stop/).catch((error: unknown) => {
+  await printed(/Press Ctrl\+C to stop/).catch((error: unknown) => {
     dispose()
     throw error
   })

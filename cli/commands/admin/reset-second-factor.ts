@@ -9,7 +9,7 @@ export const adminResetSecondFactorCommand = command({
   notes:
     () => `Run this command on the host’s machine, with the same environment variables as "solhost start". The host can keep
 running. The command removes the authenticator app and the recovery codes, and signs the admin account out. The audit
-log records it. With ADMIN_SECOND_FACTOR=required, the next sign-in sets up a new app.
+log records this. With ADMIN_SECOND_FACTOR=required, the next sign-in sets up a new app.
 `,
   async run(_given, terminal) {
     const { resetAdminFactors } = await import('../../../host/admin-factors/reset-admin-factors.ts')

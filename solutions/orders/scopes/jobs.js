@@ -6,7 +6,7 @@ async function countOrders() {
   return query('SELECT status, count(*) AS orders FROM orders GROUP BY status ORDER BY status')
 }
 
-/** Queued when the carrier has shipped an order. A real solution would send a mail here, with the run's id as its key. */
+/** Queued when the carrier has shipped an order. A real solution would send an email here, with the run's id as its key. */
 async function thankCustomer({ id, data }) {
   await setUpDatabase()
   const order = await readOrder(data.order)

@@ -70,7 +70,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await sql`create database no_rights`.execute(place.db)
     await expect(openDatabase(settingsOf('no_rights', 'guest'))).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
-      message: expect.stringMatching(/"guest" has no access to the database "no_rights".*Allow it to/),
+      message: expect.stringMatching(/"guest" has no access to the database "no_rights".*Allow the account to/),
     })
   })
 

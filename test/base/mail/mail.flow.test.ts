@@ -68,7 +68,7 @@ describe('settings', () => {
 })
 
 describe('handing over', () => {
-  test('a mail arrives unchanged, with the correct sender and recipient', async () => {
+  test('an email arrives unchanged, with the correct sender and recipient', async () => {
     const server = closing(await startMailServer({ user: 'center', password: 'secret' }))
     expect(await handOverTo(server.url)(LETTER)).toEqual({ outcome: 'sent' })
     expect(server.mails).toMatchObject([{ from: 'no-reply@example.org', to: ['anna@example.org'], text: LETTER.text }])
@@ -94,7 +94,7 @@ describe('handing over', () => {
     expect(await handOverTo(server.url)(LETTER)).toMatchObject({ outcome })
   })
 
-  test('if the mail server rejects the password, the mail does not count as rejected', async () => {
+  test('if the mail server rejects the password, the email does not count as rejected', async () => {
     const server = closing(await startMailServer({ user: 'center', password: 'other' }))
     const answer = await handOverTo(server.url.replace('other', 'wrong'))(LETTER)
     expect(answer).toMatchObject({ outcome: 'failed' })
@@ -159,7 +159,7 @@ function testShares(properties: () => Record<string, string>): void {
   const of = (organisation: string, askedBy: 'member' | 'anybody' = 'member') => ({ organisation, askedBy })
   const to = (name: string) => ({ ...LETTER, to: `${name}@example.org` })
 
-  test('emails of different organisations alternate: an organisation with one mail does not wait for another’s thousands', async () => {
+  test('emails of different organisations alternate: an organisation with one email does not wait for another’s thousands', async () => {
     const { queue } = await database(properties())
     const sent: string[] = []
     const mail = queue(async (letter) => {
@@ -228,7 +228,7 @@ function testShares(properties: () => Record<string, string>): void {
 }
 
 describe('the queue', () => {
-  test('a mail that could not be sent is retried, with growing delays, and removed once it is sent', async () => {
+  test('an email that could not be sent is retried, with growing delays, and removed once it is sent', async () => {
     const { queue, waiting } = await database()
     const answers: HandedOver[] = [
       { outcome: 'failed', reason: 'away' },
@@ -249,7 +249,7 @@ describe('the queue', () => {
     expect(await waiting()).toEqual([])
   })
 
-  test('a mail that is permanently rejected, or has failed for three days, is dropped with a log line', async () => {
+  test('an email that is permanently rejected, or has failed for three days, is dropped with a log line', async () => {
     const { queue, waiting, lines } = await database()
     const answers: HandedOver[] = [
       { outcome: 'refused', reason: '550 at RCPT TO' },
@@ -269,7 +269,7 @@ describe('the queue', () => {
     expect(lines).toHaveLength(3)
   })
 
-  test('two nodes send each mail once, and its content is encrypted in the database', async () => {
+  test('two nodes send each email once, and its content is encrypted in the database', async () => {
     const { queue, waiting } = await database()
     let sent = 0
     const handOver = async (): Promise<HandedOver> => {
@@ -301,7 +301,7 @@ describe('the queue', () => {
     expect(lines).toEqual([])
   })
 
-  test('a mail that the mail server does not answer holds up no other', async () => {
+  test('an email that the mail server does not answer holds up no other', async () => {
     const { queue, waiting } = await database()
     const gate = Promise.withResolvers<HandedOver>()
     const sent: string[] = []
@@ -322,7 +322,7 @@ describe('the queue', () => {
     await stop()
   })
 
-  test('no mail is forgotten that is queued while the search for others ends', async () => {
+  test('no email is forgotten that is queued while the search for others ends', async () => {
     const { queue, waiting } = await database()
     const mail = queue(async () => ({ outcome: 'sent' }))
     const stop = mail.start()
@@ -331,7 +331,7 @@ describe('the queue', () => {
     await stop()
   })
 
-  test('a mail that is queued during a restart is sent afterwards', async () => {
+  test('an email that is queued during a restart is sent afterwards', async () => {
     const away = await startMailServer()
     await away.stop()
     const properties = { SMTP_URL: away.url, MAIL_FROM: 'a@example.org' }

@@ -77,7 +77,7 @@ async function followStep(reader: Reader, step: Step): Promise<void> {
   const isHost = command.includes('solhost start')
   const terminal = isHost ? host : author
   await terminal.type(command)
-  const screen = await terminal.until(isHost ? 'Press Ctrl+C to stop it.' : 'Press Ctrl-C to stop.')
+  const screen = await terminal.until(isHost ? 'Press Ctrl+C to stop it.' : 'Press Ctrl+C to stop.')
   album.addScreen(name, screen)
   checkPrinted({ command, expected }, screen, false)
   if (isHost) reader.printed = readPrinted(screen)
