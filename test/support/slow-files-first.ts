@@ -5,16 +5,21 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * at the end.
  */
 const SLOW = [
+  'test/attack/hardened.parts.test.ts',
+  'test/attack/hardened-loops.parts.test.ts',
   'test/attack/own.parts.test.ts',
   'test/attack/own-loops.parts.test.ts',
   'test/attack/scripts.parts.test.ts',
   'test/runtime/clients/ends.parts.test.ts',
   'test/docs/code-blocks.flow.test.ts',
   'test/container/image.flow.test.ts',
+  'test/package/package.flow.test.ts',
+  'test/flows/drafts-try.test.ts',
   'test/flows/cli-dev.test.ts',
   'test/flows/client-effects.test.ts',
   'test/flows/draining.test.ts',
   'test/flows/jobs-outages.test.ts',
+  'test/browser/workbench.test.ts',
 ]
 
 /**
