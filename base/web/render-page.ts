@@ -29,6 +29,16 @@ export type NavigationGroup = {
   readonly parts: readonly (readonly [name: string, href: string])[]
 }
 
+export type WorkbenchLinks = {
+  /** Whether a page can create a draft. */
+  readonly canCreate: boolean
+  /**
+   * The URL of a solution's workbench; null if the host has none.
+   * @param at the file and line to open there
+   */
+  to(solution: string, at?: { readonly file?: string; readonly line?: number }): string | null
+}
+
 /** The data that the layout needs for a page of the admin pages or the control center. */
 export type ServiceFrame = {
   /** The prefix of the service's text keys. */
@@ -51,8 +61,8 @@ export type ServiceFrame = {
   /** The URL of the guide for the page; null if no docs are installed. */
   readonly guide: string | null
   readonly brand?: Brand | null
-  /** Whether the admin pages link to the workbench, and whether it can create drafts. */
-  readonly workbench?: 'edit' | 'read' | 'off'
+  /** Only on the admin pages. */
+  readonly workbench?: WorkbenchLinks
   /** The organisation that the page shows. */
   readonly organisation?: { readonly name: string; readonly title: string } | null
 }

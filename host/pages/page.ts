@@ -13,6 +13,10 @@ import type { Settings } from '../config/settings.ts'
 import { type AdminPart, adminPage } from '../web/pages.ts'
 import { ADMIN_GUIDES, type AdminTemplate } from './guides.ts'
 import { adminScriptPath } from './script.ts'
+import { workbenchLinks } from './workbench-links.ts'
+
+/** For pages of users who are not signed in, and for parts of pages. */
+const NO_WORKBENCH = workbenchLinks('off')
 
 /** An admin page: a template of `host/web/pages/admin/` and its data. */
 export type ShownPage = {
@@ -47,6 +51,7 @@ export type PageScope = `${string}:${ScopeKind}` | 'any'
  * @param workbench the host's mode: without a workbench, no page links to it
  */
 export function createPageRouter(router: Router, workbench: Settings['workbench']): PageRouter {
+  const links = workbenchLinks(workbench)
   return {
     get(path, show, scope) {
       router.get(path, async (ctx) => {
@@ -59,7 +64,7 @@ export function createPageRouter(router: Router, workbench: Settings['workbench'
         }
         if (scope === undefined) needScope(session, null, 'read', true)
         else if (scope !== 'any') needScope(session, ...scopeOf(scope, ctx.params), false)
-        sendPage(ctx, await show(ctx, textFor(ctx)), workbench)
+        sendPage(ctx, await show(ctx, textFor(ctx)), links)
       })
     },
   }
@@ -70,7 +75,7 @@ export function textFor(ctx: Context): PageText {
   return (key, ...values) => platformText(locale, key, values)
 }
 
-export function sendPage(ctx: Context, page: ShownPage, workbench: Settings['workbench'] = 'off'): void {
+export function sendPage(ctx: Context, page: ShownPage, links = NO_WORKBENCH): void {
   const { template, heading, model, part, status, frames } = page
   const nonce = createNonce()
   allowPage(ctx, nonce, { frames: frames === true })
@@ -79,13 +84,15 @@ export function sendPage(ctx: Context, page: ShownPage, workbench: Settings['wor
   const csrfToken = session?.csrfToken ?? null
   const isOfToken = session !== null && session.scopes !== null
   const guide = guidePath('/admin', ADMIN_GUIDES[template])
-  const frame = { locale: localeOf(ctx), nonce, csrfToken, isOfToken, part, script: adminScriptPath, guide, workbench }
+  const script = adminScriptPath
+  const frame = { locale: localeOf(ctx), nonce, csrfToken, isOfToken, part, script, guide, workbench: links }
   sendHtml(ctx, status ?? 200, adminPage(template, frame, heading, model))
 }
 
 /** Renders a template without the page layout, for a part that an open page reloads. */
 export function renderPart(ctx: Context, template: string, heading: string, model: object): string {
-  const frame = { locale: localeOf(ctx), nonce: '', csrfToken: null, part: null, script: adminScriptPath, guide: null }
+  const [script, workbench] = [adminScriptPath, NO_WORKBENCH]
+  const frame = { locale: localeOf(ctx), nonce: '', csrfToken: null, part: null, script, guide: null, workbench }
   return adminPage(template, frame, heading, model)
 }
 

@@ -8,7 +8,7 @@ import {
   indent,
   loadTemplates,
   type PageFrame,
-  type ServiceFrame,
+  type WorkbenchLinks,
 } from '../../base/web/render-page.ts'
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
 import { sourceText } from './dev/source-text.ts'
@@ -244,8 +244,7 @@ export type AdminFrame = PageFrame & {
   readonly script: string
   /** The URL of the guide that explains the page; null if no docs are installed. */
   readonly guide: string | null
-  /** The host's mode. Defaults to `off`, without links to the workbench. */
-  readonly workbench?: ServiceFrame['workbench']
+  readonly workbench: WorkbenchLinks
 }
 
 /** The navigation entries in display order: name and URL. */
@@ -458,7 +457,7 @@ export function repostPage(frame: PageFrame, model: RepostModel): string {
  * @param heading in the user's language
  */
 export function adminPage(template: string, frame: AdminFrame, heading: string, model: object): string {
-  const { csrfToken, isOfToken = false, part, script, guide, workbench = 'off' } = frame
+  const { csrfToken, isOfToken = false, part, script, guide, workbench } = frame
   const groups = Object.entries(ADMIN_GROUPS).flatMap(([name, parts]) => {
     const shown = parts.filter((one) => !isOfToken || OF_TOKENS.includes(one))
     return shown.length === 0 ? [] : [{ name, parts: shown.map((one) => [one, ADMIN_PARTS[one]] as const) }]

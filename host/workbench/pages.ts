@@ -13,6 +13,7 @@ import type { Drafts, ShownDraftWithFiles } from '../drafts/drafts.ts'
 import type { WorkbenchMode, WorkbenchModes } from '../drafts/workbench-mode.ts'
 import { localeOf, type PageRouter, type PageText, type ShownPage } from '../pages/page.ts'
 import { addressWith, queryText } from '../pages/page-query.ts'
+import { workbenchPath } from '../pages/workbench-links.ts'
 import { type SolutionHeadParts, shownSolution } from '../solutions/page-head.ts'
 import { addWorkbenchAssets, workbenchAssets } from './assets.ts'
 import { addDraftPreviewRoutes, type DraftPreviewParts, draftPreviewAddress } from './preview.ts'
@@ -101,8 +102,6 @@ function wantedIn(ctx: Context) {
   return { file: queryText(ctx, 'file'), line: line > 0 ? line : undefined }
 }
 
-const pathOf = (name: string) => `/admin/solutions/${name}/workbench`
-
 async function showList(
   ctx: Context,
   text: PageText,
@@ -120,11 +119,11 @@ async function showList(
     mode,
     active,
     files,
-    fileHref: (file: string) => addressWith(pathOf(name), { file }),
+    fileHref: (file: string) => addressWith(workbenchPath(name), { file }),
     shown: shown === null || active === null ? null : textOf(await drafts.versionFile(name, active.sha256, shown)),
-    drafts: own.map((draft) => ({ ...draft, href: addressWith(pathOf(name), { draft: draft.id, ...wanted }) })),
+    drafts: own.map((draft) => ({ ...draft, href: addressWith(workbenchPath(name), { draft: draft.id, ...wanted }) })),
     /** The address after a draft was created; the page's script inserts its id. */
-    created: `${addressWith(pathOf(name), { draft: 'ID', ...wanted })}`.replace('draft=ID', 'draft={id}'),
+    created: `${addressWith(workbenchPath(name), { draft: 'ID', ...wanted })}`.replace('draft=ID', 'draft={id}'),
   }
   const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
   return { template: 'workbench-drafts', heading, part: 'solutions', model }
@@ -133,7 +132,13 @@ async function showList(
 /** Shows a page with a link to another user's draft, instead of the draft, so that nobody publishes it by mistake. */
 function showForeign(text: PageText, { name, solution }: Place, draft: ShownDraftWithFiles): ShownPage {
   const { id, owner } = draft
-  const model = { name, solution, draft, href: addressWith(pathOf(name), { draft: id, of: owner }), back: pathOf(name) }
+  const model = {
+    name,
+    solution,
+    draft,
+    href: addressWith(workbenchPath(name), { draft: id, of: owner }),
+    back: workbenchPath(name),
+  }
   const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
   return { template: 'workbench-foreign', heading, part: 'solutions', model }
 }
@@ -147,7 +152,7 @@ async function showDraft(
 ): Promise<ShownPage> {
   const { file, line } = wantedIn(ctx)
   const parameters = { draft: draft.id, ...(draft.isOwn ? {} : { of: draft.owner }) }
-  const page = addressWith(pathOf(name), parameters)
+  const page = addressWith(workbenchPath(name), parameters)
   const path = draft.files.some((one) => one.path === file) ? file : (draft.files[0]?.path ?? null)
   const api = `/admin/api/solutions/${name}/drafts/${draft.id}`
   const assets = workbenchAssets()
@@ -158,7 +163,7 @@ async function showDraft(
     page,
     session: '/admin/workbench/session.json',
     completions: assets.completions,
-    preview: `${pathOf(name)}/${draft.id}/preview.json`,
+    preview: `${workbenchPath(name)}/${draft.id}/preview.json`,
     file: file === '' ? null : file,
     line: line ?? null,
     texts: textsFor(localeOf(ctx)),
@@ -169,8 +174,11 @@ async function showDraft(
     draft,
     mode,
     api,
-    back: pathOf(name),
-    files: draft.files.map((one) => ({ ...one, href: addressWith(pathOf(name), { ...parameters, file: one.path }) })),
+    back: workbenchPath(name),
+    files: draft.files.map((one) => ({
+      ...one,
+      href: addressWith(workbenchPath(name), { ...parameters, file: one.path }),
+    })),
     path,
     shown: path === null ? null : textOf(await drafts.file({ solution: name, id: draft.id }, path, 'draft')),
     states: LOGIN_STATE_NAMES,

@@ -6,6 +6,7 @@ import type { Drafts } from '../drafts/drafts.ts'
 import { lookOf } from '../login/login-page.ts'
 import { allowInPreview, requirePreviewFrame, sendLoginPreview } from '../login-pages/preview-pages.ts'
 import type { PreviewTickets } from '../login-pages/preview-tickets.ts'
+import { workbenchPath } from '../pages/workbench-links.ts'
 import { sendMediaContent } from '../solutions/media.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 
@@ -30,7 +31,7 @@ export function draftPreviewAddress(
   { previewTickets }: Pick<DraftPreviewParts, 'previewTickets'>,
 ): string {
   const ticket = previewTickets.issue(subjectOf(of))
-  return `/admin/solutions/${of.name}/workbench/${of.id}/preview/${of.revision}/${ticket}/index.html`
+  return `${workbenchPath(of.name)}/${of.id}/preview/${of.revision}/${ticket}/index.html`
 }
 
 /** The login page of a draft, in an iframe with the same rules as for the login page of the active version. */
@@ -58,7 +59,7 @@ export function addDraftPreviewRoutes(router: Router, parts: DraftPreviewParts):
     const { name = '', draft: id = '', revision = '', ticket = '' } = params
     const of = { name, id, revision: Number.parseInt(revision, 10) }
     if (!previewTickets.isFor(subjectOf(of), ticket)) throw changed()
-    return { of, folder: `/admin/solutions/${name}/workbench/${id}/preview/${of.revision}/${ticket}/` }
+    return { of, folder: `${workbenchPath(name)}/${id}/preview/${of.revision}/${ticket}/` }
   }
 }
 
