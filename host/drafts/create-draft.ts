@@ -4,6 +4,7 @@ import { defaultLoginTemplate } from '../../base/web/pages.ts'
 import { placeOf } from '../../runtime/bundle/layout.ts'
 import { ManifestSchema } from '../../runtime/bundle/manifest.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { LOGIN_TEMPLATE } from '../login/login-page-facts.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import type { Draft, DraftStore } from './draft-store.ts'
 
@@ -22,8 +23,6 @@ export type CreateDraftParts = {
   readonly drafts: Pick<DraftStore, 'create' | 'remove'>
   readonly store: Pick<SolutionStore, 'activeSha256' | 'hasVersion'>
 }
-
-const LOGIN_PAGE = 'media/login.html'
 
 /**
  * Creates a draft from a version or a template, for an existing or a new solution.
@@ -46,7 +45,7 @@ export async function createDraft(given: NewDraft, { drafts, store }: CreateDraf
 }
 
 function filesOf(solution: string, base: string | null, template: Template | undefined): Map<string, Uint8Array> {
-  const loginPage = [LOGIN_PAGE, Buffer.from(defaultLoginTemplate())] as const
+  const loginPage = [LOGIN_TEMPLATE, Buffer.from(defaultLoginTemplate())] as const
   if (base !== null) return new Map(template === 'login-page' ? [loginPage] : [])
   const files = newSolution(solution, template === 'login-page' ? 'DEFAULT' : 'NONE')
   const used = [...files].filter(([path]) => placeOf(path).kind !== 'unused')

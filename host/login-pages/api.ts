@@ -1,29 +1,19 @@
-import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
 import { LOGIN_STATE_NAMES } from '../../base/bundles/login-states.ts'
 import { defaultLoginTemplate } from '../../base/web/pages.ts'
 import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
-import { activeBundle, generateLoginPage, lookAtLoginPage } from '../login/generated-login-page.ts'
-import { UPLOADED } from '../solutions/api.ts'
+import { activeBundle, lookAtLoginPage } from '../login/login-page-facts.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { findSolution } from '../solutions/find-solution.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
-import type { Uploads } from '../solutions/upload.ts'
 
 export type LoginPageApiParts = {
   readonly store: SolutionStore
   readonly catalog: Catalog
-  readonly uploads: Uploads
   readonly limits: Limits
 }
-
-const GenerateForm = z
-  .strictObject({
-    replace: z.boolean().default(false).describe('whether to replace an existing media/login.html'),
-  })
-  .meta({ id: 'GenerateForm' })
 
 const LoginPage = z
   .object({
@@ -48,7 +38,7 @@ const LoginPage = z
   .meta({ id: 'LoginPage' })
 
 /** Routes for a solution's login page, and for the default template, which authors can start from. */
-export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageApiParts): AdminRoute[] {
+export function loginPageRoutes({ store, catalog, limits }: LoginPageApiParts): AdminRoute[] {
   return [
     route(
       'GET /solutions/:name/login-page',
@@ -64,28 +54,9 @@ export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageAp
       },
     ),
     route(
-      'POST /solutions/:name/login-page/generate',
-      {
-        summary: 'Add the default login page to the media, as a new version that becomes active',
-        right: 'solutions:{name}:write',
-        act: 'solution-upload',
-        names: ({ params: { name } }) => ({ solution: name, target: solutionTarget(name) }),
-        body: GenerateForm.nullable(),
-        isBodyOptional: true,
-        answers: UPLOADED,
-      },
-      async ({ params: { name }, body, names, ctx }) => {
-        const done = await generateLoginPage(name, body ?? { replace: false }, { uploads, limits })
-        names.target = versionTarget(done.sha256)
-        ctx.status = done.isNew ? 201 : 200
-        ctx.set('Location', `/admin/api/solutions/${name}`)
-        return done
-      },
-    ),
-    route(
       'GET /solutions/:name/login-page/template',
       {
-        summary: 'Get the default login page with its placeholders, as `generate` adds it',
+        summary: 'Get the default login page with its placeholders, as the template `login-page` of a draft adds it',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         answers: { 200: { description: 'the page', type: 'text/html' } },

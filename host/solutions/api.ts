@@ -77,7 +77,7 @@ export const Uploaded = z
   .meta({ id: 'Uploaded' })
 
 const BUNDLE = { types: ['application/zip'], most: 'BUNDLE_SIZE' } as const satisfies Bytes
-export const UPLOADED = { 201: Uploaded, 200: Uploaded } as const
+const UPLOADED = { 201: Uploaded, 200: Uploaded } as const
 
 type OfSolution = { readonly params: { readonly name: string } }
 

@@ -52,13 +52,6 @@ export interface Uploads {
    * @param onName called with that name before anything is checked
    */
   uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded>
-  /**
-   * Uploads the active version's bundle after `change` has modified it. No other upload of the solution runs in
-   * between.
-   * @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND if no version is active, and the errors of `change` and
-   *   `upload`
-   */
-  change(name: string, change: (packed: Uint8Array) => Promise<Uint8Array>): Promise<Uploaded>
   /** Switches or rolls back to a stored version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND */
   activate(name: string, sha256: string): Promise<void>
   /** Erases a version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND, ERR_VERSION_ACTIVE, ERR_VERSION_IN_USE */
@@ -175,16 +168,6 @@ export function createUploads({
     catalog.changed(name)
   }
 
-  async function changeActive(name: string, change: Parameters<Uploads['change']>[1]): Promise<Uploaded> {
-    const solution = await store.get(name)
-    if (solution === null) throw solutionNotFound(name)
-    const packed = solution.active === null ? null : await store.bundle(name, solution.active)
-    if (packed !== null) return upload(await change(packed), name)
-    throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no active version: upload or activate one.`, {
-      name,
-    })
-  }
-
   async function removeVersion(name: string, sha256: string): Promise<void> {
     if ((await store.get(name)) === null) throw solutionNotFound(name)
     if (await store.removeVersion(name, sha256)) return
@@ -211,7 +194,6 @@ export function createUploads({
     check: createUploadCheck({ supervisor, limits, uploading, readAny, check }),
     uploadByManifest,
     upload: (packed, expectedName, expected) => oneAtATime(expectedName, () => upload(packed, expectedName, expected)),
-    change: (name, change) => oneAtATime(name, () => changeActive(name, change)),
     removeVersion: (name, sha256) => oneAtATime(name, () => removeVersion(name, sha256)),
     activate: (name, sha256) => oneAtATime(name, () => activate(name, sha256)),
     remove: (name) => oneAtATime(name, () => remove(name)),

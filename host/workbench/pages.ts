@@ -11,6 +11,7 @@ import { needPageSession, pageSessionOf } from '../access/admit-page-session.ts'
 import type { PageSession } from '../access/page-sessions.ts'
 import type { Drafts, ShownDraftWithFiles } from '../drafts/drafts.ts'
 import type { WorkbenchMode, WorkbenchModes } from '../drafts/workbench-mode.ts'
+import { LOGIN_TEMPLATE } from '../login/login-page-facts.ts'
 import { localeOf, type PageRouter, type PageText, type ShownPage } from '../pages/page.ts'
 import { addressWith, queryText } from '../pages/page-query.ts'
 import { workbenchPath } from '../pages/workbench-links.ts'
@@ -122,11 +123,17 @@ async function showList(
     fileHref: (file: string) => addressWith(workbenchPath(name), { file }),
     shown: shown === null || active === null ? null : textOf(await drafts.versionFile(name, active.sha256, shown)),
     drafts: own.map((draft) => ({ ...draft, href: addressWith(workbenchPath(name), { draft: draft.id, ...wanted }) })),
-    /** The address after a draft was created; the page's script inserts its id. */
-    created: `${addressWith(workbenchPath(name), { draft: 'ID', ...wanted })}`.replace('draft=ID', 'draft={id}'),
+    /** Whether the reader wants to edit a login page that the active version lacks. */
+    lacksLoginPage: wanted.file === LOGIN_TEMPLATE && !files.includes(LOGIN_TEMPLATE),
+    created: { any: createdPath(name, wanted), 'login-page': createdPath(name, { file: LOGIN_TEMPLATE }) },
   }
   const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
   return { template: 'workbench-drafts', heading, part: 'solutions', model }
+}
+
+/** The address after a draft was created; the page's script inserts its id. */
+function createdPath(name: string, at: { readonly file: string; readonly line?: number | undefined }): string {
+  return addressWith(workbenchPath(name), { draft: 'ID', ...at }).replace('draft=ID', 'draft={id}')
 }
 
 /** Shows a page with a link to another user's draft, instead of the draft, so that nobody publishes it by mistake. */

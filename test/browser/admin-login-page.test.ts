@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
 import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser, untilTrue } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
-import { ask } from '../support/http.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
 
 const FORM = `<form method="post" accept-charset="UTF-8" name="login_form" role="form">
@@ -191,23 +190,39 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
     expect(await opened.page.locator('h1').textContent()).toBe('pretty')
   })
 
-  test('it generates the template and says what changed; before replacing an existing template, it asks', async () => {
+  test('a solution without a template gets one in the workbench, which opens it, and publishes it', async () => {
     await using opened = await open('bare')
     const { page } = opened
-    await page.click('text=Generate template')
-    await page.getByText('The new version with the default page as media/login.html is active.').waitFor()
+    await page.click('text=Open in the workbench')
+    expect(await page.locator('#workbench-start .button:not(.button-quiet)').allInnerTexts()).toEqual([
+      'Start with the default login page',
+    ])
+    await page.click('text=Start with the default login page')
+    await page.locator('#workbench-path', { hasText: 'media/login.html' }).waitFor()
+    await page.locator('.cm-content', { hasText: '%%i18n:platform.logindialog.title%%' }).waitFor()
+    await page.click('#workbench-publish-open')
+    await page.locator('#workbench-publish-diff .diff-file', { hasText: 'media/login.html' }).waitFor()
+    await page.click('#workbench-publish-button')
+    await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
+    await page.goto(`${host.adminUrl}/admin/solutions/bare/login-page`)
+    await page.getByText('The solution has its own login page: media/login.html.').waitFor()
     await page.getByText('No problems found').waitFor()
-    const versions = async () => {
-      const answer = await ask(`${host.url}/admin/api/solutions/bare`, { headers: { authorization: host.admin } })
-      return (answer.json() as { versions: unknown[] }).versions.length
+    expect(opened.complaints).toEqual([])
+  })
+
+  test('an existing template is opened in a draft of the active version, or replaced with the default one', async () => {
+    await using opened = await open('faulty')
+    const { page } = opened
+    for (const [button, text] of [
+      ['Edit the active version', 'onclick="x()"'],
+      ['Start with the default login page', '%%i18n:platform.logindialog.title%%'],
+    ] as const) {
+      await page.goto(`${host.adminUrl}/admin/solutions/faulty/login-page`)
+      await page.click('text=Open in the workbench')
+      await page.click(`text=${button}`)
+      await page.locator('#workbench-path', { hasText: 'media/login.html' }).waitFor()
+      await page.locator('.cm-content', { hasText: text }).waitFor()
     }
-    expect(await versions()).toBe(2)
-    await page.click('text=Replace template')
-    await page.locator('#admin-question').getByText('Cancel').click()
-    expect(await versions()).toBe(2)
-    await page.click('text=Replace template')
-    await page.locator('#admin-question').getByText('Yes, continue').click()
-    await page.getByText('The new version with the default page as media/login.html is active.').waitFor()
     expect(opened.complaints).toEqual([])
   })
 

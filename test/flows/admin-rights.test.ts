@@ -113,7 +113,6 @@ const NEEDED: Readonly<Record<string, string | null>> = {
   'DELETE /solutions/:name/runs/:id': 'solutions:crm:write',
   'GET /solutions/:name/login-page': 'solutions:crm:read',
   'GET /solutions/:name/login-page/template': 'solutions:crm:read',
-  'POST /solutions/:name/login-page/generate': 'solutions:crm:write',
   'GET /solutions/:name/grants': 'solutions:crm:read',
   'PUT /solutions/:name/grants': null,
   'GET /solutions/:name/secrets': 'solutions:crm:read',

@@ -7,7 +7,7 @@ import { sharedHost } from '../support/shared-host.ts'
 import { bundleOf } from '../support/zip.ts'
 
 let host: Awaited<ReturnType<typeof sharedHost>>
-const { send, get, items } = apiOf(() => host)
+const { send, get } = apiOf(() => host)
 const I18N = { 'i18n/default.json': '{"hello":"Hello"}', 'i18n/nl_BE.json': '{"hello":"Dag"}' }
 
 beforeAll(async () => {
@@ -53,31 +53,7 @@ test('login page: the starter template is returned as a file', async () => {
   expect(answer.text).toBe(defaultLoginTemplate())
 })
 
-test('login page: generating a page creates a new active version that keeps all other files', async () => {
-  const before = await get('/solutions/designed')
-  const made = await send('POST', '/solutions/designed/login-page/generate')
-  const { sha256, ...rest } = made.json() as Record<string, unknown>
-  expect([made.status, rest]).toEqual([201, { name: 'designed', version: '1.0.0', active: true, warnings: [] }])
-  expect(await get('/solutions/designed')).toMatchObject({ active: sha256 })
-  const difference = await get(`/solutions/designed/diff?from=${before.active}&to=${sha256}`)
-  expect((difference.files as { file: string; change: string }[]).map(({ file, change }) => [file, change])).toEqual([
-    ['media/login.html', 'added'],
-  ])
-  expect(await get('/solutions/designed/login-page')).toMatchObject({ hasTemplate: true, isUsed: true, warnings: [] })
-})
-
-test('login page: an existing page is replaced only if the request says so', async () => {
-  expect(codeOf(await send('POST', '/solutions/odd/login-page/generate', {}))).toEqual([409, 'ERR_FILE_EXISTS'])
-  const replaced = await send('POST', '/solutions/odd/login-page/generate', { replace: true })
-  expect([replaced.status, (replaced.json() as { warnings: unknown }).warnings]).toEqual([201, []])
-  const again = await send('POST', '/solutions/odd/login-page/generate', { replace: true })
-  expect(again.status).toBe(200)
-  const noted = await items('/audit?action=solution-upload&solution=odd&limit=3')
-  expect(noted.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ERR_FILE_EXISTS'])
-})
-
 test('login page: an unknown solution returns 404', async () => {
-  expect(codeOf(await send('POST', '/solutions/none/login-page/generate'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
   expect(codeOf(await send('GET', '/solutions/none/login-page'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
 })
 

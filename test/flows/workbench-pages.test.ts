@@ -142,14 +142,14 @@ test('WORKBENCH=read shows files without an editor, and WORKBENCH=off has no pag
     try {
       await other.upload(
         'shop',
-        await bundleOf({ name: 'shop', authenticator: 'NONE' }, { 'globals.js': 'var b = 2\n' }),
+        await bundleOf({ name: 'shop', authenticator: 'DEFAULT' }, { 'globals.js': 'var b = 2\n' }),
       )
       const admin = await signInToAdmin(other)
       const page = await admin.get('/admin/solutions/shop/workbench?file=globals.js')
       expect([mode, page.status]).toEqual([mode, mode === 'read' ? 200 : 404])
       expect(page.text.includes('var b = 2')).toBe(mode === 'read')
       expect(page.text).not.toContain('id="workbench-start"')
-      for (const path of ['', '/versions', '/log']) {
+      for (const path of ['', '/versions', '/log', '/login-page']) {
         const other = await admin.get(`/admin/solutions/shop${path}`)
         expect([path, mode, other.text.includes('/admin/solutions/shop/workbench')]).toEqual([
           path,

@@ -1,15 +1,12 @@
 import { type Explained, explainFindings } from '../../base/bundles/explain-findings.ts'
 import { loginPageLocales } from '../../base/bundles/login-preview.ts'
 import { type LoginStateName, loginStatesOf } from '../../base/bundles/login-states.ts'
-import { packFiles } from '../../base/bundles/pack.ts'
 import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
-import { defaultLoginTemplate } from '../../base/web/pages.ts'
 import type { Warning } from '../../runtime/bundle/faults.ts'
 import { unpackBundle } from '../../runtime/bundle/unpack-bundle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
-import type { Uploaded, Uploads } from '../solutions/upload.ts'
 
 export const LOGIN_TEMPLATE = 'media/login.html'
 
@@ -44,37 +41,6 @@ export async function lookAtLoginPage(
     locales: loginPageLocales(solution),
     states: loginStatesOf(authenticator),
   }
-}
-
-export type GenerateParts = {
-  readonly uploads: Pick<Uploads, 'change'>
-  readonly limits: Limits
-}
-
-/**
- * Adds the default login page to a solution's media, so that its author can edit it. This creates a new version, which
- * is checked and activated like any upload.
- * @param options.replace whether to replace an existing `login.html`
- * @throws ERR_FILE_EXISTS if there is one and `replace` is false, and the errors of `Uploads.change`
- */
-export function generateLoginPage(
-  name: string,
-  { replace }: { readonly replace: boolean },
-  { uploads, limits }: GenerateParts,
-): Promise<Uploaded> {
-  return uploads.change(name, async (packed) => {
-    const files = new Map(await unpackBundle(packed, limits))
-    if (files.has(LOGIN_TEMPLATE) && !replace) {
-      throw new PlatformError(
-        'ERR_FILE_EXISTS',
-        `"${name}" already has a ${LOGIN_TEMPLATE}. To replace it with the default one, send {"replace": true}.`,
-        { file: LOGIN_TEMPLATE },
-      )
-    }
-    files.set(LOGIN_TEMPLATE, Buffer.from(defaultLoginTemplate()))
-    const sorted = [...files].sort(([one], [other]) => (one < other ? -1 : 1))
-    return packFiles(sorted.map(([file, content]) => [file, Buffer.from(content)] as const))
-  })
 }
 
 /**
