@@ -3,6 +3,8 @@ import type { Context } from 'koa'
 import { loginPageLocales } from '../../base/bundles/login-preview.ts'
 import { LOGIN_STATE_NAMES, loginStatesOf } from '../../base/bundles/login-states.ts'
 import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
+import { stateOf } from '../../base/http/request.ts'
+import type { Sites } from '../../base/http/sites.ts'
 import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PLATFORM_TEXTS } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -20,7 +22,11 @@ import { addWorkbenchAssets, workbenchAssets } from './assets.ts'
 import { addDraftPreviewRoutes, type DraftPreviewParts, draftPreviewAddress } from './preview.ts'
 
 export type WorkbenchPageParts = SolutionHeadParts &
-  DraftPreviewParts & { readonly drafts: Drafts; readonly workbenchModes: WorkbenchModes }
+  DraftPreviewParts & {
+    readonly drafts: Drafts
+    readonly workbenchModes: WorkbenchModes
+    readonly sites: Pick<Sites, 'originForAdmin'>
+  }
 
 /** In bytes. Longer files are not shown if scripts are disabled. */
 const MOST_SHOWN = 1_000_000
@@ -155,7 +161,7 @@ async function showDraft(
   text: PageText,
   { name, solution, mode, session }: Place,
   draft: ShownDraftWithFiles,
-  { drafts }: WorkbenchPageParts,
+  { drafts, sites }: WorkbenchPageParts,
 ): Promise<ShownPage> {
   const { file, line } = wantedIn(ctx)
   const parameters = { draft: draft.id, ...(draft.isOwn ? {} : { of: draft.owner }) }
@@ -171,6 +177,7 @@ async function showDraft(
     session: '/admin/workbench/session.json',
     completions: assets.completions,
     preview: `${workbenchPath(name)}/${draft.id}/preview.json`,
+    address: `${sites.originForAdmin(name, stateOf(ctx).client)}/solution/${name}/`,
     file: file === '' ? null : file,
     line: line ?? null,
     texts: textsFor(localeOf(ctx)),

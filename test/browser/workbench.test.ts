@@ -68,6 +68,13 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.keyboard.press('Control+Home')
   }
 
+  /** The number of lines on which the buttons are. */
+  function linesOf(page: Page, actions: string): Promise<number> {
+    return page
+      .locator(`#workbench-${actions} .button`)
+      .evaluateAll((all) => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size)
+  }
+
   const isSaved = (page: Page) => page.locator(`${STATE}[data-state=saved]`, { hasText: 'Saved at' }).waitFor()
 
   test('a solution is created from a template, gets its own login page, and is previewed and published without leaving the browser', async () => {
@@ -92,9 +99,33 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await waitUntil(async () => expect(await page.inputValue('#workbench-publish-version')).toMatch(/^\d+\.\d+\.\d+$/))
     await page.click('#workbench-publish-button')
     await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
+    const link = page.locator('#workbench-publish-said a', { hasText: 'Open the solution' })
+    expect(await link.getAttribute('href')).toBe(`${host.url}/solution/bakery/`)
     const shown = await ask(`${host.url}/solution/bakery/index.html`, { headers: { accept: 'text/html' } })
     expect([shown.status, shown.text]).toEqual([200, expect.stringContaining('<!-- bread and cake -->')])
     expect(complaints).toEqual([])
+  })
+
+  test('the actions of a draft are on one line, and so are those of a file, in windows of 1,040 px; none is wider than the window', async () => {
+    await upload('wide', {}, { 'scopes/a-file-with-a-rather-long-name.js': 'function one() {}\n' })
+    const draft = await createDraft('wide', { base: await activeOf('wide') })
+    for (const locale of ['en', 'de', 'fr']) {
+      await using opened = await open(pathOf('wide', draft, 'scopes/a-file-with-a-rather-long-name.js'), host, {
+        locale,
+      })
+      const { page } = opened
+      await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+      for (const width of [900, 1040, 1280]) {
+        await page.setViewportSize({ width, height: 800 })
+        const seen = [locale, width]
+        expect([...seen, await page.evaluate('document.documentElement.scrollWidth - innerWidth')]).toEqual([
+          ...seen,
+          0,
+        ])
+        if (width < 1040) continue
+        expect([...seen, await linesOf(page, 'actions'), await linesOf(page, 'file-actions')]).toEqual([...seen, 1, 1])
+      }
+    }
   })
 
   test('a check marks errors at their line, F8 goes to them, and Escape with Tab leaves the editor', async () => {

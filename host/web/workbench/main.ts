@@ -263,8 +263,7 @@ async function saveShown(): Promise<void> {
 }
 
 function takeOverActions(): void {
-  partOf('actions').hidden = false
-  partOf('file-actions').hidden = false
+  for (const place of ['actions', 'list-actions', 'file-actions']) partOf(place).hidden = false
   partOf('save').addEventListener('click', () => void saveShown())
   partOf('discard').addEventListener('click', () => void discard())
   for (const [name, panel] of Object.entries({ publish: publishPanel, preview: previewPanel, try: null })) {

@@ -12,6 +12,8 @@ type PageData = {
   readonly completions: string
   /** The path from which the script gets the URL of the login page's preview. */
   readonly preview: string
+  /** The URL of the solution for its users. */
+  readonly address: string
   /** The file to open, and the line in it. */
   readonly file: string | null
   readonly line: number | null

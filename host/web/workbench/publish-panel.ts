@@ -2,7 +2,7 @@ import { faultList } from '../../../base/web/scripts/problem.ts'
 import { callHost, filePath, type HostProblem } from './call-host.ts'
 import { bothTexts } from './conflict-view.ts'
 import { type Difference, showDifference } from './difference-view.ts'
-import { buttonOf, clockText, elementOf, partOf, wordsFor } from './page-data.ts'
+import { buttonOf, clockText, elementOf, pageData, partOf, wordsFor } from './page-data.ts'
 
 export type PublishParts = {
   /** Saves all files. @returns false if one can't be saved now */
@@ -69,7 +69,10 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
       if (answer.ok && answer.body.active?.sha256 === sha256) {
         await reload()
         await show()
-        return say(wordsFor('publish.done', name, sha256.slice(0, 12)))
+        say(wordsFor('publish.done', name, sha256.slice(0, 12)))
+        const link = { href: pageData.address, target: '_blank', rel: 'noopener' }
+        said.append(elementOf('p', [elementOf('a', wordsFor('publish.open'), link)]))
+        return
       }
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN))
     }
