@@ -66,22 +66,23 @@ export function readManifest(text: string, file: string, saved: Saved = PLATFORM
   try {
     written = JSON.parse(text)
   } catch {
-    throw invalid(file, 'its manifest is not valid JSON')
+    throw invalid(file, 'the manifest is not valid JSON')
   }
   const format = z.object({ format: z.int() }).safeParse(written).data?.format
   if (format !== undefined && format > FORMAT) {
     throw invalid(
       file,
-      `it has format ${format}, from a newer version of Solhost; this version reads formats up to ${FORMAT}`,
+      `the backup has format ${format}, from a newer version of Solhost; this version reads formats up to ${FORMAT}`,
     )
   }
   const read = Manifest.safeParse(written)
-  if (!read.success) throw invalid(file, `its manifest is invalid (${read.error.issues[0]?.path.join('.')})`)
+  if (!read.success) throw invalid(file, `the manifest is invalid (${read.error.issues[0]?.path.join('.')})`)
   const { of = 'platform' } = read.data
-  if (of !== saved.name) throw invalid(file, `it is a backup of a ${of}, and this command restores a ${saved.name}`)
+  if (of !== saved.name)
+    throw invalid(file, `the file is a backup of a ${of}, and this command restores a ${saved.name}`)
   const odd = Object.keys(read.data.parts).find((name) => kindOfPart(name, saved) === null)
   if (odd !== undefined)
-    throw invalid(file, `it contains ${JSON.stringify(odd.slice(0, 100))}, which does not belong in a backup`)
+    throw invalid(file, `the file contains ${JSON.stringify(odd.slice(0, 100))}, which does not belong in a backup`)
   return read.data
 }
 

@@ -33,8 +33,8 @@ export async function openArchive(file: string, saved: Saved = PLATFORM): Promis
   try {
     const entries = await listEntries(zip, file)
     const listed = entries.get(MANIFEST)
-    if (listed === undefined) throw invalid(file, 'it has no manifest, so it is not a backup')
-    if (listed.uncompressedSize > MANIFEST_SIZE) throw invalid(file, 'its manifest is too large')
+    if (listed === undefined) throw invalid(file, 'the file has no manifest, so it is not a backup')
+    if (listed.uncompressedSize > MANIFEST_SIZE) throw invalid(file, 'the manifest is too large')
     entries.delete(MANIFEST)
     const manifest = readManifest(await textOf(zip, listed, file), file, saved)
     compareParts(manifest, entries, file)
@@ -53,9 +53,9 @@ async function listEntries(zip: ZipFile, file: string): Promise<Map<string, Entr
   const entries = new Map<string, Entry>()
   try {
     for await (const entry of zip.eachEntry()) {
-      if (entries.size >= MOST_PARTS) throw invalid(file, `it has more than ${MOST_PARTS} parts`)
-      if (entries.has(entry.fileName)) throw invalid(file, 'it has two parts with the same name')
-      if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0) throw invalid(file, 'it is encrypted')
+      if (entries.size >= MOST_PARTS) throw invalid(file, `the file has more than ${MOST_PARTS} parts`)
+      if (entries.has(entry.fileName)) throw invalid(file, 'the file has two parts with the same name')
+      if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0) throw invalid(file, 'the file is encrypted')
       entries.set(entry.fileName, entry)
     }
   } catch (error) {
@@ -71,7 +71,7 @@ function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, En
     if (size !== bytes) throw invalid(file, `the size of the part ${name} does not match the manifest`)
   }
   const more = [...entries.keys()].find((name) => !Object.hasOwn(parts, name))
-  if (more !== undefined) throw invalid(file, `it has the part ${more}, which its manifest does not list`)
+  if (more !== undefined) throw invalid(file, `the file has the part ${more}, which the manifest does not list`)
 }
 
 /** Returns at most `bytes` bytes, because yauzl fails if a part is larger than its entry states. */
@@ -113,6 +113,6 @@ function unreadable(file: string, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_BACKUP_INVALID') return error as Error
   if (code === 'ENOENT') return invalid(file, 'the file does not exist', error)
-  if (code === 'EACCES' || code === 'EISDIR') return invalid(file, `it cannot be read (${code})`, error)
-  return invalid(file, `it is truncated, changed or not a ZIP file (${message})`, error)
+  if (code === 'EACCES' || code === 'EISDIR') return invalid(file, `the file cannot be read (${code})`, error)
+  return invalid(file, `the file is truncated, changed or not a ZIP file (${message})`, error)
 }

@@ -100,7 +100,7 @@ function versionedTables(
   return tables.flatMap((one) => {
     const version = versions.get(one.name)
     if (version === undefined && one.isOptional !== true)
-      throw invalid(file, `it does not have the tables of "${one.name}"`)
+      throw invalid(file, `the backup does not have the tables of "${one.name}"`)
     if (version === undefined) return []
     refuseNewerSchema([version], `The backup ${file}`, one.migrations)
     return [{ ...one, version }]
@@ -114,7 +114,7 @@ function checkTables({ tables, saved, file, archive }: Restoring): void {
   if (missing !== undefined) throw invalid(file, `the part ${missing} is missing`)
   const more = Object.keys(parts).find((name) => kindOfPart(name, saved) === 'table' && !names.includes(name))
   if (more !== undefined)
-    throw invalid(file, `it contains the table ${more}, which does not exist in its version of the schema`)
+    throw invalid(file, `the backup contains the table ${more}, which does not exist in that version of the schema`)
 }
 
 /** @returns whether the key from the backup must be written */

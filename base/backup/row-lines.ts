@@ -47,7 +47,7 @@ export async function* readLines(pieces: AsyncIterable<Buffer>, table: BackupTab
     if (waiting > LONGEST_LINE) throw new TypeError(`line ${count + 1} is too long`)
     rest.push(piece.subarray(from))
   }
-  if (waiting > 0) throw new TypeError('its last line is incomplete')
+  if (waiting > 0) throw new TypeError('the last line is incomplete')
 }
 
 function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {

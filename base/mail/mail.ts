@@ -186,4 +186,4 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
 }
 
 /** The service does not start with a wrong platform key, so this row must have been edited by hand: drop it. */
-const unreadable: HandedOver = { outcome: 'refused', reason: 'it cannot be decrypted' }
+const unreadable: HandedOver = { outcome: 'refused', reason: 'the email cannot be decrypted' }

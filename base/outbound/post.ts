@@ -65,12 +65,12 @@ export async function post(
     const { status } = answer
     if (answer.ok) return { kind: 'taken', rejected: text === null ? 0 : rejectedIn(text) }
     if (RETRIED.includes(status)) {
-      return { kind: 'later', wait: waitOf(answer, LONGEST_WAIT), why: `it returned HTTP ${status}` }
+      return { kind: 'later', wait: waitOf(answer, LONGEST_WAIT), why: `the server returned HTTP ${status}` }
     }
     if (BARRED.includes(status) || status < 400) return { kind: 'barred', status }
     // Chosen here: 500 and 501 are retried too. They may be a failure of the collector and don't mean that the body is
     // invalid.
-    if (status >= 500) return { kind: 'later', wait: null, why: `it returned HTTP ${status}` }
+    if (status >= 500) return { kind: 'later', wait: null, why: `the server returned HTTP ${status}` }
     return { kind: 'refused', status }
   } catch (error) {
     return { kind: 'later', wait: null, why: whyNoAnswer(error) }

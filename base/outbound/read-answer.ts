@@ -35,6 +35,6 @@ export function codeOfFailure(error: unknown): string | null {
  * the operator's network.
  */
 export function whyNoAnswer(error: unknown): string {
-  if ((error as Error | undefined)?.name === 'TimeoutError') return 'it did not respond in time'
+  if ((error as Error | undefined)?.name === 'TimeoutError') return 'the server did not respond in time'
   return codeOfFailure(error) ?? 'the connection failed'
 }

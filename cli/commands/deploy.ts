@@ -127,7 +127,7 @@ function shortName({ version, sha256 }: Version): string {
 function change(before: Version | null, sha256: string, isNew: boolean): string {
   if (before === null)
     return isNew ? 'the first version of this solution on the host' : 'a version that the host already had'
-  if (before.sha256 === sha256) return 'it was already the active version, so nothing changed'
+  if (before.sha256 === sha256) return 'this version was already active, so nothing changed'
   const place = `replacing ${printable(shortName(before))}`
   return isNew ? `a new version, ${place}` : `a version that the host already had, ${place}`
 }

@@ -106,7 +106,8 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
   const files = readTestFiles(path)
   const { SCRIPT_SIZE } = createLimits()
   for (const [file, { length }] of files) {
-    if (length > SCRIPT_SIZE) throw new CommandError('usage', `${file} is larger than ${SCRIPT_SIZE} bytes. Split it.`)
+    if (length > SCRIPT_SIZE)
+      throw new CommandError('usage', `${file} is larger than ${SCRIPT_SIZE} bytes. Split the file.`)
   }
   if (files.size > 0) return files
   const advice = `Write one next to the scripts, such as globals.test.js:\n\n${EXAMPLE}\n\nNext: ${SOLHOST} test ${shellWord(shown)}`

@@ -139,7 +139,9 @@ export function createDesiredStates(
       const isHeld = ({ content }: { content: string }) =>
         (JSON.parse(content) as DesiredContent).solutions[name]?.sha256 === sha256
       const holding = rows.find(isHeld)
-      return holding === undefined ? null : `it is in the desired state of the environment "${holding.name}"`
+      return holding === undefined
+        ? null
+        : `the desired state of the environment "${holding.name}" contains this version`
     },
     async numbers() {
       const rows = await db.selectFrom('desired_states').select(['environment', 'number']).execute()

@@ -47,7 +47,7 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
       ...(url.username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }),
     },
   })
-  const timer = setTimeout(() => asked.destroy(new Error('it did not respond in time')), time)
+  const timer = setTimeout(() => asked.destroy(new Error('the proxy did not respond in time')), time)
   asked.on('close', () => clearTimeout(timer))
   asked.on('connect', (answer: IncomingMessage, socket: Socket, head: Buffer) => {
     clearTimeout(timer)
@@ -56,11 +56,11 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
       return resolve(socket)
     }
     socket.destroy()
-    fail(`it responded with HTTP ${answer.statusCode}`)
+    fail(`the proxy responded with HTTP ${answer.statusCode}`)
   })
   asked.on('response', (answer) => {
     answer.destroy()
-    fail(`it responded with HTTP ${answer.statusCode}`)
+    fail(`the proxy responded with HTTP ${answer.statusCode}`)
   })
   asked.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.name))
   asked.end()

@@ -97,7 +97,7 @@ function isWanted(version: string): boolean {
 }
 
 function advice(): string {
-  const byPath = 'set the path of one with --inspect-node <path>'
-  if (PACKAGE === null) return `Install one, or ${byPath}.`
+  const byPath = 'set its path with --inspect-node <path>'
+  if (PACKAGE === null) return `Install it, or ${byPath}.`
   return `Run "npm install --no-save ${PACKAGE}@npm:${SOURCE}@24.21.0" in Solhost's folder, or ${byPath}.`
 }

@@ -198,7 +198,7 @@ async function openClient(directory: Directory, url: string, until: number): Pro
       createSecureConnection: oneConnection(() => {
         if (isTls) return socket as TLSSocket
         // Data after the response could come from a man-in-the-middle: it arrived before TLS verified the server.
-        if (!plain.isAfterOneMessage()) throw new Error('it sent data before the encryption started')
+        if (!plain.isAfterOneMessage()) throw new Error('the server sent data before the encryption started')
         const secure = connectSecure({ ...identity, ...trust, socket })
         sockets.push(secure)
         check(secure)
@@ -266,7 +266,7 @@ type Checked = { readonly isAfterOneMessage: () => boolean }
 async function within<T>(work: Promise<T>, until: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(
-    () => reject(new Error('it did not respond in time')),
+    () => reject(new Error('the server did not respond in time')),
     Math.max(until - performance.now(), 0),
   )
   try {

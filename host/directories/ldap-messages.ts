@@ -50,7 +50,7 @@ export function createMessageReader(): MessageReader {
   return {
     read(chunk) {
       received += chunk.length
-      if (received > MOST_BYTES) throw new Error('its responses are too large')
+      if (received > MOST_BYTES) throw new Error('the server’s responses are too large')
       chunks.push(chunk)
       size += chunk.length
       const messages: Buffer[] = []
@@ -141,5 +141,5 @@ function elementAt(bytes: Buffer, start: number): Element | null {
 }
 
 function notLdap(): Error {
-  return new Error('its response is not a valid LDAP message')
+  return new Error('the server’s response is not a valid LDAP message')
 }

@@ -40,7 +40,10 @@ export function endpointRoutes(parts: EndpointApiParts): AdminRoute[] {
         answers: {
           200: z.object({
             items: z.array(ListedEndpoint),
-            retryAt: z.int().nullable().describe('if the endpoints are paused: when they may run again, in epoch ms'),
+            retryAt: z
+              .int()
+              .nullable()
+              .describe('when the host resumes paused endpoints, in epoch ms; null if they are not paused'),
           }),
         },
       },

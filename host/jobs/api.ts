@@ -193,7 +193,9 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
             retryAt: z
               .int()
               .nullable()
-              .describe('if the jobs are paused because their processes failed: when they may run again, in epoch ms'),
+              .describe(
+                'when the host resumes jobs that it paused because their processes failed, in epoch ms; null if it paused none',
+              ),
             items: z.array(ListedJob),
           }),
         },

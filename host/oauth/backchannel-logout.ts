@@ -67,7 +67,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
   const { db, keys, logins, sessions, remembered, limits, now = Date.now } = parts
   const { name } = asking.solution
   const named = readUnchecked(token)
-  if (named === null) throw new OAuthProblem('oauth_token', 'it is not a signed token')
+  if (named === null) throw new OAuthProblem('oauth_token', '"logout_token" is not a signed token')
   const { configuration, provider } = await registeredAs(asking, named, parts)
   const { jwksUri } = provider
   if (jwksUri === null) throw new OAuthProblem('oauth_token', 'the provider has no keys')
@@ -83,7 +83,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
   // Remember the token for longer than a token with this `iat` is accepted, so that it can't be used twice.
   const expires_at = now() + LOGOUT_TOKEN_AGE + 3 * limits.OAUTH_CLOCK_SKEW
   if (!(await insertOnce(db, 'used_tokens', { id, expires_at }))) {
-    throw new OAuthProblem('oauth_token', 'it was already used')
+    throw new OAuthProblem('oauth_token', 'the token was already used')
   }
   const client = { issuer: checked.iss, clientId }
   const ids = await logins.endSignedOut(name, { client, subject: checked.sub, sid: checked.sid }, checked.issuedAt)

@@ -43,7 +43,7 @@ function notUsed(mode: string): OAuthWarning {
   const why =
     mode === 'OAUTH_AUTHENTICATOR'
       ? 'only its getOAuthConfig decides which settings apply'
-      : 'it does not use OAuth settings'
+      : 'this authenticator does not use OAuth settings'
   return { code: 'not_used', message: `The active version has the authenticator ${mode}: ${why}.` }
 }
 

@@ -34,7 +34,7 @@ export function secretRoutes({ store, secrets }: SecretApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/secrets',
       {
-        summary: 'List the names of the secrets and where they may be sent',
+        summary: 'List the names of the secrets, and the hosts to which they can be sent',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: z.object({ items: z.array(Secret) }) },

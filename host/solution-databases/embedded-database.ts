@@ -128,7 +128,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       next()
       return
     }
-    const why = message.kind === 'failed' ? message.message : 'it responded before a request was sent'
+    const why = message.kind === 'failed' ? message.message : 'the process responded before a request was sent'
     onError(`an embedded database cannot be opened: ${why}`)
     waiting.fail(new ScriptError('the embedded database cannot be opened; the reason is in the platform’s log'))
     void kill()

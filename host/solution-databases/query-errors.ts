@@ -7,7 +7,7 @@ import { ScriptError } from '../../runtime/plugin.ts'
 const SERVER_TEXT = 500
 
 export function unknownName(name: string, known: readonly string[]): ScriptError {
-  const named = known.length === 0 ? 'it lists none' : `it lists ${known.slice(0, 20).join(', ')}`
+  const named = known.length === 0 ? 'no databases are listed' : `listed: ${known.slice(0, 20).join(', ')}`
   return new ScriptError(`solution.json does not list the database ${name} under "databases" (${named})`)
 }
 

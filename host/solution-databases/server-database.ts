@@ -182,18 +182,18 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
 }
 
 const WHY = {
-  away: 'its server cannot be reached',
-  account: 'its server rejects the account',
-  'no-database': 'there is no such database on its server',
-  rights: 'the account has no access to it',
-  tls: 'its server does not offer TLS, or its certificate is not trusted',
+  away: 'the server cannot be reached',
+  account: 'the server rejects the account',
+  'no-database': 'the server has no database with this name',
+  rights: 'the account has no access to the database',
+  tls: 'the server does not offer TLS, or its certificate is not trusted',
 } as const
 
 /** @throws Error if `work` takes longer than `time` ms */
 async function within(work: Promise<void>, time: number): Promise<void> {
   work.catch(() => {})
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('it did not respond in time')), time)
+  const timer = setTimeout(() => reject(new Error('the server did not respond in time')), time)
   try {
     await Promise.race([work, promise])
   } finally {

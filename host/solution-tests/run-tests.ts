@@ -184,7 +184,7 @@ function createFileRun(parts: FileRunParts): (source: TestFiles[number]) => Prom
       const message =
         names.length === 0
           ? 'the file has no tests; add one with test(name, run)'
-          : `the file has more than ${MOST_TESTS} tests; split it`
+          : `the file has more than ${MOST_TESTS} tests; split the file`
       return { file, failure: { code: 'script_load', message, file }, tests: [] }
     }
     const tests: TestResult[] = []

@@ -68,13 +68,13 @@ async function readBundleFile(path: string, limit: number): Promise<Buffer> {
     file = await open(path)
     const { size } = await file.stat()
     if (size > limit)
-      throw new PlatformError('ERR_BUNDLE_TOO_LARGE', `it has ${size} bytes, but at most ${limit} are allowed.`)
+      throw new PlatformError('ERR_BUNDLE_TOO_LARGE', `the bundle has ${size} bytes, but at most ${limit} are allowed.`)
     return await file.readFile()
   } catch (error) {
     if (error instanceof PlatformError) throw error
     throw new PlatformError(
       'ERR_BUNDLE_REFUSED',
-      `it cannot be read: ${(error as Error).message}`,
+      `the file cannot be read: ${(error as Error).message}`,
       {},
       { cause: error },
     )

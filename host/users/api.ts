@@ -44,7 +44,9 @@ const UserChange = z
     mustChangePassword: z
       .boolean()
       .optional()
-      .describe('default with a password: true, so that users who got it from someone else choose their own'),
+      .describe(
+        'whether the user must choose a new password at the next sign-in; default with `password`: true, because someone else chose that password',
+      ),
     password: Password.optional().describe('null if the user cannot sign in with a password'),
   })
   .meta({ id: 'UserChange' })

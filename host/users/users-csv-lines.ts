@@ -38,7 +38,7 @@ export async function readLines(bytes: Buffer): Promise<CsvLines> {
   const headerFaults = checkHeader(header?.cells ?? [], columns)
   if (headerFaults.length > 0) return { lines: [], faults: headerFaults }
   if (others.length > MOST_USERS) {
-    return { lines: [], faults: [fault(1, null, `a file may have at most ${MOST_USERS} users: split it`)] }
+    return { lines: [], faults: [fault(1, null, `a file may have at most ${MOST_USERS} users: split the file`)] }
   }
   const faults: CsvFault[] = []
   const lines: CsvLine[] = []

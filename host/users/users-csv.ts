@@ -147,7 +147,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
         faults.push({
           line: 1,
           field: 'password',
-          message: `a file may have at most ${MOST_PASSWORDS} passwords: split it`,
+          message: `a file may have at most ${MOST_PASSWORDS} passwords: split the file`,
         })
       }
       refuse(faults)

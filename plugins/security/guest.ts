@@ -78,7 +78,7 @@ export default function security(api: GuestApi<Settings, State>) {
       const name = needText(username, 'security.login: username')
       const id = needText(uid, 'security.login: uid')
       const granted = readPermissions(permissions)
-      if (!signsIn) return refuse('it works only in an authenticator')
+      if (!signsIn) return refuse('this function works only in an authenticator')
       if (loggedIn) return refuse('this call has already signed in a user')
       if (!isName(name) || !isName(id))
         return refuse('username and uid must have 1 to 200 characters and no control characters')
@@ -91,7 +91,7 @@ export default function security(api: GuestApi<Settings, State>) {
       return true
     },
     requireSecondFactor(): boolean {
-      if (!signsIn) return refuse('it works only in an authenticator', 'requireSecondFactor')
+      if (!signsIn) return refuse('this function works only in an authenticator', 'requireSecondFactor')
       api.command('requireSecondFactor', [])
       return true
     },

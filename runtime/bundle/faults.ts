@@ -73,8 +73,9 @@ export const WARNING_CODES = {
   oauth_missing:
     '"authenticator" is OAUTH, but there are no OAuth settings; nobody can sign in until the operator sets them',
   oauth_secret_written: 'the application’s secret is in the manifest, where anyone who has the bundle can read it',
-  template_replaced: 'login.html lacks something required; users see the default page instead',
-  template_element_missing: 'login.html lacks an element that the guide requires',
+  template_replaced: 'login.html lacks a required part; users see the default page instead',
+  template_element_missing:
+    'an element that docs/login-template.md lists is missing from login.html or has the wrong type',
   template_inline_handler: 'login.html has an inline event handler, which the Content-Security-Policy blocks',
   template_inline_style: 'login.html has a style attribute, which the Content-Security-Policy blocks',
   template_blocked_address: 'login.html has a URL that the Content-Security-Policy blocks',

@@ -133,7 +133,7 @@ function findAliases(scopes: ScopeManager, report: Report): void {
       if (aliasesOf(block, node, scope).some((one) => isChanged(block, one) || (isRead && isGivenAway(block, one)))) {
         report(
           node,
-          'a change of "arguments" does not change the parameters in the hardened realm: assign the parameter, or pass [...arguments]',
+          'a change to "arguments" does not change the parameters in the hardened realm: assign to the parameter, or pass [...arguments]',
         )
       }
     }

@@ -28,11 +28,12 @@ export function compileTemplate(
   }
   const missing = missingEssentials(findLoginForm(stable))
   const formAt = findLoginForm(authored).form?.sourceCodeLocation?.startOffset ?? null
-  for (const what of missing) warnings.add('template_replaced', replacedMessage(`it does not have ${what}`), formAt)
+  for (const what of missing)
+    warnings.add('template_replaced', replacedMessage(`the page does not have ${what}`), formAt)
   if (missing.length > 0) return { template: null, warnings: warnings.listed() }
   const template = writeParts(stable, '', new TemplateWarnings(file, '', 0))
   if (isWithinBounds(template)) return { template, warnings: warnings.listed() }
-  warnings.add('template_replaced', replacedMessage(`it has more than ${MAX_PARTS} values to insert`), null)
+  warnings.add('template_replaced', replacedMessage(`the page has more than ${MAX_PARTS} values to insert`), null)
   return { template: null, warnings: warnings.listed() }
 }
 
@@ -43,5 +44,5 @@ function refused(source: string, file: string, why: string): Warning[] {
 }
 
 function replacedMessage(why: string): string {
-  return `the default login page is shown instead of this one: ${why}`
+  return `the default login page is shown instead of this page: ${why}`
 }

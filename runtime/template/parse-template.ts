@@ -50,7 +50,7 @@ function parseTwice(source: string): ParsedTemplate | { readonly refused: string
     if (again === written) return { authored, shift, stable }
     written = again
   }
-  return { refused: 'its elements are nested in a way that HTML cannot express; check it with an HTML validator' }
+  return { refused: 'the elements are nested in a way that HTML cannot express; check it with an HTML validator' }
 }
 
 /**
@@ -80,10 +80,10 @@ function parseBounded(source: string): Tree.Document {
       createElement(name, namespace, attrs) {
         attributes += attrs.length
         for (const { name, value } of attrs) text += name.length + value.length
-        if (++elements > MAX_ELEMENTS) throw new TooLarge(`it has more than ${MAX_ELEMENTS} elements`)
-        if (attributes > MAX_ATTRIBUTES) throw new TooLarge(`it has more than ${MAX_ATTRIBUTES} attributes`)
+        if (++elements > MAX_ELEMENTS) throw new TooLarge(`the page has more than ${MAX_ELEMENTS} elements`)
+        if (attributes > MAX_ATTRIBUTES) throw new TooLarge(`the page has more than ${MAX_ATTRIBUTES} attributes`)
         if (text > MAX_ATTRIBUTE_TEXT)
-          throw new TooLarge(`its attributes are longer than ${MAX_ATTRIBUTE_TEXT} characters`)
+          throw new TooLarge(`the attributes are longer than ${MAX_ATTRIBUTE_TEXT} characters`)
         return defaultTreeAdapter.createElement(name, namespace, attrs)
       },
     },

@@ -315,7 +315,7 @@ test('restore: it is rejected if a control center is running there, if data exis
     restorePlatform({ settings: platform, file: backup, replace: false, force: false }),
   ).rejects.toMatchObject({
     code: 'ERR_BACKUP_INVALID',
-    message: expect.stringContaining('it is a backup of a control center'),
+    message: expect.stringContaining('the file is a backup of a control center'),
   })
   expect(existsSync(at('none'))).toBe(false)
 })

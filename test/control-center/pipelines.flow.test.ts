@@ -79,7 +79,7 @@ describe('pipelines', () => {
     const version = `organisations/acme/packages/shop/versions/${hash('sha256', bundle, 'hex')}`
     const refused = await center.api('DELETE', version)
     expect([refused.status, refused.body.code]).toEqual([409, 'ERR_VERSION_IN_USE'])
-    expect(refused.body.detail).toContain('delete those first')
+    expect(refused.body.detail).toContain('delete the artifacts first')
   })
 
   test('the log can be followed live to the end of the run, and resumed where a reader stopped', async () => {

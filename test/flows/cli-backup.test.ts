@@ -170,7 +170,7 @@ test('restore: fails without changes if a host is running, data exists or the fi
   const cut = at('cut.zip')
   writeFileSync(cut, readFileSync(backup).subarray(0, statSync(backup).size / 2))
   const half = await run(['restore', cut, '--replace'], other)
-  expect([half.code, half.err]).toEqual([1, expect.stringMatching(/as a backup: it is truncated/)])
+  expect([half.code, half.err]).toEqual([1, expect.stringMatching(/as a backup: the file is truncated/)])
   const again = await startTestHost({}, { home: other })
   expect(await askAdmin(again, 'GET', 'users?search=berta')).toMatchObject({ items: [{ username: 'berta' }] })
   await again.stop()

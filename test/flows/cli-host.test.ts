@@ -69,7 +69,7 @@ Next: open the address. To follow the log of the scripts, run:
   expect(logs.err).toBe(`Next: solhost logs shop ${host.url} -f\n`)
 
   const again = await runCli(['deploy', 'shop', host.url], options)
-  expect(again.out).toContain('it was already the active version, so nothing changed.\n')
+  expect(again.out).toContain('this version was already active, so nothing changed.\n')
   const manifest = readFileSync(join(folder.path, 'shop/solution.json'), 'utf8')
   writeFiles(folder.path, { 'shop/solution.json': manifest.replace('1.0.0', '1.1.0'), 'shop/odd.txt': 'x' })
   const newer = await runCli(['deploy', 'shop', host.url], options)
@@ -126,7 +126,7 @@ test('pull and deploy don’t overwrite what someone else activated, or changes 
   const back = await theirs('pull', 'shared', host.url)
   expect(back.code).toBe(0)
   expect(readFileSync(join(other.path, 'shared/media/note.txt'), 'utf8')).toBe('mine')
-  expect((await theirs('deploy', 'shared', host.url)).out).toContain('it was already the active version')
+  expect((await theirs('deploy', 'shared', host.url)).out).toContain('this version was already active')
 })
 
 test('pull: other folders and missing versions are refused, and nothing is written', async () => {

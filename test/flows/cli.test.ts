@@ -140,7 +140,7 @@ test('check: a login page without a password field causes a warning at its form,
   expect(warned).toEqual({
     code: 0,
     err: '',
-    out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this one: it does not have an input with name="password" in the login form
+    out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this page: the page does not have an input with name="password" in the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
     → Add the missing part; "solhost login-template" writes a complete page.

@@ -250,7 +250,7 @@ test('an invalid page is not used: the previous page stays, and the operator get
   const page = [{ solution: 'harbour', problem: 'page' }]
   await expect.poll(faultsAndTitle, SLOW).toEqual(['Harbour sign-in', page])
   expect((await logOf('harbour')).at(-1)).toMatch(
-    /^The login page from the control center was rejected, so .*: it does not have /,
+    /^The login page from the control center was rejected, so .*: the page does not have /,
   )
   const asked = cloud.asked('login-page').length
   await laterByAMinute()
@@ -316,7 +316,7 @@ test('if the environment does not have the solution, the operator gets a warning
   expect(answer.text).toContain('doesn’t accept this server')
   expect(await healthOf()).toContainEqual({ solution: 'lost', problem: 'unknown' })
   expect(await logOf('lost')).toEqual([
-    'The control center does not have this solution in this environment, so new sign-ins fail: it returned HTTP 404. Add the solution to the environment there.',
+    'The control center does not have this solution in this environment, so new sign-ins fail: the control center returned HTTP 404. Add the solution to the environment there.',
   ])
   await askAdmin(host, 'DELETE', 'solutions/lost', undefined, 204)
   expect(await healthOf()).not.toContainEqual({ solution: 'lost', problem: 'unknown' })

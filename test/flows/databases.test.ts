@@ -146,7 +146,7 @@ test('server errors are in the platform’s log, without the query’s parameter
     crm: { server: 'alpha', database: 'postgres', username: 'nobody', password: 'wrong password' },
   })
   expect(await query('wrong', 'crm', 'SELECT ?', 'a secret value')).toContain('cannot be reached')
-  expect(host.logged()).toContain('cannot be used: its server')
+  expect(host.logged()).toContain('cannot be used: the server')
   expect(host.logged()).not.toContain('a secret value')
   expect(host.logged()).not.toContain('wrong password')
 })

@@ -85,7 +85,10 @@ test('oauth settings: the response contains warnings about settings that would p
   ])
   expect(await warnings('set-bare', { api: 'Custom', clientId: 'x', issuer: listed })).toEqual([])
   expect(await warnings('set-open', { api: 'Google' })).toEqual([
-    { code: 'not_used', message: 'The active version has the authenticator NONE: it does not use OAuth settings.' },
+    {
+      code: 'not_used',
+      message: 'The active version has the authenticator NONE: this authenticator does not use OAuth settings.',
+    },
   ])
   const put = await send('PUT', '/solutions/set-crm/secrets/IDP', { value: 'v', hosts: ['oauth2.googleapis.com'] })
   expect(put.status).toBe(204)

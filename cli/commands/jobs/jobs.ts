@@ -52,7 +52,7 @@ export const jobsRunCommand = command({
   summary: 'start a run of a job',
   arguments: { name: NAME, job: { what: 'name of the job' }, url: URL_OF_HOST },
   options: {
-    data: { type: 'string', value: '<json>', what: 'data that the job gets, as JSON' },
+    data: { type: 'string', value: '<json>', what: 'data for the job, as JSON' },
     ...HOST_OPTIONS,
     ...JSON_OPTION,
   },

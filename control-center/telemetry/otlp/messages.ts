@@ -65,7 +65,8 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
     }
     if (format === 'pb') return plain(request, request.decode(body))
     const json: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
-    if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new TypeError('it is not an object')
+    if (typeof json !== 'object' || json === null || Array.isArray(json))
+      throw new TypeError('the body is not an object')
     withIds(json as Record<string, unknown>, bytesOfHex)
     return plain(request, request.fromObject(json as Record<string, unknown>))
   } catch (error) {

@@ -38,7 +38,9 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
         retryAfter: answer.retryAfter,
       })
     }
-    throw answer.kind === 'unchanged' ? useless(solution, 'it returned HTTP 304') : failed(solution, answer)
+    throw answer.kind === 'unchanged'
+      ? useless(solution, 'the control center returned HTTP 304')
+      : failed(solution, answer)
   }
 
   function failed(solution: ActiveSolution, { kind, why, retryAfter }: CloudFailure): PlatformError {
@@ -57,9 +59,9 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
   function answerOf({ solution }: Asking, said: AuthenticateAnswer, uid: string | null): SignInAnswer {
     if (said.outcome === 'refused') return refused(said.reason)
     const { username, tenant } = said
-    if (uid !== null && said.uid !== uid) throw useless(solution, 'its response is about another user')
+    if (uid !== null && said.uid !== uid) throw useless(solution, 'the response is about another user')
     if (!isPlain(username) || !isPlain(said.uid) || !isPlainTenant(tenant)) {
-      throw useless(solution, 'its response has names with invalid characters')
+      throw useless(solution, 'the response has names with invalid characters')
     }
     // Ignore permissions that this solution does not list, as in the users table: they belong to other solutions.
     const listed = permissionsOf(solution)

@@ -99,9 +99,9 @@ export function createCloudLoginRequests({
         return answerOfStatus(answer, asked.headers?.['if-none-match'] !== undefined)
       }
       const text = await readAtMost(answer, most)
-      if (text === null) return odd(`its response is longer than ${most} bytes`)
+      if (text === null) return odd(`the response is longer than ${most} bytes`)
       const value = schema.safeParse(parsed(text))
-      if (!value.success) return odd('its response does not follow the protocol')
+      if (!value.success) return odd('the response does not follow the protocol')
       const tag = answer.headers.get('etag') ?? ''
       return { kind: 'said', value: value.data, tag: TAG.test(tag) ? tag : null }
     } catch (error) {
@@ -131,7 +131,7 @@ function answerOfStatus(answer: Response, hadTag: boolean): CloudAnswer<never> {
   const { status } = answer
   const wait = waitOf(answer, LONGEST_WAIT)
   const retryAfter = wait === null ? null : Math.max(1, Math.ceil(wait / 1000))
-  const why = `it returned HTTP ${status}`
+  const why = `the control center returned HTTP ${status}`
   if (status === 304 && hadTag) return { kind: 'unchanged' }
   if (status === 429) return { kind: 'throttled', retryAfter: retryAfter ?? 60 }
   if (status === 401 || status === 403) return { kind: 'token', why, retryAfter: null }

@@ -114,13 +114,14 @@ async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: 
   const maxBytes = limits.BUNDLE_SIZE
   const answer = await ask({ method: 'GET', path: `bundles/${sha256}`, maxBytes, timeout: BUNDLE_TIME, signal })
   if (answer.kind === 'away') return { kind: 'later', why: answer.why, wait: answer.wait }
-  if (answer.kind === 'barred') return { kind: 'later', why: `it returned HTTP ${answer.status}`, wait: null }
+  if (answer.kind === 'barred')
+    return { kind: 'later', why: `the control center returned HTTP ${answer.status}`, wait: null }
   if (answer.kind === 'too-large') {
     const message = `The bundle is larger than ${maxBytes} bytes. Raise BUNDLE_SIZE on this Satellite, or upload a smaller bundle.`
     return { kind: 'refused', why: { code: 'ERR_BUNDLE_TOO_LARGE', message } }
   }
   if (answer.status !== 200) {
-    const message = `Cannot download the bundle from the control center: it returned HTTP ${answer.status}. Check that the version still exists there.`
+    const message = `Cannot download the bundle: the control center returned HTTP ${answer.status}. Check that the version still exists there.`
     return { kind: 'refused', why: { code: 'ERR_NOT_FOUND', message } }
   }
   if (createHash('sha256').update(answer.body).digest('hex') === sha256) return { kind: 'bundle', bytes: answer.body }

@@ -60,7 +60,7 @@ export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 
       if (bytes === null) return { kind: 'too-large' }
       if (answer.ok || PASSED_ON.includes(status)) return { kind: 'answer', status, body: bytes }
       if (status === 408 || status === 429 || status >= 500) {
-        return { kind: 'away', wait: waitOf(answer, LONGEST_WAIT), why: `it returned HTTP ${status}` }
+        return { kind: 'away', wait: waitOf(answer, LONGEST_WAIT), why: `the control center returned HTTP ${status}` }
       }
       return { kind: 'barred', status }
     } catch (error) {

@@ -88,7 +88,7 @@ const REFUSED =
 function barredText(status: number): string {
   const what =
     status === 401 || status === 403
-      ? 'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to one from the Credentials page'
-      : 'there is no control center at CLOUD_URL: fix it'
+      ? 'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to a token from the Credentials page'
+      : 'no control center responds at CLOUD_URL: fix CLOUD_URL'
   return `${what} and restart. Running solutions keep running`
 }

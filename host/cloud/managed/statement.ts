@@ -23,18 +23,21 @@ export class StatementRefused extends Error {}
  */
 export async function readStatement(text: string, publicKey: string): Promise<Statement> {
   if (text.length > LONGEST_STATEMENT) {
-    throw new StatementRefused(`it has more than ${LONGEST_STATEMENT} characters`)
+    throw new StatementRefused(`the desired state has more than ${LONGEST_STATEMENT} characters`)
   }
   const { payload, protectedHeader } = await verified(text, publicKey)
   if (protectedHeader.typ !== DESIRED_TYPE) {
-    throw new StatementRefused(`it is not a desired state: its type is not "${DESIRED_TYPE}"`)
+    throw new StatementRefused(`the statement is not a desired state: its type is not "${DESIRED_TYPE}"`)
   }
   const checked = DesiredState.safeParse(parsed(payload))
   if (checked.success) return { state: checked.data, hash: storedHash(text) }
   const issue = checked.error.issues[0]
   const place = issue === undefined || issue.path.length === 0 ? 'the statement' : `"${issue.path.join('.')}"`
   throw new StatementRefused(
-    `it sets a value that a control center is not allowed to set: ${place}: ${issue?.message}`.slice(0, 500),
+    `the desired state sets a value that a control center is not allowed to set: ${place}: ${issue?.message}`.slice(
+      0,
+      500,
+    ),
   )
 }
 
@@ -44,7 +47,7 @@ async function verified(text: string, publicKey: string): Promise<CompactVerifyR
     return await compactVerify(text, key, { algorithms: ['EdDSA'] })
   } catch {
     throw new StatementRefused(
-      'it is not signed with the key of this Satellite’s control center. If the control center was set up again, set ' +
+      'the desired state is not signed with the key of this Satellite’s control center. If the control center was set up again, set ' +
         'CLOUD_PUBLIC_KEY to the key on its Credentials page',
     )
   }
@@ -72,18 +75,18 @@ export type Taken = { readonly number: number; readonly hash: string }
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {
   if (environment !== null && state.environment !== environment) {
     throw new StatementRefused(
-      `it is for the environment ${state.environment}, but this Satellite belongs to ${environment}: to move it, set ` +
+      `the desired state is for the environment ${state.environment}, but this Satellite belongs to ${environment}: to move the Satellite, set ` +
         'REMOTE_ENVIRONMENT_TOKEN to a token of that environment',
     )
   }
   if (taken === null || state.number > taken.number) return true
   if (state.number < taken.number) {
     throw new StatementRefused(
-      `its sequence number ${state.number} is lower than ${taken.number}, the last one accepted`,
+      `the sequence number ${state.number} is lower than ${taken.number}, the last one accepted`,
     )
   }
   if (hash === taken.hash) return false
   throw new StatementRefused(
-    `it differs from the accepted desired state with the same sequence number, ${state.number}`,
+    `the desired state differs from the accepted desired state with the same sequence number, ${state.number}`,
   )
 }

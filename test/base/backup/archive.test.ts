@@ -183,5 +183,5 @@ test('rows: lines arrive complete, wherever the stream is split; an invalid row 
   await expect(read('{"id":1,"content":"AQI="}\n[]\n')).rejects.toThrow('line 2 is not a valid row')
   await expect(read('{"id":{},"content":"AQI="}\n')).rejects.toThrow('line 1 is not a valid row')
   await expect(read('{"id":1}\n')).rejects.toThrow('line 1 has a binary column')
-  await expect(read('{"id":1,"content":"AQI="}')).rejects.toThrow('its last line is incomplete')
+  await expect(read('{"id":1,"content":"AQI="}')).rejects.toThrow('the last line is incomplete')
 })

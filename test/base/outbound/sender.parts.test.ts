@@ -84,7 +84,7 @@ test('post: a Retry-After is limited to ten minutes', async () => {
     rejectedOf: () => 0,
   }
   const result = await post(new Uint8Array(1), 'json', options, new AbortController().signal)
-  expect(result).toEqual({ kind: 'later', wait: 600_000, why: 'it returned HTTP 429' })
+  expect(result).toEqual({ kind: 'later', wait: 600_000, why: 'the server returned HTTP 429' })
 })
 
 test('sender: a batch that the collector rejects is dropped and counted, and the next one is sent', async () => {

@@ -12,7 +12,7 @@ test('cloud state: each change is logged once; the first contact is not a change
   const { states, logged } = statesOf()
   expect([states.answers(), states.answers()]).toEqual([true, false])
   expect(logged).toEqual([])
-  const away = { kind: 'away', why: 'it returned HTTP 503', wait: null } as const
+  const away = { kind: 'away', why: 'the control center returned HTTP 503', wait: null } as const
   expect([states.gone(away), states.gone(away)]).toEqual([true, false])
   expect(states.now()).toMatchObject({ state: 'away' })
   expect(states.answers()).toBe(true)

@@ -51,18 +51,22 @@ const json =
   (_, response) =>
     send(response, 200, body)
 const failure = (kind: string, why: string, retryAfter: number | null = null) => ({ kind, why, retryAfter })
-const FORM = 'its response does not follow the protocol'
+const FORM = 'the response does not follow the protocol'
 
 test.each<[string, Misbehaviour, object]>([
   ['429 with Retry-After', status(429, { 'retry-after': '7' }), { kind: 'throttled', retryAfter: 7 }],
   ['429 with a Retry-After of days', status(429, { 'retry-after': '999999' }), { kind: 'throttled', retryAfter: 3600 }],
-  ['401', status(401), failure('token', 'it returned HTTP 401')],
-  ['403', status(403), failure('token', 'it returned HTTP 403')],
-  ['404', status(404), failure('unknown', 'it returned HTTP 404')],
-  ['503 with Retry-After', status(503, { 'retry-after': '30' }), failure('away', 'it returned HTTP 503', 30)],
-  ['500', status(500), failure('away', 'it returned HTTP 500')],
-  ['422', status(422), failure('answer', 'it returned HTTP 422')],
-  ['304 without an ETag', status(304), failure('answer', 'it returned HTTP 304')],
+  ['401', status(401), failure('token', 'the control center returned HTTP 401')],
+  ['403', status(403), failure('token', 'the control center returned HTTP 403')],
+  ['404', status(404), failure('unknown', 'the control center returned HTTP 404')],
+  [
+    '503 with Retry-After',
+    status(503, { 'retry-after': '30' }),
+    failure('away', 'the control center returned HTTP 503', 30),
+  ],
+  ['500', status(500), failure('away', 'the control center returned HTTP 500')],
+  ['422', status(422), failure('answer', 'the control center returned HTTP 422')],
+  ['304 without an ETag', status(304), failure('answer', 'the control center returned HTTP 304')],
   ['HTML', status(200), failure('answer', FORM)],
   ['a wrong type', json({ outcome: 'accepted', uid: 7 }), failure('answer', FORM)],
   ['an unknown outcome', json({ outcome: 'maybe' }), failure('answer', FORM)],
@@ -75,7 +79,7 @@ test.each<[string, Misbehaviour, object]>([
   [
     '10 MB',
     (_, r) => r.end(Buffer.alloc(10_000_000, 32)),
-    failure('answer', 'its response is longer than 524288 bytes'),
+    failure('answer', 'the response is longer than 524288 bytes'),
   ],
   ['a closed connection', (request) => request.socket.destroy(), failure('away', 'UND_ERR_SOCKET')],
 ])('cloud requests: %s', async (_, misbehaviour, expected) => {
@@ -93,7 +97,9 @@ test('cloud requests: redirects are not followed, so the password is not sent el
   const location = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`
   for (const code of [301, 302, 307, 308]) {
     cloud.misbehave(status(code, { location }))
-    expect(await requestsOf().authenticate('harbour', GIVEN)).toEqual(failure('answer', `it returned HTTP ${code}`))
+    expect(await requestsOf().authenticate('harbour', GIVEN)).toEqual(
+      failure('answer', `the control center returned HTTP ${code}`),
+    )
   }
   expect(asked).toEqual([])
   other.close()
@@ -108,7 +114,7 @@ test('cloud requests: a response that arrives too slowly is abandoned, as is one
   for (const misbehaviour of [drips, () => {}]) {
     cloud.misbehave(misbehaviour)
     expect(await requestsOf(cloud.url, 200).authenticate('harbour', GIVEN)).toEqual(
-      failure('away', 'it did not respond in time'),
+      failure('away', 'the server did not respond in time'),
     )
   }
   for (const timer of timers) clearInterval(timer)

@@ -301,7 +301,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       expect(await refused).toBe(
         'the server of the database crm cannot be reached or rejects the account; try again later',
       )
-      expect(errors).toEqual(['a solution’s database "crm" cannot be used: its server rejects the account'])
+      expect(errors).toEqual(['a solution’s database "crm" cannot be used: the server rejects the account'])
     })
 
     test('queries cannot access files on either machine', async () => {

@@ -62,7 +62,7 @@ function query(name: string, sql: string, parameters: readonly Parameter[] = [],
 
 test('for a name that is not in the manifest, the error lists the known names', async () => {
   await expect(query('other', 'SELECT 1')).rejects.toThrow(
-    'solution.json does not list the database other under "databases" (it lists own, crm, shop, stock)',
+    'solution.json does not list the database other under "databases" (listed: own, crm, shop, stock)',
   )
   for (const name of ['__proto__', 'constructor', 'toString']) {
     await expect(query(name, 'SELECT 1')).rejects.toThrow('does not list the database')
@@ -115,7 +115,7 @@ test.each([
     granted = { [name]: { server, database: name, username: name } }
     errors.length = 0
     await expect(query(name, 'SELECT 1')).rejects.toThrow(`the server of the database ${name} cannot be reached`)
-    expect(errors).toEqual([`one: a solution’s database "${name}" cannot be used: its server cannot be reached`])
+    expect(errors).toEqual([`one: a solution’s database "${name}" cannot be used: the server cannot be reached`])
   },
   15_000,
 )

@@ -153,7 +153,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     const many = Array.from({ length: 1001 }, (_, at) => `user${at},correct horse ${at}`).join('\n')
     expect((await faultsOf(`username,password\n${many}`)).map(({ field }) => field)).toEqual(['password'])
     expect((await faultsOf(`username\n${'a\n'.repeat(20_001)}`)).map(({ message }) => message)).toEqual([
-      'a file may have at most 20000 users: split it',
+      'a file may have at most 20000 users: split the file',
     ])
   })
 

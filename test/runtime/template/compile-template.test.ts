@@ -53,7 +53,7 @@ test('compileTemplate: without a form, username or password, there is no templat
     const { template, warnings } = compileTemplate(html, 'media/login.html')
     return [template, warnings.filter(({ code }) => code === 'template_replaced').map(({ message }) => message)]
   }
-  const why = 'the default login page is shown instead of this one: it does not have'
+  const why = 'the default login page is shown instead of this page: the page does not have'
   expect(compile('')).toEqual([null, [`${why} a form with name="login_form"`]])
   expect(compile('<form name=login_form></form><input name=username>')).toEqual([
     null,
@@ -85,7 +85,7 @@ test('compileTemplate: 60,001 elements are rejected', () => {
     {
       file: 'media/login.html',
       code: 'template_replaced',
-      message: 'the default login page is shown instead of this one: it has more than 60000 elements',
+      message: 'the default login page is shown instead of this page: the page has more than 60000 elements',
     },
   ])
 })
