@@ -14,7 +14,7 @@ import type { SolutionFolder } from './solution-folder.ts'
 
 export type CheckedSolution = {
   readonly packed: Buffer
-  /** SHA-256 of the packed bundle, lower-case hex. */
+  /** SHA-256 of the packed bundle, lowercase hex. */
   readonly sha256: string
   /** Null if the manifest cannot be read. */
   readonly manifest: Manifest | null

@@ -43,7 +43,7 @@ function checkFolder(name: string): void {
   if (!existsSync(name)) return
   const problem = whyNotEmpty(name)
   if (problem === null) return
-  const advice = 'Choose another name, or remove it first.'
+  const advice = 'Choose another name, or remove the existing file or folder first.'
   throw new CommandError('failed', `"${name}" ${problem}. Nothing was changed. ${advice}`)
 }
 

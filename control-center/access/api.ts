@@ -14,7 +14,7 @@ export type AccessApiParts = { readonly apiTokens: ApiTokens; readonly audit: Au
 const NewApiToken = z
   .strictObject({
     name: z.string().trim().min(1).max(200),
-    role: RoleName.exclude(['owner']).describe('what the token can do; only people can be owners'),
+    role: RoleName.exclude(['owner']).describe('the token’s role; a token cannot be an owner'),
     expiresAt: z.int().min(0).nullable().default(null).describe('epoch ms; null if the token never expires'),
   })
   .meta({ id: 'NewApiToken' })

@@ -13,7 +13,7 @@ export type EnvironmentType = (typeof ENVIRONMENT_TYPES)[number]
 
 export const EnvironmentName = z
   .string()
-  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lowercase letters, digits and hyphens')
 
 /** A place where an organisation's solutions run. `organisation` is the organisation's id. */
 export type Environment = {

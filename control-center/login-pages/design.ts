@@ -53,10 +53,7 @@ const Labels = z
 const Field = z.strictObject({
   name: z
     .string()
-    .regex(
-      /^custom_[a-z0-9_]{1,40}$/,
-      'must be custom_ followed by 1 to 40 lower-case letters, digits and underscores',
-    ),
+    .regex(/^custom_[a-z0-9_]{1,40}$/, 'must be custom_ followed by 1 to 40 lowercase letters, digits and underscores'),
   type: z.enum(['text', 'select']),
   required: z.boolean().default(false),
   isTenant: z.boolean().default(false).describe('whether the entered value must be one of the user’s tenant values'),

@@ -80,7 +80,11 @@ export function organisationRoutes({ organisations, confirmations }: Organisatio
     ),
     route(
       'GET /organisations/:organisation/sign-in-policy',
-      { summary: 'Get what members need to sign in', right: 'members', answers: { 200: SignInPolicy } },
+      {
+        summary: 'Get whether members need a second factor to sign in',
+        right: 'members',
+        answers: { 200: SignInPolicy },
+      },
       async ({ who }) => ({ secondFactor: await organisations.secondFactorOf(who.organisation.id) }),
     ),
     route(

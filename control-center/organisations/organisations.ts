@@ -9,7 +9,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 /** Part of URLs. Chosen here: the same syntax as solution names, but without the rules for host names. */
 export const OrganisationName = z
   .string()
-  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lowercase letters, digits and hyphens')
 
 /** A single line, since it also appears in emails. */
 export const OrganisationTitle = z

@@ -13,7 +13,7 @@ const Line = z
 export const BuildStamp = z.strictObject({
   commit: z
     .string()
-    .regex(/^[0-9a-f]{7,64}$/, 'must be 7 to 64 lower-case hexadecimal digits')
+    .regex(/^[0-9a-f]{7,64}$/, 'must be 7 to 64 lowercase hexadecimal digits')
     .optional(),
   branch: Line.max(200).optional(),
   /** The build number or name that the build system assigned. */

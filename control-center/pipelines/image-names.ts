@@ -23,7 +23,7 @@ export const RepositoryName = z
   .string()
   .trim()
   .max(200)
-  .regex(REPOSITORY, 'must be one or more parts separated by "/", each of lower-case letters, digits, ".", "_" and "-"')
+  .regex(REPOSITORY, 'must be one or more parts separated by "/", each of lowercase letters, digits, ".", "_" and "-"')
 
 /** The base image that the solution is added to. */
 export const BaseImage = z

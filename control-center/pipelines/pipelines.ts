@@ -22,7 +22,7 @@ export type Pipeline = {
 export const PipelineName = z
   .string()
   .trim()
-  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lowercase letters, digits and hyphens')
 
 /** The settings that can be changed later. */
 export type PipelineSettings = Pick<Pipeline, 'registry' | 'repository' | 'baseImage'>

@@ -33,7 +33,7 @@ const RegistryInput = z
       .max(200)
       .regex(
         NAMESPACE,
-        'must be one or more parts separated by "/", each of lower-case letters, digits, ".", "_" and "-"',
+        'must be one or more parts separated by "/", each of lowercase letters, digits, ".", "_" and "-"',
       )
       .describe('the account, group or project that contains the repositories'),
     username: z

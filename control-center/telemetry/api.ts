@@ -102,10 +102,7 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
         const id = Number(params.id)
         const line = Number.isSafeInteger(id) && id > 0 ? await telemetry.logs.find(asked.ids, id) : null
         if (line === null)
-          throw new PlatformError(
-            'ERR_NOT_FOUND',
-            'There is no such log line. It may have been deleted because of its age.',
-          )
+          throw new PlatformError('ERR_NOT_FOUND', 'There is no such log line. Old log lines are deleted.')
         return shownLine(line, asked)
       },
     ),
@@ -143,5 +140,5 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
 }
 
 export function noTrace(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'There is no such trace. It may have been deleted because of its age.')
+  return new PlatformError('ERR_NOT_FOUND', 'There is no such trace. Old traces are deleted.')
 }

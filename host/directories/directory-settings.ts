@@ -59,7 +59,7 @@ const LONGEST_PASSWORD = 1000
 
 /** A directory's name, which is part of API paths and audit entries. */
 export const DirectoryName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, {
-  error: 'must be 1 to 63 lower-case letters, digits and "-", and must start and end with a letter or digit',
+  error: 'must be 1 to 63 lowercase letters, digits and "-", and must start and end with a letter or digit',
 })
 
 const Text = z

@@ -124,7 +124,7 @@ export const RebasedDraft = z
     isDone: z.boolean().describe('false: nothing was changed, because there are conflicts'),
     base: Version.nullable(),
     revision: z.int(),
-    taken: z.array(z.string()).describe('files that the draft got from the new base'),
+    taken: z.array(z.string()).describe('files that the draft took from the new base'),
     conflicts: z.array(z.object({ path: z.string(), draft: NullableEtag, base: NullableEtag, onto: NullableEtag })),
   })
   .meta({ id: 'RebasedDraft' })

@@ -67,7 +67,7 @@ const OAuthProvider = z
         name: z.string(),
         title: z.string(),
         description: z.string(),
-        required: z.enum(['yes', 'no', 'issuer']).describe('`issuer`: required unless an issuer is set'),
+        required: z.enum(['yes', 'no', 'issuer']).describe('`issuer`: required unless the setting `issuer` is set'),
         default: z.string().nullable(),
         values: z.array(z.string()).nullable(),
       }),
@@ -115,7 +115,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'PUT /solutions/:name/oauth',
       {
-        summary: 'Set OAuth settings; each overrides the one with the same name in the manifest',
+        summary: 'Set OAuth settings; each overrides the setting with the same name in the manifest',
         // Tokens need the scope `admin`: the settings decide where all users of the solution sign in, and override
         // those of the uploader.
         right: null,

@@ -18,7 +18,7 @@ export interface ProviderRequests {
   /**
    * Reads a JSON object: a discovery document or a key set. Any response except a JSON object with status 200 is
    * rejected.
-   * @param seen called with the headers of each response, with lower-case names
+   * @param seen called with the headers of each response, with lowercase names
    * @throws OAuthProblem `oauth_provider`; `oauth_configuration` if the operator must list the host
    */
   getJson(address: string, seen?: (headers: Readonly<Record<string, string>>) => void): Promise<Record<string, unknown>>

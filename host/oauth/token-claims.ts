@@ -39,7 +39,7 @@ function isIssuer(iss: string, tid: unknown, { issuer, issuerHasTenant, issuerOr
   return typeof tid === 'string' && isTenantId(tid) && iss === issuer.split('{tenantid}').join(tid)
 }
 
-/** Microsoft's tenant ids are lower-case GUIDs. */
+/** Microsoft's tenant ids are lowercase GUIDs. */
 export function isTenantId(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }

@@ -50,7 +50,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
     route(
       'DELETE /sessions/:id',
       {
-        summary: 'End a session, on every host within a second',
+        summary: 'End a session; every host applies this within a second',
         right: 'sessions:write',
         act: 'session-end',
         names: ({ params }) => ({ target: `session:${params.id}` }),

@@ -180,7 +180,7 @@ interface TestRequest {
 
 interface TestResponse extends TestDone {
   readonly status: number
-  /** The headers that the function set, by lower-case name. */
+  /** The headers that the function set, by lowercase name. */
   readonly headers: Readonly<Record<string, string>>
   /** The parsed JSON, or the text of another type. null if there is none. */
   readonly body: any

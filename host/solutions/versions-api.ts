@@ -14,7 +14,7 @@ import type { Uploads } from './upload.ts'
 
 export type VersionApiParts = { readonly store: SolutionStore; readonly uploads: Uploads; readonly limits: Limits }
 
-export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
+export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lowercase hexadecimal digits')
 
 const DifferenceQuery = z.strictObject({ from: Sha256, to: Sha256 })
 

@@ -72,7 +72,7 @@ const User = z
     emailVerifiedAt: z.int().min(0).nullable().describe('when the user confirmed the email address'),
     locale: z.string().nullable(),
     enabled: z.boolean(),
-    permissions: z.array(Permission).describe('a string is a permission in all solutions'),
+    permissions: z.array(Permission).describe('a plain string is a permission that applies in all solutions'),
     mustChangePassword: z.boolean(),
     factors: z.int().min(0).describe('number of second factors'),
     directory: z.string().nullable().describe('the directory that has the password; null: it is stored here'),

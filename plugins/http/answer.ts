@@ -14,7 +14,7 @@ import {
 /** The response that an endpoint's function returned. */
 export type EndpointAnswer = {
   readonly status: number
-  /** Keyed by lower-case name. */
+  /** Keyed by lowercase name. */
   readonly headers: ReadonlyMap<string, string>
   /** Null if the response has no body. */
   readonly body: string | null

@@ -39,7 +39,7 @@ interface EndpointRequest {
   readonly params: Readonly<Record<string, string>>
   /** Query parameters. If a name occurs several times, its last value. */
   readonly query: Readonly<Record<string, string>>
-  /** The headers by lower-case name, without credentials, cookies and headers that proxies add. */
+  /** The headers by lowercase name, without credentials, cookies and headers that proxies add. */
   readonly headers: Readonly<Record<string, string>>
   /** The body: parsed JSON, the fields of a form, a text, or null if there is none. */
   readonly body: any
@@ -67,7 +67,7 @@ interface HttpAnswer {
   readonly status: number
   /** Whether the status is 200 to 299. */
   readonly ok: boolean
-  /** Headers by lower-case name. Repeated headers are joined with ", ". */
+  /** Headers by lowercase name. Repeated headers are joined with ", ". */
   readonly headers: Readonly<Record<string, string>>
   /** The body, decoded as UTF-8. */
   readonly text: string

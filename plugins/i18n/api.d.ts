@@ -2,9 +2,9 @@
 declare const i18n: {
   /** Sets the user's locale, such as ("nl", "BE"), for the whole session. */
   setLocale(language: string, country?: string | null): void
-  /** Two or three lower-case letters, such as "nl". */
+  /** Two or three lowercase letters, such as "nl". */
   getCurrentLanguage(): string
-  /** Two upper-case letters, such as "BE", or "". */
+  /** Two uppercase letters, such as "BE", or "". */
   getCurrentCountry(): string
   /**
    * Returns the text for a key. It is looked up in the solution's tables for the locale, then for its language, then in

@@ -27,7 +27,7 @@ export type I18nFile = {
  * later one is used.
  */
 export type Bundle = {
-  /** SHA-256 of the packed bytes, in lower-case hex. */
+  /** SHA-256 of the packed bytes, in lowercase hex. */
   readonly sha256: string
   /** Packed size. */
   readonly bytes: number

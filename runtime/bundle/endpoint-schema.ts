@@ -163,7 +163,7 @@ export const EndpointSchema = z
       authentication: Ways.meta({
         title: 'Authentication',
         description:
-          'Who may call it: "session" (signed-in users), "token" (API tokens), "signature" (signed webhooks) or "none" (anyone). There is no default.',
+          'Who can call the endpoint: "session" (signed-in users), "token" (API tokens), "signature" (signed webhooks) or "none" (anyone). There is no default.',
       }),
       permission: PermissionName.optional().meta({
         title: 'Permission',
@@ -176,14 +176,14 @@ export const EndpointSchema = z
       cors: z
         .union([z.literal('*'), z.array(Origin).min(1, CORS_ERROR).max(100, CORS_ERROR)], CORS_ERROR)
         .optional()
-        .meta({ title: 'CORS', description: 'Origins whose pages may call it, or "*".' }),
+        .meta({ title: 'CORS', description: 'Origins whose pages can call the endpoint, or "*".' }),
       query: Query.optional().meta({
         title: 'Query',
-        description: 'A JSON Schema for the query. Parameters that it doesn’t name are rejected.',
+        description: 'A JSON Schema for the query. Parameters that the schema doesn’t name are rejected.',
       }),
       body: Checked.optional().meta({
         title: 'Body',
-        description: 'A JSON Schema for the body. Properties that it doesn’t name are rejected.',
+        description: 'A JSON Schema for the body. Properties that the schema doesn’t name are rejected.',
       }),
     },
     { error: orUnknownKey('must be an object with function and authentication') },

@@ -54,7 +54,7 @@ export const JobSchema = z
       }),
       schedule: Schedule.optional().meta({
         title: 'Schedule',
-        description: 'When it is due: minute, hour, day, month and weekday, such as "30 2 * * *".',
+        description: 'When the job is due: minute, hour, day, month and weekday, such as "30 2 * * *".',
       }),
       timeZone: TimeZone.optional().meta({
         title: 'Time zone',
@@ -66,7 +66,7 @@ export const JobSchema = z
         .meta({
           title: 'Missed',
           description:
-            'What happens if no host could start it at due times. "once": one run for all of them. "skip": no run. Default: "once".',
+            'What happens if no host could start the job at one or more due times. "once": the job runs once for all of them. "skip": it does not run. Default: "once".',
         }),
       attempts: upTo(MOST_ATTEMPTS).optional().meta({
         title: 'Attempts',

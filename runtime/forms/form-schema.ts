@@ -136,7 +136,7 @@ const WrittenForm = z
       saves: OwnIdentifier.optional().meta({
         title: 'Saves',
         description:
-          'The name of the button that saves the form; before users leave it with unsaved input, they are asked to confirm.',
+          'The name of the button that saves the form; users who leave the form with unsaved input are asked to confirm.',
       }),
       ...HANDLERS,
       layout: LayoutSchema,

@@ -113,8 +113,8 @@ describe('pipelines', () => {
     const registry = (await center.api('GET', 'organisations/acme/pipeline-registries')).body.items[0].id
     const good = { name: 'other', package: 'shop', registry, repository: 'shop', baseImage: 'solhost:1' }
     for (const [wrong, said] of [
-      [{ name: 'Not Good' }, 'lower-case'],
-      [{ repository: '../x' }, 'lower-case'],
+      [{ name: 'Not Good' }, 'lowercase'],
+      [{ repository: '../x' }, 'lowercase'],
       [{ baseImage: 'solhost\nRUN evil' }, 'name of an image'],
       [{ baseImage: 'oci-archive:/etc/passwd' }, 'name of an image'],
       [{ baseImage: 'containers-storage:other' }, 'must include the registry'],

@@ -58,7 +58,7 @@ test('activate: an unknown version returns 404, an invalid body 422 with the rea
   })
   const wrong = (await post('{"sha256":"x"}')).json() as { code: string; detail: string }
   expect(wrong.code).toBe('ERR_REQUEST_INVALID')
-  expect(wrong.detail).toContain('64 lower-case hexadecimal digits')
+  expect(wrong.detail).toContain('64 lowercase hexadecimal digits')
   expect((await post('{}', 'text/plain')).status).toBe(415)
   expect((await post('no json')).json()).toMatchObject({ status: 400, code: 'ERR_BAD_REQUEST' })
 })

@@ -259,7 +259,7 @@ Next:
   expect(await run('init', 'full')).toEqual({
     code: 1,
     out: '',
-    err: '"full" already exists and is not empty. Nothing was changed. Choose another name, or remove it first.\n',
+    err: '"full" already exists and is not empty. Nothing was changed. Choose another name, or remove the existing file or folder first.\n',
   })
   expect((await run('init', 'file')).err).toContain('"file" already exists and is not a folder')
   expect(readFileSync(join(folder.path, 'file'), 'utf8')).toBe('mine')

@@ -251,7 +251,7 @@ test('a secret that is missing, or may be sent to a host, gives 503 and a line i
   expect(lines.filter((line) => line.message === message)).toHaveLength(1)
 })
 
-test('the request has lower-case headers without credentials, the last value of each name, and a parsed body', async () => {
+test('the request has lowercase headers without credentials, the last value of each name, and a parsed body', async () => {
   const headers = { 'content-type': 'application/json; charset=UTF-8', 'X-Own': 'a', cookie, forwarded: 'for=1' }
   const more = { 'x-forwarded-for': '1.2.3.4', authorization: 'Bearer x', 'proxy-authorization': 'x' }
   const sent = { method: 'POST', headers: { ...headers, ...more }, body: '{"a":[1]}' }

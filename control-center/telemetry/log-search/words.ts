@@ -13,7 +13,7 @@ const MOST_GROWTH = 3
 /** The number of characters that are normalised together. */
 const PIECE = 256
 
-/** The unique words of a text: letters and digits, lower-cased and without accents. */
+/** The unique words of a text: letters and digits, lowercased and without accents. */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
   for (const [word] of plainOf(text).matchAll(/[\p{L}\p{N}]+/gu)) {
