@@ -1,7 +1,15 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser, untilTrue } from '../support/browser.ts'
+import {
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+  untilTrue,
+} from '../support/browser.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { type LdapServer, startLdapServer } from '../support/ldap-server.ts'
 import { AD_BASE, adDirectory, adEntries, EDITORS, SALES } from '../support/played-directory.ts'
@@ -30,9 +38,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
   beforeEach(async () => {
     const context = await browser.newContext()
     page = await context.newPage()
-    complaints = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    complaints = complaintsOf(page)
     return () => context.close()
   })
 

@@ -2,7 +2,15 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser, untilTrue } from '../support/browser.ts'
+import {
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+  untilTrue,
+} from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
 
@@ -92,11 +100,9 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
   async function open(name: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ ...options, storageState })
     const opened = await context.newPage()
-    const complaints: string[] = []
     // Ignores console messages from the customer's page in the preview.
     const isOurs = (url: string) => !url.includes('/preview/')
-    opened.on('console', (message) => isOurs(message.location().url) && complaints.push(message.text()))
-    opened.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(opened, [], isOurs)
     await opened.goto(`${host.adminUrl}/admin/solutions/${name}/login-page`)
     return { page: opened, context, complaints, [Symbol.asyncDispose]: () => context.close() }
   }

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, complaintsOf, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { CLIENT_SECRET } from '../support/client-secret.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
@@ -54,10 +54,8 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
   async function open(name: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ ...options, storageState })
     const page = await context.newPage()
-    const complaints: string[] = []
     const addresses: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(page)
     page.on('request', (request) => addresses.push(request.url()))
     await page.goto(`${host.adminUrl}/admin/solutions/${name}/oauth`)
     return { page, context, complaints, addresses, [Symbol.asyncDispose]: () => context.close() }

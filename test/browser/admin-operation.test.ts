@@ -7,6 +7,7 @@ import {
   axeViolations,
   browserPath,
   closeContexts,
+  complaintsOf,
   lookOf,
   SOUND_LOOK,
   sharedBrowser,
@@ -54,9 +55,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
   async function open(path: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ ...options, storageState: cookies })
     const page = await context.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(page)
     await page.goto(host.adminUrl + path)
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }

@@ -1,7 +1,15 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeOf } from '../support/authenticator-app.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import {
+  addAuthenticator,
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+} from '../support/browser.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 
 describe.skipIf(browserPath === undefined)('second factors of the admin account, in a browser', () => {
@@ -14,20 +22,8 @@ describe.skipIf(browserPath === undefined)('second factors of the admin account,
     host = await startTestHost({ ADMIN_SECOND_FACTOR: 'required' })
     admin = host.adminUrl.replace('127.0.0.1', 'localhost')
     page = await (await (await sharedBrowser()).newContext()).newPage()
-    const devTools = await page.context().newCDPSession(page)
-    await devTools.send('WebAuthn.enable')
-    await devTools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    })
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    await addAuthenticator(page)
+    complaintsOf(page, complaints)
   })
   afterAll(async () => {
     await closeContexts(await sharedBrowser())

@@ -8,6 +8,7 @@ import {
   axeViolations,
   browserPath,
   closeContexts,
+  complaintsOf,
   lookOf,
   SOUND_LOOK,
   sharedBrowser,
@@ -79,9 +80,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     const page = await context.newPage()
     // Shorter than the test timeout, so that the error shows what the test was waiting for.
     page.setDefaultTimeout(20_000)
-    const complaints: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(page)
     await openAdminPage(page, host, path)
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }

@@ -3,7 +3,14 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
 import { addApp, codeOf, wrongCode } from '../support/authenticator-app.ts'
-import { axeViolations, browserPath, closeContexts, sharedBrowser, untilTrue } from '../support/browser.ts'
+import {
+  axeViolations,
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  sharedBrowser,
+  untilTrue,
+} from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
@@ -25,9 +32,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
   beforeEach(async () => {
     const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
     page = await context.newPage()
-    complaints = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    complaints = complaintsOf(page)
     return () => context.close()
   })
 

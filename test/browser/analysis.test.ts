@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RANGES } from '../../control-center/telemetry/ranges.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, complaintsOf, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { OWNER, openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import { keepPicture } from '../support/client-browser.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
@@ -92,9 +92,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   async function open(path: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ ...options, storageState: cookies })
     const page = await context.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(page)
     await page.goto(center.url + path)
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }

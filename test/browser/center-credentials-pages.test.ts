@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, complaintsOf, sharedBrowser } from '../support/browser.ts'
 import { CENTER_PASSWORD, openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 
 const SIZES = [
@@ -25,9 +25,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
   beforeEach(async () => {
     const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
     page = await context.newPage()
-    complaints = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    complaints = complaintsOf(page)
     return () => context.close()
   })
 

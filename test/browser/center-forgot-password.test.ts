@@ -1,6 +1,14 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import {
+  axeViolations,
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+} from '../support/browser.ts'
 import { CENTER_PASSWORD, OWNER, startTestCenter, type TestCenter } from '../support/center.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
 
@@ -29,10 +37,8 @@ describe.skipIf(browserPath === undefined)('links in emails, in a browser', () =
   beforeEach(async () => {
     context = await browser.newContext()
     page = await context.newPage()
-    complaints = []
     asked = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    complaints = complaintsOf(page)
     page.on('request', (request) =>
       asked.push(`${request.method()} ${request.url()} ${request.headers().referer ?? ''}`),
     )

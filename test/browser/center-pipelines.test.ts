@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import {
+  axeViolations,
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+} from '../support/browser.ts'
 import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import { makeTestPipeline, uploadPackage } from '../support/pipelines.ts'
 import { bundleOf } from '../support/zip.ts'
@@ -32,9 +40,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options })
     const page = await context.newPage()
     page.setDefaultTimeout(20_000)
-    const complaints: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(page)
     await openCenterPage(page, center, path)
     return { page, complaints, close: () => context.close() }
   }

@@ -1,7 +1,15 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeOf } from '../support/authenticator-app.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import {
+  addAuthenticator,
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+} from '../support/browser.ts'
 import { CENTER_PASSWORD, OWNER, startTestCenter, type TestCenter } from '../support/center.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
 
@@ -28,20 +36,8 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
   async function openPage(options: BrowserContextOptions): Promise<Page> {
     const context = await browser.newContext(options)
     const opened = await context.newPage()
-    const devTools = await context.newCDPSession(opened)
-    await devTools.send('WebAuthn.enable')
-    await devTools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    })
-    opened.on('console', (message) => complaints.push(message.text()))
-    opened.on('pageerror', (error) => complaints.push(error.message))
+    await addAuthenticator(opened)
+    complaintsOf(opened, complaints)
     return opened
   }
 

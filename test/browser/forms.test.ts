@@ -17,6 +17,7 @@ import {
   axeViolations,
   browserPath,
   closeContexts,
+  complaintsOf,
   launchWholeBrowser,
   sharedBrowser,
   untilTrue,
@@ -256,9 +257,7 @@ else {
       const isUsual = Object.keys(options).length === 0 && within === browser && script === '' && isRouted
       const page = isUsual ? await usualPage() : await newPage(within, options, script, isRouted)
       const profile = page.context()
-      const complaints: string[] = []
-      page.on('console', (message) => complaints.push(message.text()))
-      page.on('pageerror', (error) => complaints.push(error.message))
+      const complaints = complaintsOf(page)
       const host = createFormHost(definition, context)
       prepare(host)
       formHost = host

@@ -6,7 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
 import { exampleFolder } from '../../host/solutions/examples.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, complaintsOf, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
@@ -196,9 +196,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   async function open(options: BrowserContextOptions = {}) {
     const context = await browser.newContext(options)
     const page = await context.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(page)
     return {
       page,
       // Chromium's `sandbox` warning is about frames; here it only isolates windows (base/http/content-security.ts).

@@ -11,6 +11,7 @@ import { fragmentPage, oauthProblemPage, repostPage, signedOutPage } from '../..
 import {
   browserPath,
   closeContexts,
+  complaintsOf,
   lookOf,
   SOUND_LOOK,
   sharedBrowser,
@@ -142,9 +143,7 @@ if (browserPath === undefined) {
     async function blank(options: BrowserContextOptions = {}) {
       const context: BrowserContext = await browser.newContext(options)
       const page = await context.newPage()
-      const complaints: string[] = []
-      page.on('console', (message) => complaints.push(message.text()))
-      page.on('pageerror', (error) => complaints.push(error.message))
+      const complaints = complaintsOf(page)
       return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
     }
 

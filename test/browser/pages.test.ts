@@ -7,7 +7,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLoginTemplate, errorPage } from '../../base/web/pages.ts'
 import { PLATFORM_LOCALES, platformText } from '../../base/web/texts.ts'
 import { goesOnPage, signedOutPage, solutionListPage } from '../../host/web/pages.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser, tabOrder } from '../support/browser.ts'
+import {
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+  tabOrder,
+} from '../support/browser.ts'
 
 const NONCE = 'dGVzdA'
 const POLICY = [
@@ -101,9 +109,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   async function open(path: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext(options)
     const page = await context.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(page)
     await page.goto(origin + path)
     return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
   }

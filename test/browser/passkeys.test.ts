@@ -5,14 +5,23 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserPath, closeContexts, launchBrowser, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import {
+  addAuthenticator,
+  browserPath,
+  closeContexts,
+  complaintsOf,
+  type Device,
+  launchBrowser,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+} from '../support/browser.ts'
 import { type CertificateFolder, certificateFolder } from '../support/certificates.ts'
 import { button as actionButton, addClientSolution, label } from '../support/client-solution.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
 type Host = Awaited<ReturnType<typeof sharedHost>>
-type Device = { readonly protocol?: 'ctap2' | 'u2f'; readonly verifies?: boolean }
 
 let browser: Browser
 
@@ -26,31 +35,13 @@ const AUTHORS_PAGE = `<!DOCTYPE html>
 </body></html>`
 
 /** Opens a browser profile with a virtual authenticator for passkeys. */
-async function open(
-  of: Browser,
-  { protocol = 'ctap2', verifies = true }: Device = {},
-  more: BrowserContextOptions = {},
-) {
+async function open(of: Browser, device: Device = {}, more: BrowserContextOptions = {}) {
   const context = await of.newContext(more)
   const page = await context.newPage()
-  const devTools = await context.newCDPSession(page)
-  await devTools.send('WebAuthn.enable')
-  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol,
-      transport: protocol === 'u2f' ? 'usb' : 'internal',
-      hasResidentKey: protocol === 'ctap2',
-      hasUserVerification: protocol === 'ctap2' && verifies,
-      isUserVerified: verifies,
-      automaticPresenceSimulation: true,
-    },
-  })
-  const complaints: string[] = []
-  page.on('console', (message) => complaints.push(message.text()))
-  page.on('pageerror', (error) => complaints.push(error.message))
+  const complaints = complaintsOf(page)
   return {
     page,
-    device: { devTools, authenticatorId },
+    device: await addAuthenticator(page, device),
     complaints: () => complaints.filter((line) => !/status of (401|404)|can escape its sandboxing/.test(line)),
     [Symbol.asyncDispose]: () => context.close(),
   }

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, complaintsOf, sharedBrowser } from '../support/browser.ts'
 import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import type { TestHost } from '../support/host.ts'
 import { addPackage, startSatellite, versionOf } from '../support/managed.ts'
@@ -37,9 +37,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
   beforeEach(async () => {
     const context = await browser.newContext({ storageState })
     page = await context.newPage()
-    complaints = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    complaints = complaintsOf(page)
     return () => context.close()
   })
 

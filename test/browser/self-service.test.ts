@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, complaintsOf, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
 import { addDefaultSolution, addUser, askAdmin } from '../support/users.ts'
@@ -36,10 +36,8 @@ describe.skipIf(browserPath === undefined)('self-service, in a browser', () => {
   beforeEach(async () => {
     context = await browser.newContext()
     page = await context.newPage()
-    complaints = []
     asked = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    complaints = complaintsOf(page)
     page.on('request', (request) =>
       asked.push(`${request.method()} ${request.url()} ${request.headers().referer ?? ''}`),
     )

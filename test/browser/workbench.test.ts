@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage, signInToAdmin } from '../support/admin.ts'
-import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, complaintsOf, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { freePort } from '../support/database-server.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { type HostProcess, startHostProcess } from '../support/host-process.ts'
@@ -41,9 +41,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     const context = await browser.newContext(options)
     const page = await context.newPage()
     page.setDefaultTimeout(20_000)
-    const complaints: string[] = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const complaints = complaintsOf(page)
     await openAdminPage(page, at, path)
     return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() }
   }

@@ -61,6 +61,44 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
 }
 
 /**
+ * Collects what the page writes to the console, and its uncaught errors.
+ * @param into receives the texts; for a test that collects those of several pages
+ * @param isOurs whether a console message of a script with this URL counts
+ */
+export function complaintsOf(page: Page, into: string[] = [], isOurs = (_url: string): boolean => true): string[] {
+  page.on('console', (message) => {
+    if (isOurs(message.location().url)) into.push(message.text())
+  })
+  page.on('pageerror', (error) => into.push(error.message))
+  return into
+}
+
+/** A kind of virtual authenticator. */
+export type Device = {
+  /** By default 'ctap2'. */
+  readonly protocol?: 'ctap2' | 'u2f'
+  /** Whether it checks a PIN, fingerprint or face. By default, it does. */
+  readonly verifies?: boolean
+}
+
+/** Adds a virtual authenticator for passkeys to the page's browser profile. It responds immediately. */
+export async function addAuthenticator(page: Page, { protocol = 'ctap2', verifies = true }: Device = {}) {
+  const devTools = await page.context().newCDPSession(page)
+  await devTools.send('WebAuthn.enable')
+  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol,
+      transport: protocol === 'u2f' ? 'usb' : 'internal',
+      hasResidentKey: protocol === 'ctap2',
+      hasUserVerification: protocol === 'ctap2' && verifies,
+      isUserVerified: verifies,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return { devTools, authenticatorId }
+}
+
+/**
  * Waits until the expression is true on the page. Playwright's `waitForFunction` can't be used: after the first poll it
  * evaluates a string inside the page, which our Content-Security-Policy (no 'unsafe-eval') forbids.
  */
