@@ -38,9 +38,9 @@ LABEL org.opencontainers.image.title="Solhost" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.licenses="Apache-2.0"
-# A fixed user id, so that you can give it a folder of the machine. It is above the ids that machines assign to services
-# (below 1000) and people (from 1000), so it shares neither their limits nor their files. Created without useradd, which a
-# small base may not have. No file in the image has a setuid or setgid bit.
+# A fixed user id, so that you can make it the owner of a folder on the machine. It is above the ids that machines
+# assign to services (below 1000) and people (from 1000), so it shares neither their limits nor their files. Created
+# without useradd, which a small base may not have. No file in the image has a setuid or setgid bit.
 RUN echo 'solhost:x:10001:10001:Solhost:/usr/local/platform:/usr/sbin/nologin' >>/etc/passwd && \
     echo 'solhost:x:10001:' >>/etc/group && \
     mkdir -p /usr/local/platform /usr/local/platform-certificate && \

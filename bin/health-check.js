@@ -1,6 +1,6 @@
 // The container image's health check: requests the health of the host or control center in the same container. A base
-// image may have neither curl nor wget, and the command line would load far more code. Exits with 0, or with 1 and one
-// line that says why.
+// image may have neither curl nor wget, and the command line would load far more code. Exits with 0, or with 1 after
+// printing the reason in one line.
 import { readFileSync } from 'node:fs'
 
 /** Response timeout in ms, below the 5 s of the image's HEALTHCHECK. */

@@ -226,7 +226,7 @@ function showSignedOut(
 }
 
 /**
- * Reads the form with which the solution's page signs the user out. If the browser's headers show that the request
+ * Reads the form that the solution's page sends to sign the user out. If the browser's headers show that the request
  * comes from that page, the form is optional. Otherwise, the form's hidden token must be valid.
  */
 async function readOwnForm(

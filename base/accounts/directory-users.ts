@@ -26,7 +26,7 @@ export type DirectoryPerson = {
   readonly permissions: readonly Permission[]
 }
 
-/** Why a person whom a directory accepted can't sign in. */
+/** Why a person can't sign in although a directory accepted their password. */
 export type DirectoryRefusal = 'another entry' | 'name in use' | 'unusable name'
 
 /** The interface through which the users table queries the directories. */
@@ -46,15 +46,15 @@ export interface DirectoryPort {
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   lookUp(directory: string, id: string): Promise<DirectoryPerson | null>
-  /** Records that the host denied access to a person whom the directory had accepted. */
+  /** Records that the host denied access to a person although the directory accepted their password. */
   noteRefusal(person: DirectoryPerson, reason: DirectoryRefusal): void
 }
 
 /** The rows of the users table that belong to directory entries. */
 export interface DirectoryUsers {
   /**
-   * Checks a password in the directories and records the result. Creates a row for a person whom a directory
-   * accepts for the first time. The row is linked to the entry by the entry's id, never by its name or address.
+   * Checks a password in the directories and records the result. Creates a row when a directory accepts a person for
+   * the first time. The row is linked to the entry by the entry's id, never by its name or address.
    * @param named the row with the name that was entered
    * @returns null if they may not sign in
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED

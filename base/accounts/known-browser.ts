@@ -15,12 +15,9 @@ export interface KnownBrowsers {
 }
 
 const PURPOSE = 'known-browser'
-/**
- * The number of characters of the expiry, with which the cookie starts: epoch seconds in hexadecimal. The signature
- * follows.
- */
+/** The cookie starts with its expiry: epoch seconds in this number of hexadecimal digits. The signature follows. */
 const EXPIRY = 8
-/** The cookie is renewed once less than this part of its lifetime is left. */
+/** The cookie is renewed once less than this fraction of its lifetime is left. */
 const RENEWED = 1 / 2
 
 export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () => number = Date.now): KnownBrowsers {

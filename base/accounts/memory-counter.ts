@@ -36,7 +36,7 @@ export function createMemoryCounter(duration: number, now: () => number = Date.n
       const known = counters.get(key)
       if (known !== undefined && known.expires_at > now()) {
         const counted = { points: known.points + points, expires_at: known.expires_at }
-        // A key keeps its place in the order when its value is replaced.
+        // Replacing the value doesn't move the key to the end.
         counters.set(key, counted)
         return counted
       }

@@ -9,9 +9,9 @@ export type NoticeKind = 'password' | 'address' | 'factors' | 'recovery'
 
 type Notified = Pick<User, 'username' | 'email' | 'locale'>
 
-/** Notifies users by mail when their account changes, so that they notice changes made by someone else. */
+/** Notifies users by email when their account changes, so that they notice changes made by someone else. */
 export interface Notices {
-  /** Never throws. Users without an address get no mail. */
+  /** Never throws. Users without an address get no email. */
   send(kind: NoticeKind, user: Notified): void
   /** Resolves when all notices are in the mail queue. */
   settle(): Promise<void>

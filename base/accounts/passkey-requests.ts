@@ -44,7 +44,7 @@ export interface PasskeyRequests {
   ask(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
   /**
    * Like `ask`, but for a login page, whose user is unknown.
-   * @param hasOwnTemplate whether its author wrote the page
+   * @param hasOwnTemplate whether the solution's author wrote the page
    */
   askAnybody(page: PasskeyPage, hasOwnTemplate: boolean): Promise<string | null>
   /** For a page on which a passkey is created. */

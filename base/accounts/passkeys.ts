@@ -27,7 +27,7 @@ export type PasskeyUse =
       readonly account: FactorAccount
       readonly isVerified: boolean
       readonly user: PasskeyUser
-      /** When the passkey was last used before this use or, if it never was, when it was created. */
+      /** When the passkey was used the last time before this, or created if it had not been used. */
       readonly lastUsedAt: number
     }
   | { readonly kind: 'refused' }

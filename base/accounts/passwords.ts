@@ -16,8 +16,8 @@ const PATIENCE = 5_000
 
 export interface Passwords {
   /**
-   * @param options.patient whether to wait in the queue without a time limit, for an import. By default, the limit is
-   *   that of `verify`.
+   * @param options.patient whether to wait in the queue without a time limit, for an import. By default, the same time
+   *   limit applies as for `verify`.
    * @throws ERR_PASSWORDS_BUSY
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>

@@ -4,7 +4,7 @@ import type { Database } from '../database/open.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Passwords } from './passwords.ts'
 
-/** Codes with which users sign in if they have lost a factor. Each can be used once. */
+/** Codes that let users sign in if they have lost a factor. Each can be used once. */
 export interface RecoveryCodes {
   /** Replaces all codes of the account. @returns the new ones, which are not stored in readable form */
   renew(account: FactorAccount): Promise<readonly string[]>

@@ -169,7 +169,8 @@ export function createRemembered(
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
-      // Also ends the series if it never had this validator, because then someone who knows the selector is guessing.
+      // Also ends the series if it never had this validator: someone who knows the selector is then guessing
+      // validators.
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },

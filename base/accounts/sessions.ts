@@ -33,7 +33,7 @@ export type Session = Login & {
   readonly methods: readonly SignInMethod[]
   /** Epoch milliseconds. */
   readonly loggedInAt: number
-  /** When the user last signed in with credentials or confirmed that it's them, in epoch ms; null if unknown. */
+  /** When the user last signed in with credentials or confirmed their identity, in epoch ms; null if unknown. */
   readonly confirmedAt: number | null
 }
 
@@ -94,7 +94,7 @@ export interface Sessions {
    * ended sessions.
    */
   change(realm: string, cookie: string, values: SessionValues): Promise<void>
-  /** Notes that the user has just confirmed that it's them. @param methods replace the session's methods */
+  /** Records that the user has just confirmed their identity. @param methods replace the session's methods */
   confirm(realm: string, cookie: string, methods: readonly SignInMethod[]): Promise<void>
   end(realm: string, cookie: string): Promise<void>
   endAll(realm: string): Promise<void>

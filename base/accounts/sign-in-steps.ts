@@ -3,9 +3,9 @@
  * `walkSignIn` runs the steps in this order, so that no method can skip one. A step that returns a `Refusal` ends the
  * sign-in.
  *
- * `Asked` is what the browser sent; `Attempt` is the same after the check that it came from the service's own page.
- * `SignedIn` is the input for the last step. `Answer` is the result of the whole sign-in: void if the method sets the
- * response itself.
+ * `Asked` is the data that the browser sent; `Attempt` is the same data after the check that the service's own page
+ * sent it. `SignedIn` is the input for the last step. `Answer` is the result of the whole sign-in: void if the method
+ * sets the response itself.
  */
 export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User, Parts, Answer = void> {
   /** Checks that this browser sent the request from the service's own page (CSRF). */

@@ -212,7 +212,7 @@ export function createUsers(
         throw isUniqueViolation(error) ? nameExists(username) : error
       })
       if (removed || input.enabled === false || input.password !== undefined) await endAccess(uid)
-      // Use the address before the change, because the mail warns the person who had it until now.
+      // Use the address before the change, because the email warns the person who used that address until now.
       if (typeof input.password === 'string') passwordChanged?.(before)
       return need(uid)
     },

@@ -6,7 +6,7 @@ export const JOBS = '023-jobs'
 
 /**
  * Pauses the jobs of all solutions after a restore, because runs that were queued when the backup was made may have
- * happened since.
+ * been completed since.
  * @param version of the restored schema
  */
 export async function pauseJobs(db: Database, version: string): Promise<void> {

@@ -32,7 +32,7 @@ export interface Tables {
      * The source of the account whose second factors apply, if it is not `source`; null in rows older than this column.
      */
     factors_of: string | null
-    /** When the user last confirmed that it's them; null if they haven't since they signed in. */
+    /** When the user last confirmed their identity; null if they haven't since they signed in. */
     confirmed_at: number | null
   }
   users: {
@@ -146,7 +146,7 @@ export interface Tables {
     expires_at: number
     ended_at: number | null
   }
-  /** Links with which users of the users table choose a password or verify an address. */
+  /** Links that let users of the users table choose a password or verify an address. */
   links: {
     /** SHA-256 of the token, which is only in the link. */
     token_hash: string

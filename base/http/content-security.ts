@@ -7,7 +7,8 @@ const PAGE = (nonce: string, connect: "'none'" | "'self'", ancestors: "'none'" |
 
 /**
  * Where solutions share an origin, a login page must not open windows: COOP separates a window from the page that
- * opened it, but a blank window can still read its opener after that navigates to another solution (tried in Chromium).
+ * opened it, but a blank window can still read its opener after the opener navigates to another solution (tested in
+ * Chromium).
  */
 const NO_POPUPS = '; sandbox allow-scripts allow-forms allow-same-origin allow-modals allow-downloads'
 

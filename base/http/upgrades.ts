@@ -93,8 +93,8 @@ export function passUpgrades(server: Server, app: Koa): void {
 }
 
 /**
- * Takes over the socket of a WebSocket request. `use` is not called if the browser has disconnected, or if the
- * handshake is invalid. In the latter case, the library responds.
+ * Takes over the socket of a WebSocket request. `use` is not called if the browser has disconnected. It is not called
+ * either if the handshake is invalid; the library then responds.
  * @returns false if the request is not for a WebSocket
  */
 export function takeWebSocket(ctx: Context, sockets: WebSocketServer, use: (socket: WebSocket) => void): boolean {

@@ -8,12 +8,12 @@ const TAKEN = 2 * HAND_OVER_TIME
 /** The emails in the database that are waiting to be sent. Times are in epoch ms. */
 export interface DueMails {
   /**
-   * Reserves the email to send next: round-robin over the organisations, oldest mail first. So an organisation's only
-   * mail doesn't have to wait for another organisation's thousand emails.
+   * Reserves the email to send next: round-robin over the organisations, oldest email first. So an organisation's only
+   * email doesn't have to wait for another organisation's thousand emails.
    * @returns undefined if no email is due
    */
   take(now: number): Promise<MailRow | undefined>
-  /** When the next mail is due, or `Infinity` */
+  /** When the next email is due, or `Infinity` */
   nextAt(): Promise<number>
   retry(mail: MailRow, at: number): Promise<void>
   remove(mail: MailRow): Promise<void>

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 
 /**
- * A queued mail, stored so that a restart loses none. `sealed` is its content, encrypted because its links grant
+ * A queued email, stored so that a restart loses none. `sealed` is its content, encrypted because its links grant
  * access. `next_at` is the time of the next attempt. `organisation` is the id of the control center's organisation that
  * the email is sent for, or '' for the service itself.
  */

@@ -47,7 +47,7 @@ export interface Access {
   needPerson(ctx: Context): User
   /**
    * Does nothing for a token, because nobody is there to confirm.
-   * @throws ERR_CONFIRMATION_NEEDED if the user must first confirm that it's them
+   * @throws ERR_CONFIRMATION_NEEDED if the user must first confirm their identity
    */
   needConfirmation(ctx: Context): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { Session } from '../../base/accounts/sessions.ts'
 import { hasSecondStep } from '../../base/accounts/sign-in-methods.ts'
 import type { Limits } from '../../runtime/limits.ts'
 
-/** Whether users must confirm that it's them before a change. */
+/** Whether users must confirm their identity before a change. */
 export interface Confirmations {
   /** Users with a factor confirm with it. A recent sign-in counts too. */
   isNeeded(session: Pick<Session, 'uid' | 'methods' | 'confirmedAt'>): Promise<boolean>

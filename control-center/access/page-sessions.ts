@@ -21,7 +21,7 @@ export interface PageSessions {
   start(ctx: Context, user: Pick<User, 'uid' | 'username'>, methods: readonly SignInMethod[]): Promise<void>
   find(ctx: Context): Promise<PageSession | null>
   end(ctx: Context): Promise<void>
-  /** Notes that the user has just confirmed that it's them. @param method with a factor, or null */
+  /** Records that the user has just confirmed their identity. @param method with a factor, or null */
   confirm(session: PageSession, method: SignInMethod | null): Promise<void>
   isCsrfToken(cookie: string, token: string): boolean
 }

@@ -19,8 +19,8 @@ export const personRoute = routesOf<User, 'person', string, Names>()
 export type RouteParts = { readonly access: Access; readonly audit: Audit; readonly limits: Limits }
 
 /**
- * Actions for which users confirm that it's them, because they determine who else gets access. Chosen here: removing a
- * member or an invitation only removes access, so it needs no confirmation.
+ * Users must confirm their identity for these actions, because they determine who else gets access. Chosen here:
+ * removing a member or an invitation only removes access, so it needs no confirmation.
  */
 const CONFIRMED: ReadonlySet<string> = new Set([
   'access-token-create',

@@ -9,7 +9,7 @@ import { LINK_LIFETIME, type PasswordLinks } from './password-links.ts'
 export type ForgottenPassword = {
   /** As typed by the user. */
   readonly asked: string
-  /** The origin under which the requester reaches the control center, and the mail's language. */
+  /** The control center's origin as the requester's browser sees it, and the email's language. */
   readonly origin: string
   readonly locale: string
   /** The client's address, as in the audit log. */
@@ -34,10 +34,10 @@ export const NEW_PASSWORD_PATH = '/new-password'
 export function createForgottenPasswords(needs: ForgottenPasswordNeeds): ForgottenPasswords {
   const { users, passwordLinks, mail, audit, log } = needs
 
-  /** @returns false if there is no such account, or no mail can be sent to it */
+  /** @returns false if there is no such account, or no email can be sent to it */
   async function sendLink({ asked, origin, locale }: ForgottenPassword): Promise<boolean> {
     const user = await users.find(asked)
-    // Send the mail to the stored address, because the typed one may look the same but be a different address.
+    // Send the email to the stored address: the typed one may be a different address that looks the same.
     if (!mail.isSetUp || !user?.enabled || user.email === null) return false
     const token = await passwordLinks.create(user.uid)
     if (token === null) return false

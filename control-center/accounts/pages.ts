@@ -246,7 +246,7 @@ async function showSignIn(
     passkeyScript,
     name: { label: text('center.mail'), type: 'email' },
     said: isChanged ? text('platform.password.changed') : null,
-    // Users who forgot the password can request a link by mail.
+    // Users who forgot their password can request a link by email.
     forgot: mail.isSetUp
       ? { text: text('userlink.forgot'), href: '/forgot-password' }
       : { text: text('center.forgot.nomail') },

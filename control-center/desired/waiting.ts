@@ -7,7 +7,7 @@ import { repeat } from '../../base/work/repeat.ts'
 export interface Waiting {
   /**
    * Resolves when there may be a statement with a higher number than `after`, when `patience` ms have passed, when
-   * `signal` aborts, or when the service stops. The caller must then check for itself.
+   * `signal` aborts, or when the service stops. The caller must then check whether there is one.
    * @param patience in ms
    */
   wait(environment: string, after: number, patience: number, signal: AbortSignal): Promise<void>

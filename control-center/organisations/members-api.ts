@@ -105,9 +105,9 @@ export async function withFactors(members: readonly ListedMember[], factors: Pic
 }
 
 /**
- * Chosen here: an owner can reset only members who belong to no other organisation, because the factor also protects
- * those. The operator of the control center resets the factors of all other members, and of the owner's own account.
- * The email address still proves who sets up the next factor.
+ * Chosen here: an owner can reset only members who belong to no other organisation, because the same factor also
+ * protects the other organisations. The operator of the control center resets the factors of all other members, and of
+ * the owner's own account. The email address still proves who sets up the next factor.
  */
 async function resetFactors(who: AskingMember, uid: string, parts: MemberApiParts): Promise<void> {
   const { organisations, factors, sessions } = parts
@@ -169,11 +169,11 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
     const subject = text('center.invitation.mail.subject', organisation.title)
     const body = text('center.invitation.mail.text', organisation.title, link)
     const isMailed = mail.isSetUp && (await trySend({ to: invitation.email, subject, text: body }, origin))
-    // Anyone who sees the link can create the account for that address, so a mailed link is shown only in the mail.
+    // Anyone who sees the link can create the account for that address, so a mailed link appears only in the email.
     return { ...invitation, ...(isMailed ? {} : { link }), isMailed }
   }
 
-  /** If the mail can't be queued, the link is shown instead. */
+  /** If the email can't be queued, the link is shown instead. */
   async function trySend(text: MailText, origin: MailOrigin): Promise<boolean> {
     try {
       await mail.send(text, origin)

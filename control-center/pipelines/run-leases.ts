@@ -4,7 +4,8 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /**
  * Leases show which control center on the database performs a run, and which runs have a slot to work. A lease that
- * isn't renewed expires. Its process is then considered dead, and any other process may mark its runs as interrupted.
+ * isn't renewed expires. The host then assumes that its process has ended, and any other process may mark its runs as
+ * interrupted.
  */
 export interface RunLeases {
   /** Makes runs start sequentially: waits until concurrent transactions that start a run have ended. */

@@ -14,7 +14,7 @@ import type { SecondStepParts } from './parts.ts'
 
 export const CONFIRM_PATH = '/confirm'
 
-/** The page on which people confirm that it's them before a change. It returns to the page of the change. */
+/** The page on which people confirm their identity before a change. It returns to the page of the change. */
 export function addConfirmPage(router: Router, parts: SecondStepParts): void {
   addOwnPage(router, CONFIRM_PATH, show, submit, parts)
 }
@@ -40,7 +40,7 @@ type Checked =
   | { readonly kind: 'right'; readonly method: SignInMethod | null }
   | { readonly kind: 'refused'; readonly status: number; readonly text: string }
 
-/** An account with a factor confirms with a factor, otherwise with its password. */
+/** People who have a factor confirm with a factor, all others with their password. */
 async function check({ ctx, user }: Asked, fields: Fields, parts: SecondStepParts): Promise<Checked> {
   const { confirmations, credentials } = parts
   if (await confirmations.hasFactor(user.uid)) {

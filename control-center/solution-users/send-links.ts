@@ -22,7 +22,7 @@ export type SentLink =
 export interface SendLinks {
   /**
    * Call this before creating a user who is invited in the same request.
-   * @param email null if no mail is sent
+   * @param email null if no email is sent
    * @throws ERR_THROTTLED if the organisation has sent too many emails
    */
   needShare(organisation: Pick<Organisation, 'id'>, email: string | null): Promise<void>

@@ -14,7 +14,7 @@ export function pageSessionOf(ctx: Context): PageSession | null {
   return (ctx.state as State).pageSession?.session ?? null
 }
 
-/** For pages that are shown only to users who are signed in. */
+/** The session, for pages that require a sign-in. @throws TypeError if no user is signed in */
 export function needPageSession(ctx: Context): PageSession {
   const session = pageSessionOf(ctx)
   if (session === null) throw new TypeError('the page was opened without a session')

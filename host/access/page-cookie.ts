@@ -3,10 +3,10 @@ import { cookieValues } from '../../base/http/cookies.ts'
 import { stateOf } from '../../base/http/request.ts'
 
 /**
- * Chosen here: the cookie is `SameSite=Lax`, so that the session also applies when users follow a link to a page. No
- * GET changes anything, and all other requests prove with Fetch Metadata and a token that they come from an admin page.
- * The path excludes solutions' URLs, in case both ports share a host name. The port in the cookie's name separates
- * several hosts on one machine.
+ * Chosen here: the cookie is `SameSite=Lax`, so that the session also applies when users follow a link to a page. GET
+ * requests never change anything. All other requests must contain a token and Fetch Metadata that prove that an admin
+ * page sent them. The path excludes solutions' URLs, in case both ports share a host name. The port in the cookie's
+ * name separates several hosts on one machine.
  */
 export function setPageCookie(ctx: Context, value: string | null): void {
   setCookieOf(ctx, 'administration', value)

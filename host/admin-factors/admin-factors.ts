@@ -24,7 +24,7 @@ export const REALM = 'Admin-Pages'
 /** A sign-in to the admin pages after the correct password was entered. */
 export type AdminSignIn = {
   readonly account: FactorAccount
-  /** Makes the content of each sign-in unique. */
+  /** A random value that makes the content of each sign-in unique. */
   readonly id: string
   /** The path to go to afterwards. */
   readonly to: string

@@ -52,7 +52,7 @@ export function addAdminPasskey(
   return addPasskey(page, 'set-up', ADMIN_FACTORS, adminUser(page.locale, { settings }), answer, parts)
 }
 
-/** The admin account as the user for whom its passkeys are registered. */
+/** The admin account as the owner of its passkeys. */
 export function adminUser(locale: string, { settings }: Pick<AdminFactorPageParts, 'settings'>): PasskeyUser {
   return { username: settings.adminName, permissions: [], tenant: null, locale }
 }

@@ -82,7 +82,7 @@ export function createClientEffects(
   }
 
   /**
-   * Sends the page the data with which it signs the user in. Then ends this client, because it only shows the login
+   * Sends the page the data that it needs to sign the user in. Then ends this client, because it only shows the login
    * form.
    */
   async function signIn({ login, ...effects }: Effects): Promise<void> {

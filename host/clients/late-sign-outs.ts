@@ -1,7 +1,7 @@
 import type { Visitor } from './visitor.ts'
 
 /**
- * Ends the sessions of users whom scripts signed out. The page gets some time to do this first, because only its
+ * Ends users' sessions after a script has signed them out. The page gets some time to do this first, because only its
  * request can remove the cookies. The user is signed out even if the page does nothing.
  */
 export interface LateSignOuts {

@@ -25,7 +25,7 @@ export type Settings = ServiceSettings & {
   readonly startPage: 'list' | 'none'
   /** `PASSWORD_HELP`; empty if not set. */
   readonly passwordHelp: string
-  /** The mail server and the sender; null if the host sends no mail. */
+  /** The mail server and the sender; null if the host sends no email. */
   readonly mail: MailSettings | null
   /** `WORKBENCH`; see `createWorkbenchModes` for one solution's mode. */
   readonly workbench: 'edit' | 'read' | 'off'

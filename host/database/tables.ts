@@ -74,7 +74,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     solution: string
     job: string
     state: string
-    /** The hash of the due time or key that must not be added twice; otherwise the id. */
+    /** Prevents duplicate runs: the hash of the run's due time or key; the run's id if it has neither. */
     once_key: string
     /** While the run is in progress, one of the job's `atOnce` slots; otherwise the run's id. */
     slot: string
@@ -96,7 +96,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     /** Identifies the attempt that a host is running. After `lease_until`, another host may start the run again. */
     lease: string | null
     lease_until: number | null
-    /** Set if a run in progress is to be cancelled. */
+    /** Set if a run in progress must be cancelled. */
     cancelled_at: number | null
   }
   /** The due times of a job up to `checked_until` have been handled. `schedule` includes the time zone. */
@@ -157,7 +157,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     base_sha256: string | null
     /** The creator: `admin` or `token:{id}`. */
     owner: string
-    /** Counts the changes, so that a change can depend on what its sender has read. */
+    /** Incremented with each change, so that a change applies only to the revision that its sender has read. */
     revision: number
     created_at: number
     changed_at: number

@@ -54,7 +54,7 @@ type OfDirectory = { readonly params: { readonly name: string } }
 
 /**
  * Routes for directories (LDAP, Active Directory), which are sources of users. Only the admin account and API tokens
- * with the scope `admin` may use them, because the settings decide which user each person can sign in as.
+ * with the scope `admin` may use them, because these settings determine which accounts people can sign in to.
  */
 export function directoryRoutes({
   directories,

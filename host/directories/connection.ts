@@ -62,8 +62,8 @@ const REFUSALS: readonly number[] = [19, NO_SUCH_OBJECT, 34, 48, 49, 50, 53]
 export function createConnections(time: number = TIME): Connections {
   const gate = createGate(MOST_AT_ONCE)
   /**
-   * The server that last responded, by directory. It is tried first, so that a dead server doesn't slow down every
-   * sign-in.
+   * The server that last responded, by directory. It is tried first, so that a server that is down doesn't slow down
+   * every sign-in.
    */
   const lastGood = new Map<string, string>()
 

@@ -9,7 +9,7 @@ export type InputFault = { readonly path: string; readonly message: string }
 /** Checks an endpoint's query and body with the schemas of its manifest. */
 export type InputCheck = (query: unknown, body: unknown) => void
 
-/** Maximum number of refused values in a response, and characters of each path and message. */
+/** Maximum number of refused values in a response, and maximum number of characters in each path and message. */
 const MOST_FAULTS = 20
 const LONGEST_TEXT = 300
 

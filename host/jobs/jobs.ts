@@ -19,7 +19,7 @@ export type JobStore = {
   readonly runs: JobRuns
   readonly pauses: Pauses
   readonly storeRuns: StoreQueuedRuns
-  /** `wake` is called after runs were added on this host. */
+  /** `wake` is called after this host has added runs. */
   onAdded(wake: () => void): void
 }
 

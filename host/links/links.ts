@@ -34,7 +34,7 @@ export type MadeLink = { readonly token: string; readonly expiresAt: number }
 export type FoundLink = { readonly user: User; readonly row: HostTables['links'] }
 
 /**
- * Links with which users of the users table choose a password, verify an address or prove who they are. A token has 256
+ * Links that let users of the users table choose a password, verify an address or prove who they are. A token has 256
  * random bits, and only its hash is stored. A link can be used once. A change of the user's password or address
  * invalidates it.
  */
@@ -59,7 +59,7 @@ export interface Links {
   sweep(): Promise<void>
 }
 
-/** The token in a form. Without scripts, users paste the link from the mail. */
+/** The token in a form. Without scripts, users paste the link from the email. */
 export function tokenIn(fields: ReadonlyMap<string, string>): string {
   const text = (fields.get('token') || fields.get('link') || '').trim()
   return /(?:^|#token=)([A-Za-z0-9_-]{43})$/.exec(text)?.[1] ?? ''

@@ -33,7 +33,7 @@ export type SentLink = z.output<typeof SentLink>
 export type RequestedLink = {
   readonly user: User
   readonly solution: LinkSolution
-  /** The language of the mail, if the user has none. */
+  /** The language of the email, if none is stored for the user. */
   readonly locale: string
 } & ({ readonly kind: 'password' } | { readonly kind: 'verify'; readonly address: string })
 
@@ -51,7 +51,7 @@ export interface SendLinks {
   fromOperator(kind: OperatorKind, user: User, solution: LinkSolution): Promise<SentLink>
   /**
    * Mails a link that a user, or anyone at a login page, requested.
-   * @returns false if no mail can be sent now, or the user already has three valid links
+   * @returns false if no email can be sent now, or the user already has three valid links
    */
   fromUser(requested: RequestedLink): Promise<boolean>
 }

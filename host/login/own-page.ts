@@ -7,7 +7,7 @@ import type { Arrival } from './arrival.ts'
 
 /**
  * Whether a form came from one of our own pages. Its CSRF token must be valid. If the browser also sends the form's
- * origin, it must be that of `serverUrl`.
+ * origin, it must be the origin of `serverUrl`.
  */
 export function cameFromOwnPage(
   { ctx, scope, serverUrl }: Pick<Arrival, 'ctx' | 'scope' | 'serverUrl'>,

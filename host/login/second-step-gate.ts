@@ -35,8 +35,8 @@ export interface SecondStepGate {
   /** @returns null if the sign-in is complete; otherwise the browser is sent to the page of the next step */
   check(arrival: Arrival, first: FirstStep): Promise<Refusal | null>
   /**
-   * Whether a remembered login may be used again. Its sign-in must meet the policy that now applies to the user, whom
-   * the source has just accepted.
+   * Whether a remembered login may be used again. Its sign-in must meet the policy that now applies to the user. The
+   * source has already accepted the user.
    */
   allowsAgain(asking: Asking, series: Series, accepted: Pick<Accepted, 'login' | 'effects'>): Promise<boolean>
 }

@@ -4,7 +4,7 @@ import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** The user whom a login form's script signed in, and the values that the script set for them. */
+/** The user that a login form's script signed in, and the values that the script set for them. */
 export type ClientSignIn = {
   readonly login: Login
   readonly tenant: Tenant | null
@@ -13,7 +13,7 @@ export type ClientSignIn = {
   readonly page: string
   /** Where the script sends the browser instead (`application.showURL`), already checked; null for `page`. */
   readonly showUrl: string | null
-  /** The uid of the user whom `security.authenticate` found in the same call; null: none. */
+  /** The uid of the user that `security.authenticate` found in the same call; null: none. */
   readonly authenticatedUid: string | null
   /** Whether the script required a second step. */
   readonly needsSecondFactor: boolean

@@ -189,9 +189,7 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   return { ...answer, passkeyOf: account }
 }
 
-/**
- * Signs in the user for whom a login token was issued, if the solution's scripts could grant the token's permissions.
- */
+/** Signs in the user named in a login token, if the solution's scripts could grant the token's permissions. */
 async function checkLoginToken(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { solution, fields } = attempt
   const login = await parts.loginTokens.consume(solution.name, fields.get('id_token') ?? '')

@@ -13,8 +13,8 @@ export function noteSignedOut(ctx: Context, scope: CookieScope): void {
 }
 
 /**
- * Whether the user signed out here since their last sign-in. Stays true until the next sign-in succeeds: an abandoned
- * authorization must not make the next one silent.
+ * Whether the user signed out here since their last sign-in. Stays true until the next sign-in succeeds, so that the
+ * provider also prompts after a sign-in that the user abandoned.
  */
 export function wasSignedOut(ctx: Context, scope: CookieScope): boolean {
   return readCookie(ctx, 'signed-out', scope) !== undefined

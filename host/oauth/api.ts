@@ -85,7 +85,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
   const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
-  /** Uses the solution's public URL, whichever port received the request. */
+  /** Uses the solution's public URL, regardless of the port that received the request. */
   function redirectAddress(ctx: Context, name: string): string {
     const { client, site } = stateOf(ctx)
     const serverUrl = site === null ? sites.originForAdmin(name, client) : sites.originOf(name, client)
@@ -116,8 +116,8 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'PUT /solutions/:name/oauth',
       {
         summary: 'Set OAuth settings; each overrides the setting with the same name in the manifest',
-        // Tokens need the scope `admin`: the settings decide where all users of the solution sign in, and override
-        // those of the uploader.
+        // Tokens need the scope `admin`: these settings determine where all users of the solution sign in, and override
+        // the settings in the uploaded manifest.
         right: null,
         act: 'solution-oauth',
         names,

@@ -9,7 +9,7 @@ import type { OAuthSettingsStore, WrittenOAuthSettings } from './oauth-settings.
 import { OAuthProblem, problemOfFailure } from './problems.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
-/** Chooses the settings with which a user signs in. */
+/** Chooses the settings for a sign-in. */
 export interface ConfigurationChooser {
   /**
    * In mode OAUTH: the manifest's settings, overridden by the operator's. In mode OAUTH_AUTHENTICATOR: the result of

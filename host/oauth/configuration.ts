@@ -45,7 +45,7 @@ export type OAuthConfiguration = {
   readonly revokeTokenEndpoint?: string
   readonly jwksUri: string | null
   readonly userInfoEndpoint: string | null
-  /** The values of `acr` with which the provider reports a second factor. */
+  /** The values of `acr` that the provider uses to report a second factor. */
   readonly secondFactorAcr?: readonly string[]
   readonly hasIdToken: boolean
   /** If null, it is chosen from the discovery document, with `client_secret_basic` as the default. */

@@ -29,8 +29,7 @@ export function lastLoginOf(
 }
 
 /**
- * A name by which users recognise their account, for the page that says that the account has no access to the
- * application.
+ * A name that lets users recognise their account, for the page about an account that has no access to the application.
  */
 export function shownUser(claims: Claims): string {
   const { email, preferred_username: login, name, sub } = claims

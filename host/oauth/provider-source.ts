@@ -24,7 +24,7 @@ export function createProviderSource(
   chooser: Pick<ConfigurationChooser, 'choose'>,
 ): AccountSource {
   /**
-   * Whether the settings still have the registration with which the user signed in. If not, the login ends. A new
+   * Whether the settings still have the registration that the user signed in with. If not, the login ends. A new
    * registration is meant for all users. If the old one was deleted, refreshing with it fails, and remembered users
    * would never switch to the new one. Chosen here: only in mode OAUTH. `getOAuthConfig` depends on the URL of the
    * page, which may be different at this visit.

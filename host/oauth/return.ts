@@ -44,7 +44,7 @@ export type ReturnParts = SessionParts &
   }
 
 /**
- * The data with which the browser returns from the provider. `parameters`: null if the response was too large to read.
+ * The data that the browser brings back from the provider. `parameters`: null if the response was too large to read.
  */
 type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly mode: ReturnMode }
 /** Also contains the sign-in that this browser started. `url` contains the query parameters of the requested page. */

@@ -11,8 +11,8 @@ const LONGEST_ISSUER = 500
 /** In characters: the maximum length of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
 /**
- * In ms beyond the allowed difference. If the difference is larger, the cause is not a wrong clock: the token is old or
- * forged.
+ * In ms, in addition to the allowed difference. If the clocks seem to differ by more, the cause is not a wrong clock:
+ * the token is old or forged.
  */
 const CLOCK_FAULT = 24 * 3_600_000
 /** The latest time that a Date can represent, in epoch ms. Its negative is the earliest. */

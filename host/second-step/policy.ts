@@ -2,8 +2,8 @@ import { hasSecondStep, type SignInMethod } from '../../base/accounts/sign-in-me
 import type { UsableFactors } from '../../base/accounts/usable-factors.ts'
 
 /**
- * The users who need a second step. `off`: none. `optional`: users who have a factor. `required`: everyone to whom the
- * policy applies. `passkey`: the same users, but codes don't count.
+ * The users who need a second step. `off`: none. `optional`: users who have a factor. `required`: everyone that the
+ * policy applies to. `passkey`: the same users, but codes don't count.
  */
 export const LEVELS = ['off', 'optional', 'required', 'passkey'] as const
 export type Level = (typeof LEVELS)[number]

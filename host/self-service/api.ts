@@ -18,7 +18,7 @@ const LinkForm = z
   })
   .meta({ id: 'LinkForm' })
 
-/** Routes for links with which a user chooses a password. */
+/** Routes for links that let a user choose a password. */
 export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[] {
   type OfUser = { readonly params: { readonly uid: string } }
 

@@ -92,8 +92,8 @@ async function signIn(connection: Connection): Promise<void> {
 
 /**
  * Works around a bug in tedious 20.3. If a response was already read when the connection closes, the end of the
- * response calls the request that closing has removed, which would crash the host. To prevent this, put in its place a
- * request that does nothing.
+ * response calls the request that closing has removed, which would crash the host. To prevent this, replace that
+ * request with one that does nothing.
  */
 function closeQuietly(connection: Connection): void {
   connection.close()

@@ -206,7 +206,7 @@ interface TestClient {
   readonly confirming: string | null
   /** The URL to which `application.showURL` last sent the browser. */
   readonly wentTo: { readonly href: string; readonly target?: string } | null
-  /** The user whom a login form signed in. */
+  /** The user that a login form signed in. */
   readonly login: TestLogin | null
   readonly tenant: readonly (string | number)[] | null
   readonly isSignedOut: boolean

@@ -140,7 +140,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     false,
   )
   await doing(() => browser.untilIdle(0)).catch(async (error: unknown) => {
-    // The test gets no handle with which it could close the client.
+    // Close the client here, because the test gets no handle to do so.
     await client.end(null)
     throw error
   })

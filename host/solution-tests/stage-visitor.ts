@@ -6,7 +6,7 @@ import { ScriptError } from '../../runtime/plugin.ts'
 import type { Visitor } from '../clients/visitor.ts'
 import { BROWSER } from './sign-in.ts'
 
-/** How a test opens the solution: as which user, and with which URL. */
+/** How a test opens the solution: the user and the URL. */
 export type Opening = {
   readonly user?: {
     readonly username: string
@@ -30,7 +30,7 @@ export type VisitorParts = {
 }
 
 /**
- * The visitor for whom a client is opened, with a session if a user is given. A user that the test added has the
+ * The visitor that a client is opened for, with a session if a user is given. A user that the test added has the
  * permissions they were added with, unless others are given.
  * @throws ScriptError if a login form is requested that the solution doesn't have
  */

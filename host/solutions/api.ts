@@ -219,8 +219,8 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
 }
 
 /**
- * Adds to the details of ERR_CHANGED_MEANWHILE when and by whom the active version was activated; null if the audit log
- * no longer contains this. Rethrows all other errors.
+ * Adds to the details of ERR_CHANGED_MEANWHILE when the active version was activated, and who activated it; null if the
+ * audit log no longer contains this. Rethrows all other errors.
  */
 export async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
   if (!(error instanceof PlatformError) || error.code !== 'ERR_CHANGED_MEANWHILE') throw error

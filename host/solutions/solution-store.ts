@@ -217,7 +217,7 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
   }
 }
 
-/** One conditional update, so that of two simultaneous changes only one can find the expected version. */
+/** This is one conditional update, so only one of two simultaneous changes can find the expected version. */
 async function activate(db: HostDatabase, name: string, sha256: string, expected: ExpectedActive): Promise<boolean> {
   let query = db.updateTable('solutions').set({ active_sha256: sha256, deleted_at: null }).where('name', '=', name)
   if (typeof expected === 'string') query = query.where('active_sha256', '=', expected).where('deleted_at', 'is', null)

@@ -161,7 +161,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
           await Promise.all(some.map(({ existing }) => existing && endAccess(existing.row.uid)))
         }
         for (const { existing, input } of work) {
-          // As in the API, the mail goes to the address that the user had before the change.
+          // As in the API, the email goes to the address that the user had before the change.
           if (existing !== null && typeof input.password === 'string') passwordChanged?.(existing.row)
         }
       }

@@ -10,7 +10,7 @@ export type SignedInUser = Login & { readonly tenant: Tenant | null }
 
 /** The press of a button, link or table row. */
 export type Press = {
-  /** Whether the user confirmed within `CONFIRMED_FOR` that it's them. */
+  /** Whether the user confirmed their identity within `CONFIRMED_FOR`. */
   readonly isConfirmed: boolean
   /** Whether the user confirmed this press. */
   readonly isConfirmedNow: boolean
@@ -39,7 +39,7 @@ export interface SecurityPorts {
   methods(call: Call): readonly string[]
   /** The press that the call handles, or null. */
   press(call: Call): Press | null
-  /** Asks the user to confirm that it's them, then repeats the press. Only a call's first question counts. */
+  /** Asks the user to confirm their identity, then repeats the press. Only a call's first question counts. */
   confirm(call: Call, question: Question): void
   logOut(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   setTenant(call: Call, tenant: Tenant): void

@@ -8,7 +8,7 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addUser, PASSWORD } from '../support/users.ts'
 
-// Tests the dialog in which users confirm that it's them, because a script requires it for a button press.
+// Tests the dialog in which users confirm their identity, because a script requires it for a button press.
 
 let host: Omit<TestHost, 'stop'>
 let browser: Browser

@@ -5,7 +5,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 export type ArrivedMail = {
   readonly from: string
   readonly to: readonly string[]
-  /** The mail as received, with headers. */
+  /** The email as received, with headers. */
   readonly raw: string
   readonly subject: string
   /** The decoded text. */
@@ -74,7 +74,7 @@ function unquoted(content: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
-/** The URL of the link in the last mail. */
+/** The URL of the link in the last email. */
 export function linkOf({ mails }: TestMailServer): string {
   const link = /https?:\/\/\S+/.exec(mails.at(-1)?.text ?? '')?.[0]
   if (link === undefined) throw new Error('there is no mail with a link')

@@ -59,7 +59,7 @@ export function signInAgain(): void {
   location.assign(addressOf('sign-in'))
 }
 
-/** The user confirms that it's them on a page that returns here, where the fields are filled in again. */
+/** The user confirms their identity on another page. That page returns here, where the fields are filled in again. */
 function confirmFirst(): void {
   keepFields()
   location.assign(addressOf('confirm'))

@@ -40,7 +40,7 @@ export type TelemetryTables = {
   }
   /**
    * Aggregates over a time slot of `step` seconds. In rows with `bucket` -1, `sum` is a counter's increase; for gauges
-   * and histograms, `count` and `sum` are those of the values, and a gauge also has `last` and `highest`. In rows with
+   * and histograms, `count` and `sum` refer to the values, and a gauge also has `last` and `highest`. In rows with
    * `bucket` from 0, `count` is the number of values in that bucket of a histogram.
    */
   metric_points: {

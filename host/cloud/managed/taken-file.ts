@@ -5,7 +5,7 @@ import type { Taken } from './statement.ts'
 
 /**
  * The highest accepted sequence number per environment that is known to this node. It is in a file outside the
- * database, because a database restored from a backup contains an older number, with which the host would accept older
+ * database, because a database restored from a backup contains an older number: the host would then accept older
  * statements again.
  */
 export interface TakenFile {

@@ -72,8 +72,8 @@ const LONGEST_PAUSE = 15_000
  */
 const MOVING_PAUSE = 1000
 /**
- * Time in ms without any frame, while a response is pending, after which the connection counts as dead. A call takes at
- * most 2 s, so a working host has responded by then.
+ * If a response is pending and no frame arrives within this time, in ms, the connection counts as lost. A call takes at
+ * most 2 s, so a working host responds sooner.
  */
 const SILENCE = 20_000
 

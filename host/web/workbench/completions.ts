@@ -25,7 +25,7 @@ export function completionsFor(path: string): CompletionSource | null {
   return null
 }
 
-/** Completes the platform's globals and their members, from the declarations that other editors use too. */
+/** Completes the platform's globals and their members, from the same declarations that other editors use. */
 async function completeScript(context: CompletionContext): Promise<CompletionResult | null> {
   const typed = context.matchBefore(/[\w$]+(?:\.[\w$]*)*/)
   if (typed === null && !context.explicit) return null

@@ -340,7 +340,7 @@ describe('the queue', () => {
     const first = await startTestCenter(properties, { home })
     await first.parts.mail.send(LETTER)
     await first.stop()
-    // Makes the mail due now.
+    // Makes the email due now.
     const db = await openCenterDatabase({ ...settingsOf({}), home })
     expect((await db.updateTable('mails').set({ next_at: 0 }).executeTakeFirst()).numUpdatedRows).toBe(1n)
     await db.destroy()
