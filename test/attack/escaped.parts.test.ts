@@ -126,7 +126,7 @@ const NET =
   "const net = node('net'); const told = (socket) => new Promise((resolve, reject) => { socket.on('error', reject); socket.on('connect', resolve); socket.on('listening', resolve) });"
 const DENIED = 'ERR_ACCESS_DENIED'
 
-test('the hole works: the escaped code runs in Node.js, outside of any isolate', async () => {
+test('the deliberate vulnerability works: the escaped code runs in Node.js, outside of any isolate', async () => {
   expect(await outcomeOf('return typeof process.version + typeof node("fs").readFileSync')).toBe(
     'done "stringfunction"',
   )

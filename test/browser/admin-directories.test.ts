@@ -63,7 +63,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     await page.fill('.group-row .permission-row input', 'Users')
   }
 
-  test('without directories, the page says who needs one; a directory is added with the form, and then tested', async () => {
+  test('an empty list explains when a directory is useful; a directory can be added with the form, and is then tested', async () => {
     await open('/admin/directories')
     expect(await page.textContent('main .card')).toContain('Add one if your users already have a name and password')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)

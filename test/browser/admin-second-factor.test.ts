@@ -37,7 +37,7 @@ describe.skipIf(browserPath === undefined)('second factors of the admin account,
     await page.click('button[type=submit]')
   }
 
-  test('where one is required, the first sign-in creates a passkey', async () => {
+  test('if a second factor is required, the operator creates a passkey at the first sign-in', async () => {
     await signIn()
     expect(await page.locator('h1').textContent()).toBe('Set up a second step')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)

@@ -112,7 +112,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     expect(complaints.filter((one) => !/422/.test(one))).toEqual([])
   })
 
-  test('a user is invited by mail, chooses a password, and signs in', async () => {
+  test('a user is invited by email, chooses a password, and signs in', async () => {
     await open(`${BASE}/users`)
     await page.click('a:has-text("Add user")')
     await page.fill('#username', 'anna')

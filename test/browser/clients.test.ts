@@ -173,7 +173,7 @@ describe('solutions without forms', () => {
 })
 
 describe('the Content-Security-Policy', () => {
-  test('of the client page passes csp_evaluator, and nothing on the page violates it', async () => {
+  test('the client page’s policy passes csp_evaluator, and nothing on the page violates it', async () => {
     await using opened = await openWatched(browser)
     const { page, complaints, sources, frames } = opened
     const policies: string[] = []
@@ -195,7 +195,7 @@ describe('the Content-Security-Policy', () => {
     expect(markup.match(/<[^>]*\s(on[a-z]+|style)\s*=[^>]*>|javascript:|<script(?![^>]* nonce=)/gi)).toBe(null)
   })
 
-  test('is effective: a violation by the page is reported', async () => {
+  test('the policy is effective: the browser reports a violation by the page', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     await page.evaluate(

@@ -220,7 +220,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await Promise.all([page.waitForEvent('load'), page.click('form[data-api=PUT] button[type=submit]')])
   })
 
-  test('a user is invited by mail, chooses a password and signs in at the Satellite', async () => {
+  test('a user is invited by email, chooses a password and signs in at the Satellite', async () => {
     await go('solutions/crm/users/new')
     await page.fill('#username', USER.name)
     await page.fill('#email', USER.mail)

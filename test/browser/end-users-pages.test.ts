@@ -192,7 +192,7 @@ describe.skipIf(browserPath === undefined)('the pages for end users’ accounts,
     await page.context().close()
   })
 
-  test('without scripts, all of them work, except for passkeys', SLOW, async () => {
+  test('without scripts, all pages work, except for passkeys', SLOW, async () => {
     const page = await openPage({ javaScriptEnabled: false, viewport: { width: 320, height: 800 } })
     const seen: string[] = []
     await walk(page, 'eu-plain', false, async (what) => void seen.push(what))

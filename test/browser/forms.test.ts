@@ -499,7 +499,7 @@ else {
       expect(await page.inputValue(input('pin'))).toBe('')
     })
 
-    test('tabs: they have one Tab stop, arrow keys move between them, and text typed in a tab stays when it is closed', async () => {
+    test('tabs have one Tab stop, arrow keys move between them, and text typed in a tab stays when it is closed', async () => {
       await using opened = await open()
       const { page, host, focused, eventCount, events } = opened
       await page.focus('[id="e-order-details.tab.list"]')
@@ -656,7 +656,7 @@ else {
     describe('the client of a tab', () => {
       const notice = '#client-connection[data-state=reopened]'
 
-      test('a reload resumes it without a message; another tab gets its own client', async () => {
+      test('a reload resumes the client without a message; another tab gets its own client', async () => {
         await using opened = await open()
         const { profile, page, host } = opened
         expect(await kept(page)).toEqual({ 'client /client': CLIENT })
@@ -670,7 +670,7 @@ else {
         expect(await page.textContent('#client-connection')).toBe('')
       })
 
-      test('without session storage it is remembered until the user leaves the page', async () => {
+      test('without session storage, the page remembers its client until the user leaves the page', async () => {
         const script = `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('blocked', 'SecurityError') } })`
         await using opened = await open({}, () => {}, { script })
         const { page, host, complaints } = opened
@@ -693,7 +693,7 @@ else {
         expect(host.hellos.map(({ client }) => client)).toEqual([null, null])
       })
 
-      test('if it is reopened while the page is open, a message says that input is lost, and the user can continue', async () => {
+      test('if the client is reopened while the page is open, a message says that input is lost, and the user can continue', async () => {
         await using opened = await open()
         const { page, host, focused, events, complaints } = opened
         host.hold()
@@ -729,7 +729,7 @@ else {
         expect(complaints).toEqual([])
       })
 
-      test('if it is reopened during a connection loss, no old events are sent, and the notice stays during the next loss', async () => {
+      test('if the client is reopened during a connection loss, no old events are sent, and the notice stays during the next loss', async () => {
         await using opened = await open()
         const { page, host, events } = opened
         host.lose()
@@ -769,7 +769,7 @@ else {
         expect(events()).toEqual([])
       })
 
-      test('if it is reopened after a page reload, a message says so, and the focus does not move', async () => {
+      test('if the client is reopened after a page reload, a message says so, and the focus does not move', async () => {
         await using opened = await open()
         const { page, host, focused } = opened
         host.beginAnew()
@@ -780,7 +780,7 @@ else {
         expect(await page.evaluate('scrollY')).toBe(0)
       })
 
-      test('if the user opens the page again after it has ended, no message appears', async () => {
+      test('if the user opens the page again after the client has ended, no message appears', async () => {
         await using opened = await open()
         const { page, host } = opened
         const { href } = new URL(page.url())
@@ -791,7 +791,7 @@ else {
         expect(await page.textContent('#client-connection')).toBe('')
       })
 
-      test('once it has ended (signed-out, gone, elsewhere or failed), the page does not request it again', async () => {
+      test('once a client has ended (signed-out, gone, elsewhere or failed), the page does not request it again', async () => {
         await using opened = await open()
         const { page, host } = opened
         for (const why of ['signed-out', 'gone', 'elsewhere', 'failed'] as const) {
@@ -804,7 +804,7 @@ else {
         }
       })
 
-      test('if it was rejected, it may still be open, and the page requests it again', async () => {
+      test('if a client was rejected, it may still be open, and the page requests it again', async () => {
         await using opened = await open()
         const { page, host } = opened
         host.send({ kind: 'closed', why: 'refused' })
@@ -917,7 +917,7 @@ else {
     })
 
     describe('the host moves the focus', () => {
-      test('to any element, which scrolls into view', async () => {
+      test('the host can focus any element, which scrolls into view', async () => {
         await using opened = await open({ viewport: { width: 800, height: 300 } })
         const { page, host, focused } = opened
         for (const [element, control] of [
@@ -944,13 +944,13 @@ else {
         }
       })
 
-      test('to the first option if none is selected', async () => {
+      test('if no option is selected, the host focuses the first one', async () => {
         await using opened = await open({}, (host) => host.change('priority', { value: null }))
         opened.host.send({ kind: 'focus', element: 'priority' })
         await waitUntil(async () => expect(await opened.focused()).toBe('e-order-priority.option.0'))
       })
 
-      test('into a closed tab, which opens as if clicked', async () => {
+      test('if the element is in a closed tab, the tab opens as if clicked', async () => {
         await using opened = await open()
         const { page, host, focused, events, eventCount } = opened
         host.send({ kind: 'focus', element: 'remark' })
@@ -960,7 +960,7 @@ else {
         expect(await page.getAttribute('[id="e-order-details.tab.history"]', 'aria-selected')).toBe('true')
       })
 
-      test('not at all, if the user cannot see the element', async () => {
+      test('if the user cannot see the element, the focus does not move', async () => {
         await using opened = await open({}, (host) => host.change('mail', { visible: false }))
         const { page, host, focused, complaints } = opened
         await page.focus(input('customer'))

@@ -174,7 +174,7 @@ if (browserPath === undefined) {
     })
 
     describe('fragment', () => {
-      test('is posted unchanged, once, from our own origin, and removed from the URL', async () => {
+      test('the fragment is posted unchanged, once, from our own origin, and removed from the URL', async () => {
         await using opened = await blank()
         const { page, complaints } = opened
         const fragment = 'code=a%2Bb%26c&state=s&state=t&iss=https%3A%2F%2Fid.example&scope=a+%C3%A9'
@@ -194,7 +194,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is posted whatever the names of its parameters', async () => {
+      test('the fragment is posted, whatever names its parameters have', async () => {
         await using opened = await blank()
         const { page, complaints } = opened
         const fragment = 'submit=1&append=2&action=3&method=4&name=5&__proto__=6&id_token=t'
@@ -225,7 +225,7 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('is not posted again after a reload or the Back button', async () => {
+      test('the fragment is not posted again after a reload or the Back button', async () => {
         await using opened = await open('/one-moment#id_token=t')
         const { page } = opened
         await expect.poll(() => posted.length).toBe(1)
@@ -255,7 +255,7 @@ if (browserPath === undefined) {
         ['a route', '#/route?code=1'],
         ['unknown parameters', '#constructor=1&Code=2'],
         ['more data than a form accepts', `#id_token=${'x'.repeat(64 * 1024)}`],
-      ])('with %s is not posted, and the page says so', async (_what, fragment) => {
+      ])('a fragment with %s is not posted, and the page says so', async (_what, fragment) => {
         await using opened = await open(BACK + fragment)
         const { page, complaints } = opened
         expect(await page.getByRole('heading').allTextContents()).toEqual(['No sign-in response received'])
@@ -264,7 +264,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('may be up to 64 KiB after form encoding, which makes line breaks longer', async () => {
+      test('a fragment may have up to 64 KiB after form encoding, which makes line breaks longer', async () => {
         const rest = `from=fragment&code=${'%0D%0A'.repeat(10)}`.length
         const largest = `#code=${'%0A'.repeat(10)}${'x'.repeat(64 * 1024 - rest)}`
         await using fits = await blank()
@@ -276,7 +276,7 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('can have up to 199 parameters', async () => {
+      test('a fragment can have up to 199 parameters', async () => {
         const most = `#code=c${'&a=1'.repeat(198)}`
         await using fits = await blank()
         await fits.page.goto(origin + BACK + most)
@@ -287,7 +287,7 @@ if (browserPath === undefined) {
         expect(posted.length).toBe(1)
       })
 
-      test('if it is empty, the page links to the solution', async () => {
+      test('if the fragment is empty, the page links to the solution', async () => {
         await using opened = await open(BACK)
         await tabOrder(opened.page)
         await opened.page.getByRole('link', { name: 'Continue to Orders and invoices' }).press('Enter')
@@ -325,7 +325,7 @@ if (browserPath === undefined) {
         },
       ]
 
-      test('is immediately posted again by our own page, with the cookie', async () => {
+      test('our own page immediately posts the form again, with the cookie', async () => {
         await using opened = await blank()
         const { page, complaints } = opened
         await page.goto(origin + HOME)
@@ -336,7 +336,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is posted again with a button if JavaScript is off, and the page does not show any of its values', async () => {
+      test('if JavaScript is off, a button posts the form again, and the page does not show any of its values', async () => {
         await using opened = await blank({ javaScriptEnabled: false })
         const { page, complaints } = opened
         await page.goto(origin + HOME)
@@ -354,7 +354,7 @@ if (browserPath === undefined) {
         expect(complaints).toEqual([])
       })
 
-      test('is not posted again automatically when the page is opened again, but only with the button', async () => {
+      test('when the page is opened again, the form is posted only with the button, not automatically', async () => {
         await using opened = await open('/repost')
         const { page, complaints } = opened
         await expect.poll(() => posted.length).toBe(1)

@@ -93,7 +93,7 @@ function column(page: Page, label: string): Promise<string[]> {
 }
 
 describe('the list', () => {
-  test('can be searched, filtered, sorted, paged and selected from', async () => {
+  test('the list can be searched, filtered, sorted, paged and selected from', async () => {
     await using opened = await open('vera')
     const { page, complaints } = opened
     expect(await page.innerText('caption')).toBe('Orders found: 60, total €387,825.95')
@@ -146,7 +146,7 @@ describe('the list', () => {
     expect(complaints).toEqual([])
   })
 
-  test('opens an order by click, double click and keyboard, and the new form’s title gets the focus', async () => {
+  test('a click, a double click and the keyboard open an order, and the new form’s title gets the focus', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     const ways = [
@@ -167,7 +167,7 @@ describe('the list', () => {
 })
 
 describe('an order', () => {
-  test('can be changed and saved: this is announced, shown in the list, and visible to other users who open it', async () => {
+  test('an order can be changed and saved: this is announced, shown in the list, and visible to other users who open it', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1056)
@@ -185,7 +185,7 @@ describe('an order', () => {
     expect(complaints).toEqual([])
   })
 
-  test('with missing required fields is not saved: each field shows an error, and the first one gets the focus', async () => {
+  test('an order with missing required fields is not saved: each field shows an error, and the first one gets the focus', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await page.click(filter('create'))
@@ -229,7 +229,7 @@ describe('an order', () => {
     },
   )
 
-  test('above 10,000 can be approved only with a note, which a listener in the module requires', async () => {
+  test('an order above 10,000 can be approved only with a note, which a listener in the module requires', async () => {
     await using opened = await open('marco')
     const { page, complaints } = opened
     const said = await hear(page, messageOf('orders'))
@@ -266,7 +266,7 @@ describe('an order', () => {
     expect(complaints).toEqual([])
   })
 
-  test('shows its amount with digit grouping while it is not edited; what the user types is not changed', async () => {
+  test('an order shows its amount with digit grouping while it is not edited; the user’s input is not changed', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1051)
@@ -294,7 +294,7 @@ describe('an order', () => {
     expect(complaints).toEqual([])
   })
 
-  test('shows "Unsaved changes" from the first key until it is saved, and is not left without a question', async () => {
+  test('an order shows "Unsaved changes" from the first key until it is saved, and the page asks before the user leaves it', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     const dialog = page.getByRole('dialog', { name: 'Leave without saving?' })
@@ -426,7 +426,7 @@ describe('interruptions that a client survives', () => {
     expect(complaints).toEqual([])
   })
 
-  test('but not a sign-out: the page says so, Back does not show the client, and clients in other tabs close', async () => {
+  test('a sign-out ends the client: the page says so, Back does not show the client, and clients in other tabs close', async () => {
     await using opened = await open('vera')
     const { page, profile, complaints } = opened
     const other = await profile.newPage()

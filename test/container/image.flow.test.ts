@@ -77,14 +77,14 @@ describe.skipIf(isSkipped)(title, () => {
   const inspect = async (kind: 'container' | 'image', name: string, format: string) =>
     JSON.parse(await engine.ask(kind, 'inspect', `--format={{json ${format}}}`, name)) as unknown
 
-  test('adds at most 120 MB to its base', async () => {
+  test('the image adds at most 120 MB to its base', async () => {
     const [base, image] = await Promise.all([BASE, IMAGE].map((name) => inspect('image', name, '.Size')))
     const added = ((image as number) - (base as number)) / 1e6
     expect(added).toBeGreaterThan(10)
     expect(added).toBeLessThan(120)
   })
 
-  test('has labels that describe it, and runs as a numeric UID without root privileges', async () => {
+  test('the image has labels that describe it, and runs as a numeric UID without root privileges', async () => {
     const { version, license } = JSON.parse(
       readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
     ) as Record<string, string>
@@ -104,7 +104,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(await inspect('image', IMAGE, '.HealthCheck.Test')).toEqual(['CMD', ...HEALTH_CHECK])
   })
 
-  test('contains nothing that its user can write to, except the home folder and /tmp', () => {
+  test('the image contains nothing that its user can write to, except the home folder and /tmp', () => {
     const writable = readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((entry) => !entry.isSymbolicLink())
       .map((entry) => join(entry.parentPath, entry.name))
@@ -115,7 +115,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(writable.map((path) => path.slice(root.length)).sort()).toEqual(['/tmp', HOME])
   })
 
-  test('contains no setuid or setgid programs', () => {
+  test('the image contains no setuid or setgid programs', () => {
     const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     const given = files
       .map((entry) => join(entry.parentPath, entry.name))
@@ -123,7 +123,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(given).toEqual([])
   })
 
-  test('contains the production packages in the lock file, no development packages, no second Node.js, and a matching SBOM', () => {
+  test('the image contains the production packages in the lock file, no development packages, no second Node.js, and a matching SBOM', () => {
     type Locked = { readonly packages: Record<string, { version?: string; dev?: boolean }> }
     const lock = JSON.parse(readFileSync(join(root, 'opt/solhost/package-lock.json'), 'utf8')) as Locked
     const modules = join(root, 'opt/solhost/node_modules')
@@ -326,7 +326,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('Restored the control center as of')])
   })
 
-  test('SIGTERM stops it cleanly, and a new container with the same folder keeps solutions, sessions and secrets', async () => {
+  test('SIGTERM stops the container cleanly, and a new container with the same folder keeps solutions, sessions and secrets', async () => {
     await engine.ask('stop', 'first')
     expect(await inspect('container', 'first', '.State.ExitCode')).toBe(0)
     await engine.ask('rm', 'first')

@@ -66,7 +66,7 @@ async function activityOf(username: string) {
 }
 
 describe('a forgotten password', () => {
-  test('can be reset from the sign-in page if email is configured; otherwise the page says who can help', async () => {
+  test('a password can be reset from the sign-in page if email is configured; otherwise the page says who can help', async () => {
     expect((await get('/sign-in')).text).toContain('href="/forgot-password"')
     const quiet = await startTestCenter()
     try {
@@ -86,7 +86,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('causes the same response for every name; only an enabled account gets an email', async () => {
+  test('a request gets the same response for every name; only an enabled account gets an email', async () => {
     const [known, disabled] = [await account(), await account()]
     const { uid = '' } = (await center.parts.users.find(disabled)) ?? {}
     await center.parts.users.change(uid, { enabled: false })
@@ -107,7 +107,7 @@ describe('a forgotten password', () => {
     expect(await activityOf(disabled)).toEqual(['password-forgotten: refused'])
   })
 
-  test('causes a plain-text mail in the browser’s language, with a token only in the fragment of its link', async () => {
+  test('the email is plain text in the browser’s language, and its token is only in the fragment of the link', async () => {
     const username = await account()
     await forgot(username, { 'accept-language': 'nl-BE' })
     await expect.poll(() => mailsTo(username).length).toBe(1)
@@ -122,14 +122,14 @@ describe('a forgotten password', () => {
     expect((await get(`/new-password/${tokenIn(link)}`)).status).toBe(404)
   })
 
-  test('causes an email to the stored address, not to a similar one', async () => {
+  test('the email goes to the stored address, not to a similar one', async () => {
     const username = await account()
     await forgot(` ${username.replace('member', 'ｍｅｍｂｅｒ').toUpperCase()} `)
     await expect.poll(() => mailsTo(username).length).toBe(1)
     expect(server.mails.at(-1)?.to).toEqual([username])
   })
 
-  test('causes an email with a link to PUBLIC_URL, whatever host name the request used', async () => {
+  test('the link in the email begins with PUBLIC_URL, whatever host name the request used', async () => {
     const published = await startTestCenter({ SMTP_URL: server.url, MAIL_FROM, PUBLIC_URL: 'http://localhost:8090' })
     try {
       await published.account('published@example.org')
@@ -141,7 +141,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('causes at most three emails an hour', async () => {
+  test('an account gets at most three emails an hour', async () => {
     const username = await account()
     for (let again = 0; again < 5; again++) await forgot(username)
     await center.parts.forgottenPasswords.settle()
@@ -152,7 +152,7 @@ describe('a forgotten password', () => {
     ])
   })
 
-  test('can be reset only a few times per account and per network', async () => {
+  test('the number of reset requests is limited per account and per network', async () => {
     for (const [limit, names] of [
       ['THROTTLE_ACCOUNT_NETWORK', ['anna', 'anna', 'anna']],
       ['THROTTLE_NETWORK', ['anna', 'bert', 'cora']],
@@ -171,7 +171,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('cannot be reset by a request from another site’s page', async () => {
+  test('a request from another site’s page is rejected', async () => {
     const foreign = { 'sec-fetch-site': 'cross-site' }
     expect((await forgot('owner@example.org', foreign)).status).toBe(403)
     expect((await post('/new-password', { token: 'x' }, foreign)).status).toBe(403)
@@ -179,7 +179,7 @@ describe('a forgotten password', () => {
 })
 
 describe('the link for a new password', () => {
-  test('can be used once, ends all sessions and signs nobody in; the token is in no log, audit log or row', async () => {
+  test('the link can be used once, ends all sessions and signs nobody in; the token is in no log, audit log or row', async () => {
     const username = await account()
     const before = await signInToCenter(center, username)
     const token = await tokenFor(username)
@@ -195,7 +195,7 @@ describe('the link for a new password', () => {
     expect(center.logged() + JSON.stringify(items)).not.toContain(token)
   })
 
-  test('remains valid after a password is rejected', async () => {
+  test('the link remains valid after a password is rejected', async () => {
     const username = await account()
     const token = await tokenFor(username)
     const [name = ''] = username.split('@')
@@ -212,13 +212,13 @@ describe('the link for a new password', () => {
     expect(await signIn(username, PASSWORD)).toBe(true)
   })
 
-  test('works for only one of two simultaneous requests; the other is rejected as expired', async () => {
+  test('of two simultaneous requests that use the link, one succeeds, and the other is rejected as expired', async () => {
     const token = await tokenFor(await account())
     const both = await Promise.all([choose(token, PASSWORD), choose(token, 'another good password')])
     expect(statuses(both).toSorted()).toEqual([303, 404])
   })
 
-  test('becomes invalid after any change of password or address, and while the account is disabled', async () => {
+  test('the link becomes invalid after any change of password or address, and while the account is disabled', async () => {
     const { users } = center.parts
     const username = await account()
     const { uid = '' } = (await users.find(username)) ?? {}
@@ -236,7 +236,7 @@ describe('the link for a new password', () => {
     expect((await open(third)).status).toBe(404)
   })
 
-  test('gets the same response whether it never existed or expired, and many attempts are throttled', async () => {
+  test('the response is the same for a link that never existed and one that expired, and many attempts are throttled', async () => {
     const strict = await startTestCenter({ THROTTLE_NETWORK: '3' })
     try {
       const answers = []
@@ -249,7 +249,7 @@ describe('the link for a new password', () => {
     }
   })
 
-  test('expires after an hour and is deleted; only a hash of its token is stored', async () => {
+  test('the link expires after an hour and is deleted; only a hash of its token is stored', async () => {
     const username = await account()
     const { uid = '' } = (await center.parts.users.find(username)) ?? {}
     await using stack = new AsyncDisposableStack()

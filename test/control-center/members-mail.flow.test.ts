@@ -29,7 +29,7 @@ test('if email is configured, an invitation is sent in the inviting owner’s la
   )
 })
 
-test('a title with several lines, which could look like part of the mail’s text, is rejected', async () => {
+test('a title with several lines, which could look like part of the email’s text, is rejected', async () => {
   for (const title of ['Acme\r\nBcc: b@example.org', 'Acme\u2028now']) {
     expect((await center.api('PATCH', 'organisations/acme', { title })).status).toBe(422)
   }

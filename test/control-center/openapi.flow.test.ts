@@ -66,7 +66,7 @@ describe.each([
 ] as const)('OpenAPI of %s', (_name, stack, described) => {
   const document = described as Document
 
-  test('describes exactly the routes that exist', () => {
+  test('the OpenAPI document describes exactly the routes that exist', () => {
     const operations = Object.entries(document.paths).flatMap(([path, item]) =>
       METHODS.filter((method) => Object.hasOwn(item, method)).map((method) => `${method.toUpperCase()} ${path}`),
     )
@@ -74,7 +74,7 @@ describe.each([
     expect(operations.toSorted()).toEqual(routes.map(written).toSorted())
   })
 
-  test('lists the parameters of every path, and defines everything that it refers to', () => {
+  test('the OpenAPI document lists the parameters of every path, and defines everything that it refers to', () => {
     for (const [path, item] of Object.entries(document.paths)) {
       const own = (item.parameters ?? []) as unknown as readonly Parameter[]
       const names = own.filter((one) => one.in === 'path').map(({ name }) => `{${name}}`)
@@ -90,11 +90,11 @@ describe('every route in the API', () => {
   const routes = () => routesOf(centerApi(center.parts).stack)
   const ofOrganisation = ({ path }: Route) => path.includes('/:organisation')
 
-  test('rejects requests without a sign-in', async () => {
+  test('every API route rejects requests without a sign-in', async () => {
     expect(others(await each(routes(), async (route) => (await askAs(null, route)).status), 401)).toEqual([])
   })
 
-  test('rejects a browser’s session if the request was not sent by our own page', async () => {
+  test('every API route rejects a browser’s session if the request was not sent by our own page', async () => {
     const { cookie } = await signInToCenter(center)
     const foreign = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
     const answers = await each(routes(), async ({ method, path }) => {
@@ -103,23 +103,23 @@ describe('every route in the API', () => {
     expect(others(answers, 403)).toEqual([])
   })
 
-  test('in an organisation shows a stranger nothing, not even that the organisation exists', async () => {
+  test('every API route in an organisation shows a stranger nothing, not even that the organisation exists', async () => {
     const answers = await each(routes().filter(ofOrganisation), async (route) => (await askAs(stranger, route)).status)
     expect(Object.keys(answers).length).toBeGreaterThan(20)
     expect(others(answers, 404)).toEqual([])
   })
 
-  test('outside of organisations works with a person’s session, but not with a token', async () => {
+  test('every API route outside of organisations works with a person’s session, but not with a token', async () => {
     const own = routes().filter((route) => !ofOrganisation(route))
     expect(others(await each(own, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
   })
 
-  test('that changes something rejects a viewer', async () => {
+  test('every API route that changes something rejects a viewer', async () => {
     const changing = routes().filter((route) => ofOrganisation(route) && route.method !== 'GET')
     expect(others(await each(changing, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
   })
 
-  test('rejects an environment’s token', async () => {
+  test('every API route rejects an environment’s token', async () => {
     const { token } = await center.environment('walks')
     expect(others(await each(routes(), async (route) => (await askAs(token, route)).status), 401)).toEqual([])
   })

@@ -100,7 +100,7 @@ describe('a person with an authenticator app', () => {
   let secret = ''
   let recoveryCodes: readonly string[] = []
 
-  test('adds it on the account page, which ends their other sessions, and gets an email', async () => {
+  test('a person adds an authenticator app on the account page, which ends their other sessions, and gets an email', async () => {
     await member('anna', 'acme')
     const [browser, other] = [browserOf(anna), browserOf(anna)]
     for (const one of [browser, other]) expect((await one.signIn()).headers.location).toBe('/organisations')
@@ -114,7 +114,7 @@ describe('a person with an authenticator app', () => {
     await expect.poll(() => mail.mails.at(-1)).toMatchObject({ to: [anna], subject: 'Your account was changed' })
   })
 
-  test('gets a session only after the code, and a code can be used once', async () => {
+  test('a person with an app gets a session only after the code, and a code can be used once', async () => {
     const browser = browserOf(anna)
     expect((await browser.get('/second-step')).status).toBe(410)
     const first = await browser.signIn('/o/acme')
@@ -144,7 +144,7 @@ describe('a person with an authenticator app', () => {
     ])
   })
 
-  test('must sign in again after five wrong codes', async () => {
+  test('a person must sign in again after five wrong codes', async () => {
     const browser = browserOf(anna)
     await browser.signIn()
     for (let tries = 1; tries <= 4; tries++) {
@@ -154,7 +154,7 @@ describe('a person with an authenticator app', () => {
     expect((await browser.post('/second-step', { code: codeOf(secret, 1) })).status).toBe(410)
   })
 
-  test('cannot skip it with a forced password change, and a changed password ends a pending sign-in', async () => {
+  test('a person cannot skip it with a forced password change, and a changed password ends a pending sign-in', async () => {
     const { users } = center.parts
     const uid = (await users.find(anna))?.uid ?? ''
     const browser = browserOf(anna)
@@ -172,7 +172,7 @@ describe('a person with an authenticator app', () => {
     expect(await browser.isSignedIn()).toBe(false)
   })
 
-  test('cannot accept an invitation with the password alone', async () => {
+  test('a person with an app cannot accept an invitation with the password alone', async () => {
     const { id = '' } = (await center.parts.organisations.find('acme')) ?? {}
     const { token } = await center.parts.invitations.create(id, { email: anna, role: 'owner', invitedBy: 'test' })
     const answer = await browserOf(anna).post('/invitation', { token, as: 'existing', password: CENTER_PASSWORD })
@@ -180,7 +180,7 @@ describe('a person with an authenticator app', () => {
     expect(await center.parts.invitations.find(token)).not.toBeNull()
   })
 
-  test('can change factors, the password, tokens and members only after a recent confirmation with a code', async () => {
+  test('a person with an app can change factors, the password, tokens and members only after a recent confirmation with a code', async () => {
     const boris = await member('boris', 'acme')
     const owner = browserOf(OWNER)
     await owner.signIn()
@@ -227,7 +227,7 @@ describe('a person with an authenticator app', () => {
     })
   })
 
-  test('without a factor, a user confirms with the password', async () => {
+  test('a person without a factor confirms with the password', async () => {
     const { username } = await member('dora', 'acme')
     const browser = browserOf(username)
     await browser.signIn()
@@ -305,7 +305,7 @@ describe('an organisation that requires a second factor', () => {
   })
   const policy = 'organisations/strict/sign-in-policy'
 
-  test('can be set to do so by an owner who has one, but not by an API token', async () => {
+  test('an owner who has a second factor can require one of all members; an API token can’t', async () => {
     const token = await center.tokenOf('owner', 'strict')
     expect((await center.api('GET', policy, undefined, token)).body).toEqual({ secondFactor: 'optional' })
     expect((await center.api('PUT', policy, { secondFactor: 'required' }, token)).status).toBe(403)
@@ -331,7 +331,7 @@ describe('an organisation that requires a second factor', () => {
     expect((await owner.post('/account', { act: 'remove', id })).status).toBe(409)
   })
 
-  test('sends members without one to the set-up, after they enter a mailed code', async () => {
+  test('the sign-in sends members without one to the set-up, after they enter a mailed code', async () => {
     const { username, uid } = await member('frank', 'strict')
     const browser = browserOf(username)
     expect((await browser.signIn('/o/strict')).headers.location).toBe('/second-step/set-up')
@@ -359,7 +359,7 @@ describe('an organisation that requires a second factor', () => {
     expect(items).toContainEqual(expect.objectContaining({ uid, hasSecondFactor: true }))
   })
 
-  test('ends the sign-in after three wrong entries of the mailed code', async () => {
+  test('the host ends the sign-in after three wrong entries of the mailed code', async () => {
     const { username } = await member('grace', 'strict')
     const browser = browserOf(username)
     await browser.signIn()
@@ -369,7 +369,7 @@ describe('an organisation that requires a second factor', () => {
     expect((await browser.get('/second-step/set-up')).status).toBe(410)
   })
 
-  test('lets people who accept an invitation set up a factor before they see the organisation', async () => {
+  test('people who accept an invitation set up a factor before they see the organisation', async () => {
     const { id = '' } = (await center.parts.organisations.find('strict')) ?? {}
     const invite = (email: string) => center.parts.invitations.create(id, { email, role: 'viewer', invitedBy: 'test' })
     const created = await invite('new@example.org')
@@ -397,7 +397,7 @@ describe('a lost second factor', () => {
     return (await promisify(execFile)(process.execPath, [command, ...given], { env })).stdout
   }
 
-  test('can be reset by an owner if the member belongs to no other organisation, which is audited and mailed', async () => {
+  test('a lost factor can be reset by an owner if the member belongs to no other organisation; the audit log and an email report it', async () => {
     const owner = browserOf(OWNER)
     await owner.signIn()
     const only = await member('ida', 'acme')
@@ -427,7 +427,7 @@ describe('a lost second factor', () => {
     await expect.poll(() => notices().length).toBe(2)
   })
 
-  test('can be reset by the operator: the activity of each organisation shows it, and the user gets mail', async () => {
+  test('a lost factor can be reset by the operator: the activity of each organisation shows it, and the user gets an email', async () => {
     const username = 'jan@example.org'
     const notices = () => mail.mails.filter(({ to, subject }) => to[0] === username && /changed/.test(subject)).length
     await expect.poll(notices).toBe(1)

@@ -65,7 +65,7 @@ describe('an admin account with an authenticator app', () => {
   let recoveryCodes: readonly string[] = []
   let token = ''
 
-  test('is set up on the account page; from then on, tools need a token', async () => {
+  test('the authenticator app is set up on the account page; from then on, tools need a token', async () => {
     const other = browserAt(host)
     await other.signIn()
     const browser = browserAt(host)
@@ -90,7 +90,7 @@ describe('an admin account with an authenticator app', () => {
     expect((basic.json() as { detail: string }).detail).toContain('Use an API token')
   })
 
-  test('signs in with a code after the password; the password alone gives no session', async () => {
+  test('the operator signs in with a code after the password; the password alone gives no session', async () => {
     const browser = browserAt(host)
     expect((await browser.get('/admin/second-step')).headers.location).toBe('/admin/sign-in')
     expect((await browser.signIn('/admin/audit')).headers.location).toBe('/admin/second-step')

@@ -97,7 +97,7 @@ async function answer(page: ClientPage, frame: Record<string, unknown>): Promise
 }
 
 describe('a press for which a script requires a confirmation', () => {
-  test('takes effect once after the password, and the next ones without a question', async () => {
+  test('a press takes effect once after the password, and the next ones without a question', async () => {
     const browser = await remembered('cora')
     const page = await clientOf(browser)
     await page.press('main', 'wipe')
@@ -124,7 +124,7 @@ describe('a press for which a script requires a confirmation', () => {
     expect((items as { outcome: string }[]).map(({ outcome }) => outcome)).toEqual(['ok', 'refused'])
   })
 
-  test('with `every`, needs a separate confirmation each time, which does not count for the session', async () => {
+  test('with `every`, each press needs a separate confirmation, which does not count for the session', async () => {
     const browser = await remembered('dirk')
     const page = await clientOf(browser)
     for (const count of ['1', '2']) {
@@ -137,7 +137,7 @@ describe('a press for which a script requires a confirmation', () => {
     expect((await browser.session()).json()).toMatchObject({ confirmedAt: null })
   })
 
-  test('is confirmed with a code if the user has an app, and scripts can read how the user signed in', async () => {
+  test('a press is confirmed with a code if the user has an app, and scripts can read how the user signed in', async () => {
     await addUser(host, 'ella')
     const other = await visit(host, 'wiping')
     await other.signIn('ella')
@@ -160,7 +160,7 @@ describe('a press for which a script requires a confirmation', () => {
     expect(page.text('main', 'methods')).toBe('password,totp')
   })
 
-  test('quotes a translated reason in the user’s language', async () => {
+  test('the dialog quotes a translated reason in the user’s language', async () => {
     const browser = await remembered('femke', { 'accept-language': 'nl' })
     const page = await clientOf(browser)
     await page.press('main', 'asks')
@@ -169,7 +169,7 @@ describe('a press for which a script requires a confirmation', () => {
     expect(shown.text).toContain('vraagt om uw bevestiging')
   })
 
-  test('is dropped if the form has changed in the meantime, and a message says so', async () => {
+  test('a press is dropped if the form has changed in the meantime, and a message says so', async () => {
     const browser = await remembered('gijs')
     const page = await clientOf(browser)
     await page.press('main', 'each')
@@ -182,7 +182,7 @@ describe('a press for which a script requires a confirmation', () => {
     ])
   })
 
-  test('opens one dialog at a time, and none for 5 minutes after three refusals', async () => {
+  test('the page opens one dialog at a time, and none for 5 minutes after three refusals', async () => {
     const browser = await remembered('hugo')
     const page = await clientOf(browser)
     for (const count of [1, 2, 3]) {
@@ -197,7 +197,7 @@ describe('a press for which a script requires a confirmation', () => {
     expect(wiped(page)).toBe('0')
   })
 
-  test('asks again after a lost connection, but not after the page was reloaded', async () => {
+  test('the page asks again after a lost connection, but not after the page was reloaded', async () => {
     const browser = await remembered('ida')
     const page = await clientOf(browser)
     await page.press('main', 'wipe')
@@ -215,7 +215,7 @@ describe('a press for which a script requires a confirmation', () => {
     expect(wiped(reloaded)).toBe('0')
   })
 
-  test('cannot be repeated if the same call showed another form, and the log says so', async () => {
+  test('a press cannot be repeated if the same call showed another form, and the log says so', async () => {
     const browser = await remembered('jet')
     const page = await clientOf(browser)
     await page.press('main', 'leave')

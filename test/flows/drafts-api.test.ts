@@ -116,7 +116,7 @@ test('drafts: a draft lists the files of its base; saving, deleting, renaming an
   expect(await get('/solutions/edited')).toMatchObject({ active: sha256 })
 })
 
-test('drafts: a change needs the file that it replaces, so nobody overwrites what someone else saved', async () => {
+test('drafts: a change requires the etag of the content that it replaces, so nobody overwrites another author’s change', async () => {
   const draft = await create('edited-twice', { base: await addSolution('edited-twice') })
   const path = at('edited-twice', draft, '/files/globals.js')
   const before = etagOf(draft, 'globals.js')
@@ -140,7 +140,7 @@ test('drafts: a change needs the file that it replaces, so nobody overwrites wha
   expect([known.status, known.text, known.headers.etag]).toEqual([304, '', `"${etag}"`])
 })
 
-test('drafts: names and sizes follow the rules of bundles', async () => {
+test('drafts: file names and sizes must follow the same rules as in a bundle', async () => {
   const draft = await create('named', { base: await addSolution('named') })
   const refused = async (path: string, text = '') => codeOf(await save('named', draft, path, text, NEW))
   expect(await refused('media/a%20b.txt')).toEqual([422, 'ERR_REQUEST_INVALID'])
@@ -225,7 +225,7 @@ test('drafts: a new solution is created from the template and published; its exp
   ])
 })
 
-test('drafts: after a deploy in the meantime, publishing gives 409; a rebase merges files that changed on one side only', async () => {
+test('drafts: after a deploy in the meantime, publishing returns 409; a rebase merges files that changed on one side only', async () => {
   const base = await addSolution('raced')
   const draft = await create('raced', { base })
   await save('raced', draft, 'globals.js', 'var mine\n', ifMatch(etagOf(draft, 'globals.js')))
@@ -282,7 +282,7 @@ test('drafts: a rebase with a file that changed on both sides does nothing until
   expect(await get(at('torn', draft, '/files/scopes/b.js'))).toMatchObject({ text: 'var theirB\n' })
 })
 
-test('drafts: if two are published over the same version, only one succeeds', async () => {
+test('drafts: if two drafts are published over the same version, only one succeeds', async () => {
   const base = await addSolution('contested')
   const drafts = [await create('contested', { base }), await create('contested', { base })]
   for (const [n, draft] of drafts.entries())
@@ -339,7 +339,7 @@ test('drafts: a draft’s base can’t be erased; a token sees the drafts of its
   ])
 })
 
-test('drafts: invalid requests to create one are refused', async () => {
+test('drafts: invalid requests to create a draft are refused', async () => {
   const base = await addSolution('refusing')
   const refused = async (name: string, body: object) => codeOf(await send('POST', `/solutions/${name}/drafts`, body))
   expect(await refused('refusing', {})).toEqual([422, 'ERR_REQUEST_INVALID'])
@@ -349,7 +349,7 @@ test('drafts: invalid requests to create one are refused', async () => {
   expect(login.files.find(({ path }) => path === 'media/login.html')?.change).toBe('added')
 })
 
-test('versions: their files can be read one by one', async () => {
+test('versions: each file of a version can be read', async () => {
   const sha256 = await addSolution('readable')
   const at = `/solutions/readable/versions/${sha256}/files`
   const { files } = (await get(at)) as { files: File[] }

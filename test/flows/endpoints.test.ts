@@ -240,7 +240,7 @@ test('if a signature is sent ten times at the same time, one request is accepted
   expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array(9).fill(401)])
 })
 
-test('a secret that is missing, or may be sent to a host, gives 503 and a line in the log', async () => {
+test('a secret that is missing, or may be sent to a host, causes a 503 and a line in the log', async () => {
   const sent = { method: 'POST', headers: { 'content-type': 'text/plain', ...SIGNED.github('a') }, body: 'a' }
   expect(codeOf(await call('/hooks/unset', sent))).toEqual([503, 'ERR_SECRET_MISSING'])
   await api.send('PUT', '/solutions/shop/secrets/UNSET', { value: 'aG9vayBzZWNyZXQ=', hosts: ['api.example.org'] })
@@ -361,7 +361,7 @@ test('CORS: only the listed origins may read the response, and never with creden
   ).toBe('*')
 })
 
-test('a script’s errors give 500 without its message; an endless loop gives 504, and the next call works', async () => {
+test('a script’s errors cause a 500 without the message; an endless loop causes a 504, and the next call works', async () => {
   const failed = await call('/fails/path-secret')
   expect(codeOf(failed)).toEqual([500, 'script_error'])
   expect(failed.headers['content-type']).toContain('application/problem+json')
@@ -399,7 +399,7 @@ test('the API lists the endpoints with their calls, and describes them as OpenAP
   expect((await api.get('/solutions/other/endpoints')).items).toEqual([])
 })
 
-test('during maintenance, only requests with a session are answered', async () => {
+test('during maintenance, only requests with a session are served', async () => {
   await api.send('PUT', '/maintenance', { on: true })
   try {
     const ends = [call('/orders/latest'), call('/orders/7', { headers: bearer('caller') }), call('/orders/7')]

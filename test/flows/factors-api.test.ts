@@ -80,7 +80,7 @@ test('factors of a user: one can be removed, and the recovery codes are removed 
   expect((await browser.session()).status).toBe(401)
 })
 
-test('factors of a user: all routes answer 404 for an unknown user', async () => {
+test('factors of a user: all routes return 404 for an unknown user', async () => {
   const unknown = [404, { code: 'ERR_USER_NOT_FOUND' }]
   expect(await send('GET', 'users/no-such-uid/factors')).toMatchObject(unknown)
   expect(await send('DELETE', 'users/no-such-uid/factors')).toMatchObject(unknown)
@@ -89,7 +89,7 @@ test('factors of a user: all routes answer 404 for an unknown user', async () =>
   expect(await send('POST', 'users/no-such-uid/unlock-factors')).toMatchObject(unknown)
 })
 
-test('factors of a solution’s own account: a reset leaves the account of another solution with the same uid alone', async () => {
+test('factors of a solution’s own account: a reset doesn’t affect another solution’s account with the same uid', async () => {
   const browser = await signInWithApp('scripted', 'anyone')
   const other = await signInWithApp('scripted-too', 'anyone')
   const path = 'solutions/scripted/factors?uid=u-1'

@@ -149,7 +149,7 @@ describe.each(SERVERS)('kill -9 of $product while a host runs jobs', ({ kind, pa
       expect(await host.ended(id, 'succeeded')).toMatchObject({ attempt: 1, failure: null })
     })
 
-    test('due times that pass while the database is down give one run that counts the others; schedules continue', async () => {
+    test('due times that pass while the database is down cause one run, which counts the others; schedules continue', async () => {
       await untilScheduled()
       await host.setClock(5 * HOUR)
       await server.kill()

@@ -151,13 +151,13 @@ test('arguments of enqueue that are not allowed throw an error, and nothing is q
   expect(await runs()).toHaveLength(before)
 })
 
-test('an endpoint that throws after enqueue answers 500, and nothing is queued', async () => {
+test('an endpoint that throws after enqueue responds with 500, and nothing is queued', async () => {
   const before = (await runs()).length
   expect((await post('/fail', {}, { authorization: `Bearer ${token}` })).status).toBe(500)
   expect(await runs()).toHaveLength(before)
 })
 
-test('a webhook that is sent five times with the same key gives one run', async () => {
+test('a webhook that is sent five times with the same key queues one run', async () => {
   const body = JSON.stringify({ event: 'push' })
   const signature = `sha256=${createHmac('sha256', 'hook secret').update(body).digest('hex')}`
   const headers = { 'x-hub-signature-256': signature, 'x-github-delivery': 'delivery-7' }

@@ -47,7 +47,7 @@ test('every kind of attack is included', () => {
 })
 
 describe.each(PLAYED)('$name', ({ name, flows, play, problem }) => {
-  test('is rejected in each flow where it applies, with an error page and a log line', async () => {
+  test('the attack is rejected in each flow where it applies, with an error page and a log line', async () => {
     const ways = waysOf(flows)
     const all = await Promise.all(ways.map((way) => played.playSignIn(way, play)))
     secrets.push(...all.flatMap((one) => one.secrets))

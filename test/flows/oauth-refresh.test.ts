@@ -99,7 +99,7 @@ test('each refresh token is used once: the next visit uses the next token', asyn
   expect(new Set(used).size).toBe(3)
 })
 
-test('a user whom the authenticator no longer accepts must sign in with the provider again', async () => {
+test('a user that the authenticator no longer accepts must sign in with the provider again', async () => {
   const anna = await closedBrowser()
   const place = provider.accounts.findIndex(({ name }) => name === 'anna')
   const account = provider.accounts[place] as (typeof ACCOUNTS)[number]

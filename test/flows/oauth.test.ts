@@ -14,7 +14,7 @@ beforeAll(async () => {
 describe.each(Object.keys(FLOWS))('the flow %s', (flow) => {
   const query = `?flow=${flow}&tenant=north&argument=a%20b`
 
-  test('signs the user in, shows the requested page with its query, and removes the sign-in cookie', async () => {
+  test('the flow signs the user in, shows the requested page with its query, and removes the sign-in cookie', async () => {
     const anna = comeTo(host, NAME)
     const back = await anna.signIn({}, query)
     expect([back.status, back.headers.location]).toEqual([303, `/solution/${NAME}/index.html${query}`])
@@ -29,7 +29,7 @@ describe.each(Object.keys(FLOWS))('the flow %s', (flow) => {
     })
   })
 
-  test('a user whom the authenticator rejects gets a page that says so', async () => {
+  test('a user that the authenticator rejects gets a page that says so', async () => {
     const carl = comeTo(host, NAME)
     const back = await carl.signIn({ account: 'carl' }, query)
     expect(back.status).toBe(403)

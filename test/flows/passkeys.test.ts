@@ -60,7 +60,7 @@ async function usePasskey(browser: Browser, own: ReturnType<typeof device>, more
 }
 
 describe('a user with a passkey', () => {
-  test('gets recovery codes with the first one, and sees it on the account page', async () => {
+  test('a user gets recovery codes with the first passkey, and sees the passkey on the account page', async () => {
     const { browser, added } = await userWithPasskey('pk-anna')
     expect(recoveryCodesIn(added.text)).toHaveLength(10)
     const account = await browser.get('/solution/pk-shop/account')
@@ -70,7 +70,7 @@ describe('a user with a passkey', () => {
     expect([second.added.status, second.added.headers.location]).toEqual([303, '/solution/pk-shop/account'])
   })
 
-  test('signs in with it alone, without a name, a password or a second step', async () => {
+  test('a user signs in with a passkey alone, without a name, a password or a second step', async () => {
     const { own } = await userWithPasskey('pk-bert')
     const browser = await open('pk-shop')
     const answer = await usePasskey(browser, own)
@@ -79,7 +79,7 @@ describe('a user with a passkey', () => {
     expect(browser.cookie('known')).toBeUndefined()
   })
 
-  test('can use it as the second step after the password', async () => {
+  test('a user can use a passkey as the second step after the password', async () => {
     const { own } = await userWithPasskey('pk-cora')
     const browser = await open('pk-shop')
     expect((await browser.signIn('pk-cora')).headers.location).toBe('/solution/pk-shop/second-step')
@@ -93,7 +93,7 @@ describe('a user with a passkey', () => {
     expect((await browser.session()).status).toBe(200)
   })
 
-  test('needs a password too if the passkey did not verify its user', async () => {
+  test('a user needs a password too if the passkey did not verify its user', async () => {
     const { own } = await userWithPasskey('pk-dora')
     const browser = await open('pk-shop')
     const answer = await usePasskey(browser, own, { flags: { uv: false } })
@@ -101,7 +101,7 @@ describe('a user with a passkey', () => {
     expect(browser.cookie('session')).toBeUndefined()
   })
 
-  test('must still choose a new password if an operator requires it', async () => {
+  test('a user with a passkey must still choose a new password if an operator requires it', async () => {
     const { own, browser: first } = await userWithPasskey('pk-elke')
     const { uid } = (await first.session()).json() as { uid: string }
     await askAdmin(host, 'PATCH', `users/${uid}`, { mustChangePassword: true })
@@ -111,14 +111,14 @@ describe('a user with a passkey', () => {
     expect(browser.cookie('session')).toBeUndefined()
   })
 
-  test('cannot sign in once they are disabled', async () => {
+  test('a user with a passkey cannot sign in once they are disabled', async () => {
     const { own, browser: first } = await userWithPasskey('pk-fons')
     const { uid } = (await first.session()).json() as { uid: string }
     await askAdmin(host, 'PATCH', `users/${uid}`, { enabled: false })
     expect((await usePasskey(await open('pk-shop'), own)).status).toBe(401)
   })
 
-  test('confirms changes with it', async () => {
+  test('a user confirms changes with a passkey', async () => {
     const { own } = await userWithPasskey('pk-gina')
     const browser = await open('pk-shop')
     await usePasskey(browser, own)
@@ -130,7 +130,7 @@ describe('a user with a passkey', () => {
 })
 
 describe('a challenge', () => {
-  test('is valid once: of 50 parallel uses of one answer, one signs in', async () => {
+  test('a challenge is valid once: of 50 parallel uses of one response, one signs in', async () => {
     const { own } = await userWithPasskey('pk-hans')
     const browser = await open('pk-shop')
     const passkey = own.get(optionsOn((await browser.open()).text))
@@ -138,7 +138,7 @@ describe('a challenge', () => {
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1)
   })
 
-  test('is valid only in its browser, for its page and its solution', async () => {
+  test('a challenge is valid only in its browser, for its page and its solution', async () => {
     const { own } = await userWithPasskey('pk-iris')
     const [one, other, elsewhere] = await Promise.all([open('pk-shop'), open('pk-shop'), open('pk-other')])
     const passkey = own.get(optionsOn((await one.open()).text))
@@ -163,7 +163,7 @@ test('a copy of a passkey is refused, and the audit log says so', async () => {
 })
 
 describe('at the level "passkey"', () => {
-  test('users without one create it before their session starts', async () => {
+  test('at the level "passkey", users without a passkey create one before their session starts', async () => {
     await addUser(host, 'pk-kris')
     const browser = await open('pk-bank')
     expect((await browser.signIn('pk-kris')).headers.location).toBe('/solution/pk-bank/set-up')
@@ -186,7 +186,7 @@ describe('at the level "passkey"', () => {
     expect((await browser.post('/solution/pk-bank/account', { act: 'remove', id })).status).toBe(409)
   })
 
-  test('a code of an authenticator app does not count', async () => {
+  test('at the level "passkey", a code of an authenticator app does not count', async () => {
     await addUser(host, 'pk-lies')
     const first = await open('pk-shop')
     await first.signIn('pk-lies')
@@ -199,7 +199,7 @@ describe('at the level "passkey"', () => {
     expect(browser.cookie('session')).toBeUndefined()
   })
 
-  test('is refused for hosts and manifests where passkeys do not work', async () => {
+  test('the level "passkey" is refused for hosts and manifests where passkeys do not work', async () => {
     const plain = await sharedHost({ PASSKEYS: 'off' })
     await addDefaultSolution(plain, 'pk-none')
     const refused = await askAdmin(plain, 'PUT', 'solutions/pk-none/sign-in-policy', { level: 'passkey' }, 422)
@@ -216,7 +216,7 @@ describe('at the level "passkey"', () => {
 })
 
 describe('where a script signs users in', () => {
-  test('it decides about the user of a passkey, and can sign in nobody else', async () => {
+  test('a script decides whether a passkey’s user may sign in, and cannot sign in anyone else', async () => {
     const { own } = await userWithPasskey('mia', 'pk-script')
     const browser = await open('pk-script')
     expect((await usePasskey(browser, own)).status).toBe(303)
@@ -246,7 +246,7 @@ describe('where a script signs users in', () => {
 })
 
 describe('pages', () => {
-  test('on an IP address offer no passkeys, and say why', async () => {
+  test('pages on an IP address offer no passkeys, and say why', async () => {
     await addUser(host, 'pk-otto')
     const browser = await visit(host, 'pk-shop')
     const login = await browser.open()
@@ -260,7 +260,7 @@ describe('pages', () => {
     )
   })
 
-  test('written by authors offer none where solutions share an origin', async () => {
+  test('pages written by authors offer no passkeys where solutions share an origin', async () => {
     const template = `<!DOCTYPE html><html><body><form method="post" name="login_form"><p id="errorlabel">x</p>
 <input name="username"><input type="password" name="password"><button type="submit">Go</button></form></body></html>`
     await addDefaultSolution(host, 'pk-own', {}, { 'media/login.html': template })

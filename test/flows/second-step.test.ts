@@ -28,7 +28,7 @@ const step = (browser: Visitor, fields: Record<string, string>, solution = 'shop
   browser.post(`/solution/${solution}/second-step`, fields)
 
 describe('a user with an authenticator app', () => {
-  test('gets a session only after the code, and a code can be used once', async () => {
+  test('a user with an app gets a session only after the code, and a code can be used once', async () => {
     const { secret, recoveryCodes } = await userWithApp('sofie')
     expect(recoveryCodes).toHaveLength(10)
     const browser = await visit(host, 'shop')
@@ -52,7 +52,7 @@ describe('a user with an authenticator app', () => {
     expect((await step(browser, { code: codeOf(secret, 1) })).status).toBe(410)
   })
 
-  test('can use each recovery code once, however it is typed', async () => {
+  test('a user can use each recovery code once, however it is typed', async () => {
     const { recoveryCodes } = await userWithApp('rik')
     const [code = ''] = recoveryCodes
     const browser = await visit(host, 'shop')
@@ -66,7 +66,7 @@ describe('a user with an authenticator app', () => {
     expect((await step(again, { recovery: 'yes', code })).status).toBe(401)
   })
 
-  test('must sign in again after five wrong codes', async () => {
+  test('a user must sign in again after five wrong codes', async () => {
     const { secret } = await userWithApp('tom')
     const browser = await visit(host, 'shop')
     await browser.signIn('tom')
@@ -78,7 +78,7 @@ describe('a user with an authenticator app', () => {
     expect(browser.cookie('session')).toBeUndefined()
   })
 
-  test('cannot be bypassed by a forced password change: the code comes first', async () => {
+  test('the second step cannot be bypassed by a forced password change: the code is required first', async () => {
     const { browser, secret } = await userWithApp('vic')
     const { uid } = (await browser.session()).json() as { uid: string }
     await askAdmin(host, 'PATCH', `users/${uid}`, { mustChangePassword: true })
@@ -91,7 +91,7 @@ describe('a user with an authenticator app', () => {
     expect(other.cookie('session')).toBeUndefined()
   })
 
-  test('loses other sessions and remembered logins when the app is added', async () => {
+  test('a user loses other sessions and remembered logins when the app is added', async () => {
     await addUser(host, 'wim')
     const other = await visit(host, 'bank')
     const elsewhere = await visit(host, 'shop')
@@ -205,7 +205,7 @@ test('changing a factor or the password requires a recent confirmation, which a 
   expect(recoveryCodesIn((await browser.post('/solution/shop/account', { act: 'new-codes' })).text)).toHaveLength(10)
 })
 
-test('the account page ignores a form that it does not have', async () => {
+test('the account page ignores a form for an action that it does not offer', async () => {
   await addUser(host, 'kim')
   const browser = await visit(host, 'shop')
   await browser.signIn('kim')

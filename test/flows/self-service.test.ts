@@ -65,7 +65,7 @@ const entriesOf = async (action: string) =>
   (await askAdmin(host, 'GET', `audit?limit=5&action=${action}`)).items as readonly Record<string, unknown>[]
 
 describe('a forgotten password', () => {
-  test('is replaced with the link from an email, which works once and signs nobody in', async () => {
+  test('a forgotten password is replaced with the link from an email, which works once and signs nobody in', async () => {
     const uid = await addUser(host, 'anna', { email: 'anna@example.org', displayName: 'Anna' })
     const signedIn = await visit(host, 'shop')
     await signedIn.signIn('anna', PASSWORD, { remember: 'on' })
@@ -116,7 +116,7 @@ describe('a forgotten password', () => {
     expect(host.logged()).not.toContain(token)
   })
 
-  test('gets the same answer for unknown names, and no mail for disabled users or an address of two users', async () => {
+  test('a request gets the same answer for unknown names, and causes no email for disabled users or an address of two users', async () => {
     await addUser(host, 'off', { email: 'off@example.org', enabled: false })
     await addUser(host, 'nopassword', { email: 'nopassword@example.org', password: null })
     await addUser(host, 'twin1', { email: 'twins@example.org' })
@@ -139,7 +139,7 @@ describe('a forgotten password', () => {
     ]).toEqual([])
   })
 
-  test('still asks for the second step, and a user gets at most three links in an hour', async () => {
+  test('the next sign-in still asks for the second step, and a user gets at most three links in an hour', async () => {
     await addUser(host, 'cas', { email: 'cas@example.org' })
     const browser = await visit(host, 'shop')
     await browser.signIn('cas')
@@ -179,7 +179,7 @@ describe('a forgotten password', () => {
     ])
   })
 
-  test('has no page if the host sends no emails or does not store the passwords', async () => {
+  test('there is no page for forgotten passwords if the host sends no email or does not store the passwords', async () => {
     const page = '/solution/shop/forgotten-password'
     const visitor = await visit(noMail, 'shop')
     expect((await visitor.open()).text).not.toContain('a#forgotten{')
@@ -217,7 +217,7 @@ test('users get an email when an operator changes their password by an import or
 })
 
 describe('links from operators', () => {
-  test('a new user is invited by mail, and chooses a password', async () => {
+  test('a new user is invited by email, and chooses a password', async () => {
     const user = { username: 'finn', email: 'finn@example.org', locale: 'nl', permissions: ['Users'], invite: true }
     const made = await askAdmin(host, 'POST', 'users', user)
     expect(made).toMatchObject({
@@ -239,7 +239,7 @@ describe('links from operators', () => {
     expect(await userOf(made.uid as string)).toMatchObject({ emailVerifiedAt: expect.any(Number) })
   })
 
-  test('without mail, the link is shown once, as a path, and replaces earlier ones', async () => {
+  test('without a mail server, the link is shown once, as a path, and replaces earlier ones', async () => {
     const uid = await addUser(noMail, 'gus', { email: 'gus@example.org' })
     const create = (kind: string) => askAdmin(noMail, 'POST', `users/${uid}/links`, { kind })
     const first = await create('password')
@@ -312,7 +312,7 @@ describe('links from operators', () => {
 describe('a new address', () => {
   const account = '/solution/shop/account'
 
-  test('takes effect once it is confirmed, and the old address gets a notice', async () => {
+  test('a new address takes effect once it is confirmed, and the old address gets a notice', async () => {
     const uid = await addUser(host, 'kim', { email: 'kim@example.org' })
     const browser = await visit(host, 'shop')
     await browser.signIn('kim')
@@ -337,7 +337,7 @@ describe('a new address', () => {
     expect((await entriesOf('address-change'))[0]).toMatchObject({ actor: 'user:kim', outcome: 'ok' })
   })
 
-  test('requires a confirmation, even in a session without a second step', async () => {
+  test('changing the address requires a confirmation, even in a session without a second step', async () => {
     await addDefaultSolution(host, 'lax')
     await askAdmin(host, 'PUT', 'solutions/lax/sign-in-policy', { level: 'off' })
     await addUser(host, 'lea', { email: 'lea@example.org' })
@@ -352,7 +352,7 @@ describe('a new address', () => {
     expect(mailsTo('evil@example.org')).toEqual([])
   })
 
-  test('does not take effect after the password has changed', async () => {
+  test('a new address does not take effect if the password has changed since the request', async () => {
     const uid = await addUser(host, 'max', { email: 'max@example.org' })
     const browser = await visit(host, 'shop')
     await browser.signIn('max')
@@ -393,7 +393,7 @@ describe('the set-up of a second step during a sign-in', () => {
     return { browser, page, send: (fields: Record<string, string>) => browser.post(path(solution), fields) }
   }
 
-  test('needs a code that is mailed to the confirmed address', async () => {
+  test('the set-up needs a code that is mailed to the confirmed address', async () => {
     await userWithAddress('nora')
     const { browser, page, send } = await start('nora', 'bank')
     expect([page.text.includes('name="setup"'), page.text.includes('name="code"')]).toEqual([false, true])
@@ -418,7 +418,7 @@ describe('the set-up of a second step during a sign-in', () => {
     expect(host.logged()).not.toContain(code)
   })
 
-  test('ends after three wrong codes, even if they are sent in parallel; after that, the right one is refused too', async () => {
+  test('the set-up ends after three wrong codes, even if they are sent in parallel; after that, the correct one is refused too', async () => {
     await userWithAddress('olga')
     const { browser, send } = await start('olga', 'bank')
     const code = codeIn(await mailTo('olga@example.org', 3))
@@ -434,13 +434,13 @@ describe('the set-up of a second step during a sign-in', () => {
     expect((await again.send({ act: 'prove', code: other })).headers.location).toBe(path('bank'))
   })
 
-  test('is open to users without a confirmed address, who can’t prove more than their password', async () => {
+  test('users without a confirmed address can set up a factor with only their password', async () => {
     await addUser(host, 'pia', { email: 'pia@example.org' })
     expect((await start('pia', 'bank')).page.text).toContain('name="setup"')
     expect(mailsTo('pia@example.org')).toEqual([])
   })
 
-  test('needs an operator’s link if the policy says so', async () => {
+  test('the set-up needs an operator’s link if the policy says so', async () => {
     const uid = await addUser(host, 'quin', { email: 'quin@example.org' })
     const other = await addUser(host, 'rosa', { email: 'rosa@example.org' })
     const { browser, page, send } = await start('quin', 'vault')

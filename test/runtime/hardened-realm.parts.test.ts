@@ -107,7 +107,7 @@ describe('the hardened realm', () => {
     return failure === null ? values : failure.message
   }
 
-  test('refuses each change of a built-in object with an error, in scripts without "use strict" too', async () => {
+  test('the hardened realm refuses each change of a built-in object with an error, in scripts without "use strict" too', async () => {
     const bodies = [
       'given.x = 1',
       'given.abs = 1',
@@ -132,7 +132,7 @@ describe('the hardened realm', () => {
     )
   })
 
-  test('has nothing that compiles text', async () => {
+  test('the hardened realm has nothing that compiles text', async () => {
     const script = `function onSolutionOpen() {
       const compilers = [eval, (0, eval), Function, (function () {}).constructor, (function* () {}).constructor,
         (async () => {}).constructor, (async function* () {}).constructor, Object.getPrototypeOf((async () => {}).constructor)]
@@ -146,7 +146,7 @@ describe('the hardened realm', () => {
     expect(new Set(values.errors as string[])).toEqual(new Set(['EvalError']))
   })
 
-  test('lets scripts assign names that an object inherits from a built-in one', async () => {
+  test('in the hardened realm, scripts can assign names that an object inherits from a built-in one', async () => {
     expect(
       await ends(`function Fault(m) { this.message = m }
         Fault.prototype = Object.create(Error.prototype); Fault.prototype.constructor = Fault; Fault.prototype.name = 'Fault'
@@ -155,7 +155,7 @@ describe('the hardened realm', () => {
     ).toEqual({ all: ['Fault: x', 'own', 1, 'f', 2, ['toString', 'hasOwnProperty']] })
   })
 
-  test('shows frozen members as read-only values, and reflection on them throws instead of returning false', async () => {
+  test('the hardened realm shows frozen members as read-only values, and reflection on them throws instead of returning false', async () => {
     const script = `const P = [Array.prototype][0], M = [Math][0]
     function onSolutionOpen() {
       const one = Object.getOwnPropertyDescriptor(P, 'map'), all = Object.getOwnPropertyDescriptors(P)
@@ -189,7 +189,7 @@ describe('the hardened realm', () => {
     }
   })
 
-  test('hides the platform’s own names from scripts', async () => {
+  test('the hardened realm hides the platform’s own names from scripts', async () => {
     const script = `function onSolutionOpen() {
       return JSON.stringify({ all: [typeof globals_, typeof solhostGlobals, typeof solhostLexicals, typeof solhostDeclare, typeof run, typeof declare] })
     }`
@@ -197,7 +197,7 @@ describe('the hardened realm', () => {
     expect(new Set(values.all as string[])).toEqual(new Set(['undefined']))
   })
 
-  test('has random numbers that differ between calls and are between 0 and 1', async () => {
+  test('in the hardened realm, random numbers differ between calls and are between 0 and 1', async () => {
     const script = `function onSolutionOpen() { return JSON.stringify({ all: Array.from({ length: 200 }, Math.random) }) }`
     const all = []
     for (let call = 0; call < 2; call++)
@@ -207,13 +207,13 @@ describe('the hardened realm', () => {
     expect(Math.max(...all)).toBeGreaterThan(0.9)
   })
 
-  test('refuses a script that closes the function around it', async () => {
+  test('the hardened realm refuses a script that closes the function around it', async () => {
     const script = `} } } }); (function () { with ({}) { { (function () {\nfunction onSolutionOpen() {}`
     expect((await (labs.hardened as ScriptLab).run({ script })).failure).not.toBeNull()
   })
 })
 
-describe('scripts as people write them', () => {
+describe('typical scripts', () => {
   const numbered = (scripts: readonly string[], from = 0) =>
     scripts.map((script, index) => script.replaceAll('ID', `${from + index}`))
 
@@ -256,7 +256,7 @@ describe('scripts as people write them', () => {
     return values.all
   }
 
-  test('at least 64 idioms give the same answers in both realms', async () => {
+  test('at least 64 idioms have the same results in both realms', async () => {
     const idioms = numbered(SAME)
     const declared = new Set(
       [...idioms, CROSS.replaceAll('ID', `${idioms.length - 1}`)].flatMap((source) =>
@@ -272,7 +272,7 @@ describe('scripts as people write them', () => {
     expect((fresh as unknown[]).filter((one) => typeof one === 'string' && /Error: /.test(one))).toEqual([])
   })
 
-  test('the check refuses idioms that would give another answer', () => {
+  test('the check refuses idioms that would have a different result', () => {
     const accepted = numbered(REFUSED).filter((source) => findDifferences(source, new Set()).length === 0)
     expect(accepted).toEqual([])
   })

@@ -74,7 +74,7 @@ function callerIn(realm: (typeof REALMS)[number]) {
   }
 }
 
-test('the check accepts the script, except what it leaves in built-in objects', () => {
+test('the check accepts the script, except for the code that changes built-in objects', () => {
   const found = findDifferences(SCRIPT, new Set(Object.values(namesOf(SCRIPT, undefined)).flat()))
   expect(found.map(({ message }) => message.split(' ')[0])).toEqual([
     '"Array.prototype.left"',
@@ -88,7 +88,7 @@ describe.each(REALMS)('endpoints in the realm %s', (realm) => {
   const call = callerIn(realm)
   const ok = (body: unknown) => ({ status: 200, headers: {}, body })
 
-  test('get the request, and return JSON, an answer, nothing or an error', async () => {
+  test('endpoints get the request, and return JSON, a response, nothing or an error', async () => {
     expect(await call('echo', { id: 'ü' })).toEqual(ok({ params: { id: 'ü' } }))
     expect(await call('located', { id: 7 })).toEqual({
       status: 201,
@@ -101,11 +101,11 @@ describe.each(REALMS)('endpoints in the realm %s', (realm) => {
     expect(await call('missing')).toMatchObject({ failure: 'script_error' })
   })
 
-  test('can’t sign anyone in, and the bindings of pages throw', async () => {
+  test('endpoints can’t sign anyone in, and the bindings of pages throw', async () => {
     expect(await call('refused')).toEqual(ok([false, 'TypeError', 'TypeError', 'TypeError']))
   })
 
-  test('run their top-level code for each call, and see nothing that an earlier call left behind', async () => {
+  test('endpoints run their top-level code for each call, and see nothing that an earlier call left behind', async () => {
     for (let turn = 0; turn < 3; turn++) expect(await call('count', { id: turn })).toEqual(ok({ calls: 1, left: 1 }))
     for (let turn = 0; turn < 2; turn++) {
       expect(await call('leave')).toMatchObject({ status: 204 })
@@ -113,12 +113,12 @@ describe.each(REALMS)('endpoints in the realm %s', (realm) => {
     }
   })
 
-  test('keep their own variables while they wait at the same time', async () => {
+  test('endpoint calls that wait at the same time keep their own variables', async () => {
     const ids = ['a', 'b', 'c', 'd']
     expect(await Promise.all(ids.map((id) => call('slow', { id })))).toEqual(ids.map((id) => ok({ id })))
   })
 
-  test('work again after one that never ends', async () => {
+  test('endpoints work again after a call that never ends', async () => {
     expect(await call('hang')).toMatchObject({ failure: 'script_timeout' })
     expect(await call('count', { id: 1 })).toEqual(ok({ calls: 1, left: 1 }))
   })

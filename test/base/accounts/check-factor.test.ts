@@ -61,7 +61,7 @@ async function userOf(uid: string, overrides: Parameters<typeof createLimits>[0]
   }
 }
 
-test('check factor: after THROTTLE_FACTOR wrong codes on all hosts together, every code is refused, even a right one', async () => {
+test('check factor: after THROTTLE_FACTOR wrong codes on all hosts together, every code is refused, even a correct one', async () => {
   const user = await userOf('throttled', { THROTTLE_FACTOR: 3 })
   const kinds = [await user.wrong(0), await user.wrong(1), await user.recover('00000-00000')].map(({ kind }) => kind)
   expect(kinds).toEqual(['wrong', 'wrong', 'wrong'])
@@ -84,7 +84,7 @@ test('check factor: of 20 parallel wrong codes, only THROTTLE_FACTOR are checked
   expect(answers.filter(({ kind }) => kind === 'wrong')).toHaveLength(3)
 })
 
-test('check factor: a right code is not counted, and wrong codes before it don’t lock the app', async () => {
+test('check factor: a correct code is not counted, and wrong codes before it don’t lock the app', async () => {
   const user = await userOf('right', { THROTTLE_FACTOR: 3, FACTOR_LOCK: 2 })
   for (let round = 0; round < 2; round++) {
     expect(await user.wrong()).toEqual({ kind: 'wrong' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createMemoryCounter } from '../../../base/accounts/memory-counter.ts'
 
-test('a counter starts again when its time is over, and not before', () => {
+test('a counter starts again only when its window has ended', () => {
   let time = 1000
   const counter = createMemoryCounter(100, () => time)
   expect(counter.add('a', 1)).toEqual({ points: 1, expires_at: 1100 })

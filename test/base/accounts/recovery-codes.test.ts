@@ -108,7 +108,7 @@ test('recovery codes: a new set invalidates the old one', async () => {
   expect(await recoveryCodes.use(account, renewed[1] ?? '')).toBe(9)
 })
 
-test('recovery codes: a code of another account is wrong, and what can’t be a code is not hashed', async () => {
+test('recovery codes: a code of another account is wrong, and input that can’t be a code is not hashed', async () => {
   const { account, recoveryCodes, codes } = await withCodes('own')
   const other = factorAccount('', 'crm', 'own')
   await createFactors(db, createLimits()).open(other)

@@ -29,7 +29,7 @@ function refused(outcome: string | null): Refusal<string> {
 }
 
 describe('walkSignIn', () => {
-  test('a user whom no step rejects passes all steps in order, and each step gets the result of the previous one', async () => {
+  test('a user that no step rejects passes all steps in order, and each step gets the result of the previous one', async () => {
     const done: string[] = []
     expect(await walkSignIn(fakeWay(), 'anna', done)).toBe('signed in')
     const audited = 'audit ok of anna from the page, checked'

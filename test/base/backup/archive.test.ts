@@ -33,7 +33,7 @@ function write(file: string, parts: Record<string, string>, schema = SCHEMA_VERS
   })
 }
 
-test('archive: what is written can be read; an existing file is not overwritten', async () => {
+test('archive: a backup can be read after it was written; an existing file is not overwritten', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
   await write(file, { 'plugins/a/host.ts': 'text', 'platform-key': 'k' })

@@ -70,7 +70,7 @@ test('batch queue: only the account that runs the process can read the queue', a
   expect(readFileSync(join(folder, file))).toHaveLength(10)
 })
 
-test('batch queue: a dead process’s unfinished writes are removed, and other files are left alone', async () => {
+test('batch queue: the unfinished writes of a process that has ended are removed; other files stay', async () => {
   const queue = await openQueue()
   await queue.put(body(10), 1, 'pb')
   for (const name of ['000000000009-1.pb.part', 'notes.txt']) writeFileSync(join(home, 'metrics', name), 'x')

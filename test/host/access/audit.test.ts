@@ -27,7 +27,7 @@ test('noteOnce: repeated attempts from one network are recorded once a minute, w
   expect(items.map(({ actor }) => actor)).toEqual(['user:late', 'user:anna', 'user:anna', 'user:name-0'])
 })
 
-test('noteOnce: attempts of different actors who have proven who they are are all recorded, each once a minute', async () => {
+test('noteOnce: for actors who have proven their identity, attempts are recorded once a minute per actor', async () => {
   const audit = createAudit(place.db, createLimits(), () => 1_000_000)
   for (const name of ['anna', 'ben', 'anna']) audit.noteOnce(throttled(`user:${name}`, { solution: 'proven' }), true)
   audit.noteOnce(throttled('user:carl', { solution: 'proven' }))

@@ -42,7 +42,7 @@ test('lease: only one of two nodes works at a time; the other may work afterward
   expect(await two.hold(async () => {})).toBe(true)
 })
 
-test('lease: another node takes over the lease of a dead node after it expires', async () => {
+test('lease: after a node crashes, another node takes over when the lease expires', async () => {
   const clock = { time: 1000 }
   const [dead, next] = [createLease(db, 'dead', () => clock.time), createLease(db, 'next', () => clock.time)]
   const never = Promise.withResolvers<void>()

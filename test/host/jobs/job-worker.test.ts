@@ -80,7 +80,7 @@ test('jobs: a call whose lease can’t be renewed for 30 s is killed, before ano
   await worker.stop()
 })
 
-test('jobs: a host runs at most JOBS_AT_ONCE calls of a solution, and as many of all solutions as it has cores less one', async () => {
+test('jobs: a host runs at most JOBS_AT_ONCE calls of a solution, and for all solutions together, one fewer than it has cores', async () => {
   const limits = createLimits({ JOBS_AT_ONCE: 2 })
   const waiting = ['shop', 'shop', 'shop', 'shop', 'crm', 'crm', 'crm', 'blog']
   const { worker, calls } = lab(waiting, { limits, atOnce: 5 })

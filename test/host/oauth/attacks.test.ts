@@ -113,7 +113,7 @@ const without =
     Object.fromEntries(Object.entries(claims).filter(([name]) => !names.includes(name)))
 
 describe('a secret that the operator set', () => {
-  test('is not sent to a token endpoint on another port in the discovery document, and neither is a code', async () => {
+  test('the operator’s secret is not sent to a token endpoint on another port in the discovery document, and neither is a code', async () => {
     const discovery: Play['discovery'] = (document) => json({ ...document, token_endpoint: `${thief.base}/token` })
     await addSolution('other-port', { play: { discovery } })
     const anna = comeIn('other-port')
@@ -121,7 +121,7 @@ describe('a secret that the operator set', () => {
     expect(thief.got).toEqual([])
   })
 
-  test('is not sent to a token endpoint that appears in the discovery document while the user is at the provider', async () => {
+  test('the operator’s secret is not sent to a token endpoint that appears in the discovery document while the user is at the provider', async () => {
     const stage = await addSolution('while-away')
     const anna = comeIn('while-away')
     const back = await goToProvider(anna)
@@ -130,7 +130,7 @@ describe('a secret that the operator set', () => {
     expect(thief.got).toEqual([])
   })
 
-  test('is not sent if it is removed while the user is at the provider, and neither is a code', async () => {
+  test('the operator’s secret is not sent if it is removed while the user is at the provider, and neither is a code', async () => {
     const stage = await addSolution('taken-back')
     const anna = comeIn('taken-back')
     const back = await goToProvider(anna)
@@ -139,14 +139,14 @@ describe('a secret that the operator set', () => {
     expect(stage.requests.map(({ path }) => path)).not.toContain('/token')
   })
 
-  test('is not sent for another solution that uses the secret’s name', async () => {
+  test('the operator’s secret is not sent for another solution that uses the secret’s name', async () => {
     await addSolution('owner')
     solutions.set('not-owner', solutions.get('owner') as Added)
     const anna = comeIn('not-owner')
     await expectRefused(anna, (await anna.start()).answer, 503)
   })
 
-  test('prevents access tokens from being sent to the author’s UserInfo endpoint until the operator lists its host', async () => {
+  test('with an operator’s secret, access tokens are not sent to the author’s UserInfo endpoint until the operator lists its host', async () => {
     const oauth = { userInfoEndpoint: `${thief.base}/me` }
     await addSolution('token-thief', { oauth, play: { claims: without('email', 'email_verified', 'name') } })
     const anna = comeIn('token-thief')
@@ -187,7 +187,7 @@ describe('a malicious author', () => {
     'data:application/json,{}',
   ]
 
-  test('cannot make the host connect to internal hosts, however they are written, in the settings or in a discovery document', async () => {
+  test('an author cannot make the host connect to internal hosts, however they are written, in the settings or in a discovery document', async () => {
     const at = (address: string) => address.replace('PORT', '4')
     solutions.set('inside', {
       settings: ({ issuer, more }) => ({
@@ -221,7 +221,7 @@ describe('a malicious author', () => {
     expect(host.reached).toEqual([])
   })
 
-  test('cannot use the provider’s URL to redirect a browser to another scheme or host, or to add a header line', async () => {
+  test('an author cannot use the provider’s URL to redirect a browser to another scheme or host, or to add a header line', async () => {
     solutions.set('leads', {
       settings: ({ to }) => ({
         api: 'Custom',
@@ -273,7 +273,7 @@ describe('a malicious provider', () => {
     ['3,000 levels', `{${user},"x":${'['.repeat(3000)}${']'.repeat(3000)}}`],
     ['100,000 levels', `{${user},"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
     ['40 kB of claims', `{${user},"x":"${'x'.repeat(40_000)}"}`],
-  ])('cannot pass %s in user info to scripts', async (what, body) => {
+  ])('a provider cannot pass %s in user info to scripts', async (what, body) => {
     const name = `info-${what
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
@@ -285,7 +285,7 @@ describe('a malicious provider', () => {
     expect(asked.filter(({ solution }) => solution === name)).toEqual([])
   })
 
-  test('cannot set uid, permissions and last_login of an earlier sign-in, which the platform sets', async () => {
+  test('a provider cannot set uid, permissions and last_login of an earlier sign-in, which the platform sets', async () => {
     const forged = { uid: 'root', permissions: ['Admins'], last_login: 'now', username: 'root' }
     await addSolution('spoofed', { play: { claims: (sound) => ({ ...sound, ...forged }) } })
     expect((await signIn(comeIn('spoofed'))).status).toBe(303)
@@ -294,7 +294,7 @@ describe('a malicious provider', () => {
     expect([isAdmin, uid, permissions, typeof last_login]).toEqual([undefined, undefined, undefined, 'number'])
   })
 
-  test('cannot put markup into pages with claims or errors', async () => {
+  test('a provider cannot put markup into pages with claims or errors', async () => {
     const markup = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
     const refuse: AuthenticatorQuestion = async () => ({ kind: 'refused', effects: noEffects(), values: {} })
     const claims: Play['claims'] = (sound) => ({ ...sound, email: markup, name: markup })
@@ -316,7 +316,7 @@ describe('a malicious provider', () => {
     }
   })
 
-  test('cannot forge a log line: its texts are quoted and invisible characters are escaped', async () => {
+  test('a provider cannot forge a log line: its texts are quoted and invisible characters are escaped', async () => {
     const said = 'x\u009b31m\u001b[31m\u202e\u2028\r\n{"level":60}'
     const authorization: Play['authorization'] = (parameters) => [
       ['error', said],
@@ -328,7 +328,7 @@ describe('a malicious provider', () => {
     expect(line?.message).toMatch(/^[\x20-\x7e]+"x\\u\{9b\}31m\\u001b\[31m\\u\{202e\}\\u\{2028\}\\r\\n/)
   })
 
-  test('cannot fill the database with huge refresh tokens', async () => {
+  test('a provider cannot fill the database with huge refresh tokens', async () => {
     const tokenEndpoint: Play['tokenEndpoint'] = (sound) => json({ ...sound, refresh_token: 'r'.repeat(100_000) })
     await addSolution('huge-token', { play: { tokenEndpoint } })
     const anna = comeIn('huge-token')
@@ -336,7 +336,7 @@ describe('a malicious provider', () => {
   })
 })
 
-test('can sign a user out during the redirect back: no session starts', async () => {
+test('a provider can sign a user out during the redirect back: no session starts', async () => {
   const stage = await addSolution('overtaken', {
     oauth: { userInfoEndpoint: `${thief.base}/me` },
     play: { claims: without('email', 'email_verified', 'name') },
@@ -366,7 +366,7 @@ test('can sign a user out during the redirect back: no session starts', async ()
 })
 
 describe('a malicious browser', () => {
-  test('with 150 cookies that another solution’s script planted can sign in, and no response is too large for proxies', async () => {
+  test('a browser with 150 cookies that another solution’s script planted can sign in, and no response is too large for proxies', async () => {
     await addSolution('tossed')
     const anna = comeIn('tossed')
     for (let n = 0; n < 150; n++) anna.person.plant(host.url, `oauth-z${n}-tossed`, 'x', '/solution/tossed/')
@@ -377,7 +377,7 @@ describe('a malicious browser', () => {
     expect((await anna.session()).status).toBe(200)
   })
 
-  test('causes at most three requests for keys with 100 forged logout tokens', async () => {
+  test('100 forged logout tokens cause at most three requests for keys', async () => {
     const stage = await addSolution('made-up')
     const post = () =>
       host.ask(`${host.url}/solution/made-up/backchannel-logout`, {
@@ -418,7 +418,7 @@ describe('open sign-ins', () => {
     }
   })
 
-  test('from one network are limited: the oldest one ends', async () => {
+  test('sign-ins in progress from one network are limited: the oldest one ends', async () => {
     const limited = await createPlayedInMemory({ OAUTH_OPEN_NETWORK: 2 })
     try {
       const begun = []
@@ -466,7 +466,7 @@ describe('where the script requires a second factor, one that the provider check
     ['amr-mfa', { amr: ['pwd', 'mfa'] }, {}],
     ['acr-first', { acr: 'urn:mfa' }, acr],
     ['acr-second', { acr: 'https://refeds.org/profile/mfa' }, acr],
-  ])('if its ID token says so: %s', async (name, more, oauth) => {
+  ])('a second factor that the provider’s ID token reports is enough: %s', async (name, more, oauth) => {
     const claims: Play['claims'] = (sound) => ({ ...sound, ...more })
     await addSolution(name, { play: { claims }, oauth, onSolutionOpen: requireFactor })
     const anna = comeIn(name)

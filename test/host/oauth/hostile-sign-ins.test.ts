@@ -39,7 +39,7 @@ function pathsOf({ requests }: Played): string[] {
 }
 
 describe.each([...HOSTILE, ...HOSTILE_USER_INFO])('$name', ({ name, flows, play, problem, needsEarlier = false }) => {
-  test('is rejected in each flow where it applies, with a page and a log line', async () => {
+  test('the attack is rejected in each flow where it applies, with a page and a log line', async () => {
     const ways = waysOf(flows)
     const all = await Promise.all(ways.map((way) => played.playSignIn(way, play, { needsEarlier })))
     secrets.push(...all.flatMap((one) => one.secrets))
@@ -64,7 +64,7 @@ async function expectSignedIn(one: Played): Promise<void> {
 }
 
 describe.each(ACCEPTED.filter(({ rotates }) => rotates !== true))('$name', ({ flows, play, needsEarlier = false }) => {
-  test('is accepted in each flow where it applies', async () => {
+  test('the unusual but valid response is accepted in each flow where it applies', async () => {
     const all = await Promise.all(waysOf(flows).map((way) => played.playSignIn(way, play, { needsEarlier })))
     for (const one of all) await expectSignedIn(one)
   })
@@ -245,7 +245,7 @@ test.each(ACCEPTED_REFRESH)('$name: the user can return repeatedly', async ({ pl
   expect(refreshes.length).toBe(3)
 })
 
-test('after all tests, neither a log nor the audit log contains a code, token or secret, and every request was answered', async () => {
+test('after all tests, neither a log nor the audit log contains a code, token or secret, and every request got a response', async () => {
   expect(secrets.length).toBeGreaterThan(1000)
   const logs = await Promise.all(ALL_WAYS.map((way) => played.linesOf(way)))
   const audit = await played.audited()

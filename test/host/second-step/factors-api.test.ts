@@ -42,7 +42,7 @@ async function addFactor(account: FactorAccount): Promise<void> {
     .execute()
 }
 
-test('factors: unlocking resets the wrong codes of that account only', async () => {
+test('factors: unlocking resets the count of wrong codes of that account only', async () => {
   const accounts = [
     factorAccount('users', '', 'u-1'),
     factorAccount('', 'crm', 'u-1'),

@@ -97,7 +97,7 @@ test('open sign-ins: a sign-in expires after SECOND_STEP_TIME, which progress do
   expect(await rowOf(found)).toBeUndefined()
 })
 
-test('open sign-ins: wrong tries count on all hosts together, and the last one ends the sign-in', async () => {
+test('open sign-ins: wrong codes are counted on all hosts together, and the last one ends the sign-in', async () => {
   const { signIns, otherHost, cookie, found } = await started()
   expect([await signIns.noteWrong(found), await otherHost.noteWrong(found)]).toEqual([2, 1])
   expect(await signIns.find('crm', [cookie])).not.toBeNull()

@@ -147,7 +147,7 @@ test('when a solution’s version is retired, the process ends after its query, 
   expect(await query('own', 'SELECT count(*) AS n FROM t')).toEqual([{ n: 1 }])
 })
 
-test('erasing deletes the data, and the name can be used again', async () => {
+test('erasing a solution deletes its data, and the name can be used again', async () => {
   await databases.erase('one')
   expect(existsSync(join(home, 'databases', 'one.sqlite'))).toBe(false)
   await expect(query('own', 'SELECT * FROM t')).rejects.toThrow('no such table')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createPrecedence } from '../../../host/solutions/precedence.ts'
 
-test('precedence: a caller that waits continues only when all work that goes first has ended, even if it failed', async () => {
+test('precedence: a waiting caller continues only when all work with precedence has ended, even if that work failed', async () => {
   const precedence = createPrecedence()
   const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done: string[] = []

@@ -101,7 +101,7 @@ const CLEARS_ADDRESS = 'OAuth problem'
 describe.each(PAGES)('pages: %s', (name, fields, render) => {
   const scriptsWith = (nonce: string) => (name === CLEARS_ADDRESS ? [{ nonce }] : [])
 
-  test('has the language, the nonce and the common parts', () => {
+  test('the page has the language, the nonce and the common parts', () => {
     const page = read(render(FRAME, plain))
     expect(page.html.startsWith('<!DOCTYPE html>\n')).toBe(true)
     expect(page.attributes('html', 'lang')).toEqual(['nl'])
@@ -111,12 +111,12 @@ describe.each(PAGES)('pages: %s', (name, fields, render) => {
     expect([page.named('h1').length, page.named('header').length, page.named('main').length]).toEqual([1, 1, 1])
   })
 
-  test('has its own title, or the given one', () => {
+  test('the page has its own title, or the given one', () => {
     expect(read(render(FRAME, plain)).title).toMatch(/^.+ · Solhost$/)
     expect(read(render({ ...FRAME, title: 'Given' }, plain)).title).toBe('Given')
   })
 
-  test('escapes every value', () => {
+  test('the page escapes every value', () => {
     const page = read(render({ locale: hostile('locale'), nonce: hostile('nonce'), title: hostile('title') }, hostile))
     expect(page.named('script').map(attributesOf)).toEqual(scriptsWith(hostile('nonce')))
     expect(page.attributes('style', 'nonce')).toEqual([hostile('nonce')])
@@ -126,7 +126,7 @@ describe.each(PAGES)('pages: %s', (name, fields, render) => {
     )
   })
 
-  test('has no style attributes or inline handlers, and only the script that it needs', () => {
+  test('the page has no style attributes or inline handlers, and only the script that it needs', () => {
     const page = read(render(FRAME, plain))
     expect(page.attributeNames.filter((name) => name === 'style' || name.startsWith('on'))).toEqual([])
     expect(page.named('script').map(attributesOf)).toEqual(scriptsWith('n0nce'))
@@ -139,11 +139,14 @@ describe.each(PAGES)('pages: %s', (name, fields, render) => {
 })
 
 describe.each(KINDS)('pages: error %s', (kind) => {
-  test.each(PLATFORM_LOCALES)('says in %s what happened, what to do next and the reference', (locale) => {
-    const page = errorPage({ ...FRAME, locale }, { status: 503, kind, reference: 'r-1' })
-    expect(page).not.toContain('!platform.')
-    expect(page).toContain('<code class="copy">r-1</code>')
-  })
+  test.each(PLATFORM_LOCALES)(
+    'the error page says in %s what happened, what to do next and the reference',
+    (locale) => {
+      const page = errorPage({ ...FRAME, locale }, { status: 503, kind, reference: 'r-1' })
+      expect(page).not.toContain('!platform.')
+      expect(page).toContain('<code class="copy">r-1</code>')
+    },
+  )
 })
 
 const PROBLEM: Omit<OAuthProblemModel, 'page'> = {
@@ -157,21 +160,24 @@ const PROBLEM: Omit<OAuthProblemModel, 'page'> = {
 const PROBLEM_PAGES = Object.values(OAUTH_PROBLEMS).map(({ page }) => page)
 
 describe.each(PROBLEM_PAGES)('pages: OAuth problem %s', (page) => {
-  test.each(PLATFORM_LOCALES)('says in %s what happened, with and without a provider, and the reference', (locale) => {
-    for (const provider of ['Example ID', null]) {
-      const html = oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page, provider })
-      expect(html).not.toMatch(/!platform\.|\{\d\}|undefined|null|\[object/)
-      expect(html).toContain('<code class="copy">r-1</code>')
-      expect(read(html).attributes('a', 'href')).toEqual(['/again'])
-    }
-  })
+  test.each(PLATFORM_LOCALES)(
+    'the problem page says in %s what happened, with and without a provider, and the reference',
+    (locale) => {
+      for (const provider of ['Example ID', null]) {
+        const html = oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page, provider })
+        expect(html).not.toMatch(/!platform\.|\{\d\}|undefined|null|\[object/)
+        expect(html).toContain('<code class="copy">r-1</code>')
+        expect(read(html).attributes('a', 'href')).toEqual(['/again'])
+      }
+    },
+  )
 
-  test.each(PLATFORM_LOCALES)('addresses users in %s, not developers', (locale) => {
+  test.each(PLATFORM_LOCALES)('the problem page addresses users in %s, not developers', (locale) => {
     const { text } = read(oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page }))
     expect(text).not.toMatch(/oauth|openid|token|jwt|issuer|callback|https?\b/i)
   })
 
-  test('mentions only the account that it is about', () => {
+  test('the problem page mentions only the account that it is about', () => {
     const { text } = read(oauthProblemPage(FRAME, { ...PROBLEM, page }))
     expect(text.includes('anna@example.org')).toBe(page === 'unknown-user')
   })
@@ -251,7 +257,7 @@ describe('pages: those that post a provider’s response', () => {
     expect(page.named('p').flatMap(({ attrs }) => attrs.filter(({ name }) => name === 'onclick'))).toEqual([])
   })
 
-  test.each(PLATFORM_LOCALES)('have all their texts in %s', (locale) => {
+  test.each(PLATFORM_LOCALES)('the pages that post a provider’s response have all their texts in %s', (locale) => {
     const page = fragment(plain, { ...FRAME, locale }) + repost(plain, { ...FRAME, locale })
     expect(page).not.toMatch(/!platform\.|\{\d\}|undefined|\[object/)
   })
@@ -317,7 +323,7 @@ describe('pages: the default login template', () => {
       .map(attributesOf)
       .find((attributes) => attributes.name === name)
 
-  test('has the form in the product guide, without an action', () => {
+  test('the default template has the form in the product guide, without an action', () => {
     expect(page.named('form').map(attributesOf)).toEqual([
       {
         method: 'post',
@@ -333,7 +339,7 @@ describe('pages: the default login template', () => {
     expect(input('id_token')).toEqual({ type: 'hidden', name: 'id_token' })
   })
 
-  test('has the error label, hidden by its style', () => {
+  test('the default template has the error label, hidden by its style', () => {
     const label = page.named('p').map(attributesOf)
     expect(label).toEqual([
       { class: 'application' },
@@ -365,18 +371,18 @@ describe('pages: the default login template', () => {
     )
   })
 
-  test('has no nonce, no inline handler, no style attribute and no URL', () => {
+  test('the default template has no nonce, no inline handler, no style attribute and no URL', () => {
     const names = page.attributeNames
     expect(names.filter((name) => name === 'style' || name === 'nonce' || name.startsWith('on'))).toEqual([])
     expect(page.attributes('script', 'src')).toEqual([])
     expect(template).not.toMatch(/url\(|@import|https?:\/\/(?!www\.w3\.org\/2000\/svg)/)
   })
 
-  test('connects every label to its input', () => {
+  test('the default template connects every label to its input', () => {
     expect(page.attributes('label', 'for')).toEqual(['username', 'password', 'remember'])
   })
 
-  test('is the same each time and much smaller than the limit for login templates', () => {
+  test('the default template is the same each time and much smaller than the limit for login templates', () => {
     expect(defaultLoginTemplate()).toBe(template)
     expect(Buffer.byteLength(template)).toBeLessThan(16 * 1024)
   })

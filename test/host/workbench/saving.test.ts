@@ -61,7 +61,7 @@ test('saving: while the host is unreachable, the text stays in the browser and i
   expect([one.state, kept.size, stored.text]).toEqual(['saved', 0, 'ab'])
 })
 
-test('saving: a lost answer to a stored text is not a conflict, even if the author has continued to type', async () => {
+test('saving: if only the response to a save is lost, there is no conflict, even if the author has continued to type', async () => {
   const { saving, one, stored, conflicts, fail } = played()
   fail('after')
   saving.edit(one, 'ab')

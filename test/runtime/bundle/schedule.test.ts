@@ -29,7 +29,7 @@ test('schedules: a time that occurs twice is due once, the first time', () => {
   ])
 })
 
-test('schedules: with any hour, they continue through both changes of the clock', () => {
+test('schedules: with the hour "*", runs stay evenly spaced through both clock changes', () => {
   const spring = dueTimes('*/15 * * * *', '2026-03-29T00:30:00Z', 4)
   expect(spring).toEqual(['2026-03-29T00:45', '2026-03-29T01:00', '2026-03-29T01:15', '2026-03-29T01:30'])
   const autumn = dueTimes('*/15 * * * *', '2026-10-24T23:50:00Z', 9)

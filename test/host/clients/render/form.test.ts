@@ -229,13 +229,13 @@ describe('a number', () => {
   const covers = (element: ElementDefinition, value: number, locale = 'en') =>
     /class="cover"[^>]*>([^<]*)/.exec(rendered(element, { value }, { locale }))?.[1]
 
-  test('with a currency is covered by the digits grouped as in the user’s language; the input keeps the plain value', () => {
+  test('a number with a currency is covered by the digits grouped as in the user’s language; the input keeps the plain value', () => {
     expect(covers(sample('amount'), 1234.5)).toBe('1,234.50')
     expect(covers(sample('amount'), 1234.5, 'nl')).toBe('1.234,50')
     expect(rendered(sample('amount'), { value: 1234.5 })).toContain('value="1234.50"')
   })
 
-  test('without a currency, such as a year, is shown without groups unless the form asks for them', () => {
+  test('a number without a currency, such as a year, is shown without groups unless the form turns on grouping', () => {
     expect(covers(plain, 2026)).toBeUndefined()
     expect(covers({ ...plain, grouping: true }, 2026)).toBe('2,026.00')
     expect(covers({ ...(sample('amount') as typeof plain), grouping: false }, 2026)).toBeUndefined()
