@@ -17,7 +17,8 @@ beforeAll(async () => {
   await addAuthenticatorSolution(host, 'shop', AUTHENTICATOR)
   uid = await addUser(host, MARKUP, { displayName: MARKUP, permissions: ['Users', MARKUP] })
   await (await visit(host, 'crm')).signIn(MARKUP)
-  await askAdmin(host, 'POST', 'tokens', { name: MARKUP, scopes: ['users:read'] })
+  const caller = { scopes: ['solutions:crm:call'], permissions: [MARKUP], tenant: [MARKUP] }
+  await askAdmin(host, 'POST', 'tokens', { name: MARKUP, ...caller })
   admin = await signInToAdmin(host)
 })
 afterAll(() => host.stop())
@@ -50,7 +51,7 @@ test.each([
   ['/admin/users/new', 1],
   ['/admin/users/{uid}', 5],
   ['/admin/sessions', 2],
-  ['/admin/tokens', 2],
+  ['/admin/tokens', 5],
   ['/admin/audit', 1],
   [`/admin/users?search=${encodeURIComponent('"><script>')}`, 0],
   [`/admin/sessions?username=${encodeURIComponent(`"><script>`)}`, 0],
