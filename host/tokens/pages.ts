@@ -1,3 +1,5 @@
+import { stateOf } from '../../base/http/request.ts'
+import type { Sites } from '../../base/http/sites.ts'
 import { adminOrigin } from '../access/admit-page-session.ts'
 import type { ApiToken, ApiTokens } from '../access/api-tokens.ts'
 import type { Settings } from '../config/settings.ts'
@@ -8,6 +10,7 @@ export type TokenPageParts = {
   readonly tokens: ApiTokens
   readonly store: SolutionStore
   readonly settings: Pick<Settings, 'publicUrl'>
+  readonly sites: Pick<Sites, 'originForAdmin'>
 }
 
 /** Token scopes other than single solutions, with their kinds of access. */
@@ -20,7 +23,7 @@ const SUBJECTS = {
   health: ['read'],
 } as const
 
-export function addTokenPages(pages: PageRouter, { tokens, store, settings }: TokenPageParts): void {
+export function addTokenPages(pages: PageRouter, { tokens, store, settings, sites }: TokenPageParts): void {
   const solutionNames = async () => (await store.list()).map(({ name }) => name)
 
   pages.get('/tokens', async (_ctx, text) => {
@@ -38,6 +41,8 @@ export function addTokenPages(pages: PageRouter, { tokens, store, settings }: To
        * machines.
        */
       address: settings.publicUrl?.origin ?? adminOrigin(ctx),
+      /** The URL of the endpoints of the solution `{name}`, which the page's script inserts. */
+      endpoints: `${sites.originForAdmin('{name}', stateOf(ctx).client)}/solution/{name}/api/`,
     }
     return { template: 'token-new', heading: text('admin.tokens.new'), part: 'tokens', model }
   })

@@ -127,9 +127,9 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     await page.waitForSelector('#made:not([hidden])')
     expect(await axeViolations(page)).toEqual([])
     const token = (await page.textContent('#made-token')) ?? ''
-    expect((await page.textContent('pre'))?.trim()).toBe(
+    expect(await page.locator('pre:visible').allTextContents()).toEqual([
       `export SOLHOST_TOKEN=${token}\nnpx solhost deploy <folder> ${host.adminUrl}`,
-    )
+    ])
     await page.click('button[data-copy=made-token]')
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(token)
 
@@ -168,6 +168,17 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
       scopes: ['solutions:shop:call'],
       permissions: ['Orders', 'Edit orders'],
     })
+    // This token can't deploy, so the page shows how to call an endpoint.
+    const token = await page.textContent('#made-token')
+    expect(await page.locator('pre:visible').allTextContents()).toEqual([
+      `curl -H 'Authorization: Bearer ${token}' \\\n  ${host.url}/solution/shop/api/<path>`,
+    ])
+    expect(await page.locator('[data-use=api]').isVisible()).toBe(false)
+    expect(await axeViolations(page)).toEqual([])
+    await page.click('a:has-text("Back to tokens")')
+    const row = page.locator('tr', { hasText: 'caller' })
+    expect(await row.locator('td').nth(1).locator('li').allInnerTexts()).toEqual(['Orders', 'Edit orders'])
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
   })
 
   test('tokens: permissions can be selected, even for individual solutions, with an expiry in UTC', async () => {

@@ -19,6 +19,22 @@ export function takeOverTokenForm(): void {
     setIn(form, 'permissions', JSON.stringify(permissionsOf(form)))
     setIn(form, 'expiresAt', JSON.stringify(expiryOf(form)))
   })
+  form.addEventListener('api-done', () => showUse(form))
+}
+
+/** Shows only the commands that the new token can run. */
+function showUse(form: HTMLFormElement): void {
+  const scopes = scopesOf(form)
+  const canDeploy = scopes.some((scope) => scope === 'admin' || /^solutions:.*:write$/.test(scope))
+  const isCaller = kindOf(form) === 'call'
+  const uses: Readonly<Record<string, boolean>> = { deploy: canDeploy, call: isCaller, api: !isCaller }
+  for (const part of document.querySelectorAll<HTMLElement>('[data-use]')) {
+    part.hidden = uses[part.dataset.use ?? ''] !== true
+  }
+  for (const place of document.querySelectorAll<HTMLElement>('[data-endpoints]')) {
+    const solution = valueIn(form, 'call-solution').trim()
+    place.textContent = (place.dataset.endpoints ?? '').replaceAll('{name}', solution)
+  }
 }
 
 /** The date is required when it is shown, because an empty date would mean that the token never expires. */
