@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Context } from 'koa'
 import type { FactorParts } from '../../base/accounts/check-factor.ts'
 import type { FactorAccount } from '../../base/accounts/factor-account.ts'
@@ -24,8 +23,6 @@ export const REALM = 'Admin-Pages'
 /** A sign-in to the admin pages after the correct password was entered. */
 export type AdminSignIn = {
   readonly account: FactorAccount
-  /** A random value that makes the content of each sign-in unique. */
-  readonly id: string
   /** The path to go to afterwards. */
   readonly to: string
   /** Whether the operator has set up a factor or passed the second step during this sign-in. */
@@ -57,7 +54,7 @@ export function createAdminFactors({ mode, factors, openSignIns }: AdminFactorsP
       if (mode === 'off') return null
       const has = await hasFactor()
       if (mode === 'optional' && !has) return null
-      const open = { account: ADMIN_FACTORS, id: randomUUID(), to, isDone: false }
+      const open = { account: ADMIN_FACTORS, to, isDone: false }
       setStepCookie(ctx, await openSignIns.start(REALM, open))
       return has ? '/admin/second-step' : '/admin/set-up'
     },
