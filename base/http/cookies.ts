@@ -19,8 +19,9 @@ function cookieName(kind: CookieKind, scope: CookieScope): string {
 }
 
 /**
- * Returns the last cookie of a name. Only for cookies that distinguish browsers, where it doesn't matter which one is
- * used. See `cookieValues` for the order.
+ * Returns the last cookie of a name: the one with the shortest path (see `cookieValues`), which browsers also send to
+ * the page that checks it. Those before it may be sent only to this page. Only for cookies that distinguish browsers: if
+ * a cookie authenticates, check each one.
  */
 export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {
   return readCookies(ctx, kind, scope).at(-1)
