@@ -9,7 +9,7 @@ export type Row = {
   readonly reach: { readonly atMost?: number; readonly atLeast?: number } | null
   readonly unit: 'ratio' | 'ms' | 'MB' | 'KB' | 'logins'
   readonly measured: number
-  /** The absolute values from which `measured` was computed. */
+  /** The absolute values that `measured` was computed from. */
   readonly details: string
 }
 

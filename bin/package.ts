@@ -26,7 +26,7 @@ const LEFT_OUT = [
   'bin/with-node.js',
   'runtime/build-program.ts',
 ]
-/** The file from which plugin authors import types, as `solhost/plugin`. */
+/** The file that plugin authors import types from, as `solhost/plugin`. */
 const PLUGIN_TYPES = 'runtime/plugin.ts'
 
 /** The module in an import statement, a dynamic import or a re-export. */
@@ -87,7 +87,7 @@ function shrinkwrap(): Record<string, unknown> {
 
 /**
  * isolated-vm's install script compiles it if there is no prebuilt binary for the Node.js that runs npm. Solhost runs
- * it with its own Node.js, for which there is one, so npm must not run the script.
+ * it with its own Node.js, which has a prebuilt binary, so npm must not run the script.
  */
 function withoutScript<Entry extends object>([path, entry]: [string, Entry]): [string, object] {
   if (path !== 'node_modules/isolated-vm') return [path, entry]

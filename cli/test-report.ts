@@ -12,7 +12,7 @@ export interface TestReport {
   end(results: readonly FileResult[]): boolean
 }
 
-/** @param files the solution's files and its tests, from which the report shows source lines */
+/** @param files the solution's files and its tests; the report shows source lines from them */
 export function createTestReport(
   files: ReadonlyMap<string, Buffer>,
   terminal: Pick<Terminal, 'out' | 'styled'>,

@@ -11,7 +11,7 @@ import type { HostDatabase } from './database/tables.ts'
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts'
 import { watchQueries } from './telemetry/watch.ts'
 
-/** The parts on which all other parts of a host depend. */
+/** The parts that all other parts of a host depend on. */
 export type Platform = {
   readonly telemetry: Telemetry
   /** Settles once telemetry export has started; settles immediately if no telemetry is configured. */

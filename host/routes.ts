@@ -161,7 +161,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)
   })
 
-  /** The URL to which a client's script redirects the browser after sign-out, or null. */
+  /** The URL that a client's script redirects the browser to after sign-out, or null. */
   async function targetOf(
     ctx: Context,
     solution: ActiveSolution,

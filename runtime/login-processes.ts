@@ -36,7 +36,7 @@ export interface LoginProcesses {
 export type LoginProcessesOptions = {
   readonly limits: Limits
   readonly pool: Pick<ProcessPool, 'take' | 'fillSoon' | 'isFull' | 'whenRoom'>
-  /** Whether each version has only one process, to which debuggers attach. */
+  /** Whether each version has only one process, so that debuggers can attach to it. */
   readonly isDebugging: boolean
   readonly killed: (reason: Failed['code'] | 'hung') => void
   /**
@@ -139,7 +139,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     else replayOrFail(pending)
   }
 
-  /** The call for which a process was killed fails. Calls that only shared the process with it are retried. */
+  /** The call that caused the process to be killed fails. Calls that only shared the process with it are retried. */
   function gone(worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>): void {
     workers.forget(worker)
     const hungAfter = worker.hungAfter()

@@ -101,7 +101,8 @@ export type SupervisorOptions = {
   /** See `ProcessPoolOptions`. */
   readonly bound?: MemoryBound | undefined
   /**
-   * Enables debugging, see `SandboxProcessOptions`. A version gets one process for logins, to which debuggers attach.
+   * Enables debugging, see `SandboxProcessOptions`. A version gets only one process for logins, so that debuggers can
+   * attach to it.
    */
   readonly debugNode?: string | undefined
   /** Called when a process was ended because of a script. Must not throw. */
@@ -117,7 +118,7 @@ function keyIn(group: ProcessGroup, key: string): string {
 }
 
 const GROUPS: readonly ProcessGroup[] = ['logins', 'requests', 'jobs']
-/** The interval in ms at which idle processes are ended or pinged. */
+/** The interval in ms for ending or pinging idle processes. */
 const SWEEP = 5_000
 const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }
 

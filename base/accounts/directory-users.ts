@@ -29,7 +29,7 @@ export type DirectoryPerson = {
 /** Why a person can't sign in although a directory accepted their password. */
 export type DirectoryRefusal = 'another entry' | 'name in use' | 'unusable name'
 
-/** The interface through which the users table queries the directories. */
+/** The interface that the users table uses to query the directories. */
 export interface DirectoryPort {
   hasAny(): Promise<boolean>
   /**

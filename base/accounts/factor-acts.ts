@@ -11,7 +11,7 @@ import type { PasskeyPage } from './passkey-requests.ts'
 import type { PasskeyUser } from './passkeys.ts'
 import type { SignInMethod } from './sign-in-methods.ts'
 
-/** A service's page on which the owner of an account manages its factors. */
+/** A service's page where the owner of an account manages its factors. */
 export type FactorPage = {
   readonly page: PasskeyPage & { readonly locale: string }
   readonly account: FactorAccount

@@ -13,7 +13,7 @@ export type Factor = {
   readonly id: string
   readonly kind: 'app' | 'passkey'
   readonly name: string
-  /** The domain for which a passkey works; null for an authenticator app. */
+  /** The domain where a passkey works; null for an authenticator app. */
   readonly rpId: string | null
   /** Whether a passkey is synced to the user's other devices. */
   readonly isSynced: boolean

@@ -28,7 +28,7 @@ export type NewAppParts = {
 const SET_UP_TIME = 30 * 60_000
 
 /**
- * Encrypts the secret of a new app for a hidden field of its page. Only the account for which the field was created can
+ * Encrypts the secret of a new app for a hidden field of its page. Only the account that the field was created for can
  * use it. Otherwise, an attacker could make a user enrol the attacker's secret.
  */
 function writeSetUpSecret(

@@ -17,7 +17,7 @@ export type FoundSignIn<Open> = {
  * one can open only the pages for the next steps.
  */
 export interface OpenSignIns<Open> {
-  /** @returns the cookie's value: 256 random bits, of which only a hash is stored */
+  /** @returns the cookie's value: 256 random bits; only their hash is stored */
   start(solution: string, open: Open): Promise<string>
   /** @returns null if it expired, was completed or had too many failed attempts, or belongs to another solution */
   find(solution: string, cookies: readonly string[]): Promise<FoundSignIn<Open> | null>

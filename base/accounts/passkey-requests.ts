@@ -40,14 +40,17 @@ export type PasskeyPage = {
 /** Requests passkeys from browsers, and checks the responses. */
 export interface PasskeyRequests {
   readonly places: PasskeyPlaces
-  /** For a page on which a passkey is used. @returns options as JSON, for base/web/passkeys; null: none is offered */
+  /**
+   * For a page where a passkey is used.
+   * @returns options as JSON, for base/web/passkeys; null: none is offered
+   */
   ask(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
   /**
    * Like `ask`, but for a login page, whose user is unknown.
    * @param hasOwnTemplate whether the solution's author wrote the page
    */
   askAnybody(page: PasskeyPage, hasOwnTemplate: boolean): Promise<string | null>
-  /** For a page on which a passkey is created. */
+  /** For a page where a passkey is created. */
   offer(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount, username: string): Promise<string | null>
   /** @param account null: any account */
   use(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount | null, answer: string): Promise<PasskeyUse>

@@ -11,7 +11,7 @@ import type { Factors } from './factors.ts'
 
 /** Where a page is, in the terms that browsers and passkeys use. */
 export type PasskeyPlace = {
-  /** The host name, or a parent domain of it, to which passkeys are bound. */
+  /** The domain that passkeys are bound to: the host name or one of its parent domains. */
   readonly rpId: string
   /** Scheme, host and port. */
   readonly origin: string

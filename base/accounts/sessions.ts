@@ -75,7 +75,7 @@ export type SessionQuery = {
 }
 
 export interface Sessions {
-  /** @returns the session and the cookie's value: 256 random bits, of which only a hash is stored */
+  /** @returns the session and the cookie's value: 256 random bits; only their hash is stored */
   start(
     session: NewSession,
   ): Promise<{ readonly cookie: string; readonly publicId: string; readonly loggedInAt: number }>

@@ -28,7 +28,7 @@ export interface SingleUseTokens<Content extends object> {
 }
 
 export type TokenKind<Content extends object> = {
-  /** Part of the signature, and of the id under which the use of a token is recorded. */
+  /** Part of the signature, and of the id that records the use of a token. */
   readonly purpose: string
   /** The schema must reject unknown keys. */
   readonly content: z.ZodType<Content>

@@ -39,7 +39,7 @@ export type JournalQuery = JournalFilter & {
 export type JournalTable = {
   readonly name: string
   readonly columns: { readonly place: string; readonly target: string }
-  /** The value stored in columns for which the entry has none. */
+  /** The value stored in a column if the entry has no value for it. */
   readonly absent: '' | null
 }
 
@@ -52,7 +52,7 @@ export interface Journal {
   /**
    * Whether to record an entry that anyone can cause repeatedly. True once per minute for entries that differ only in
    * the actor, since the actor can be any name that someone typed.
-   * @param isActorProven whether the actor has proven who they are; if so, true once per minute for each actor
+   * @param isActorProven whether the actor has proven their identity; if so, true once per minute for each actor
    */
   isNews(entry: JournalEntry, isActorProven?: boolean): boolean
   /**
@@ -168,7 +168,7 @@ export function createJournal(
     return query
   }
 
-  /** @returns the id at which a query that scans at most this number of entries ends; 0: at the oldest entry */
+  /** @returns the id where a query ends that scans at most this number of entries; 0: at the oldest entry */
   async function oldestOf(most: number, before: number | undefined, place: string | undefined): Promise<number> {
     if (place !== undefined) return oldestIn(place, most, before)
     const { newest } = await db

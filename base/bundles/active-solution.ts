@@ -22,7 +22,7 @@ export function solutionOfKey(key: string): string {
   return key.slice(0, key.lastIndexOf('@'))
 }
 
-/** @param sha256 of the bundle from which `prepared` was built */
+/** @param sha256 of the bundle that `prepared` was built from */
 export function activeSolution(
   sha256: string,
   prepared: PreparedSolution,

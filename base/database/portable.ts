@@ -99,7 +99,7 @@ async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Prom
   }
 }
 
-/** Other callers can insert or delete the row between the two statements, hence the second and third attempt. */
+/** Other callers can insert or delete the row between the two statements, so there is a second and a third attempt. */
 async function updateOrInsert(
   db: AnyDatabase,
   table: string,

@@ -9,7 +9,9 @@ import { networkOf } from './network.ts'
 const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
 /** Maximum connections. Chosen here: they take at most about 320 MB, because an idle connection takes about 20 kB. */
 const MOST = 16_384
-/** The fraction of `most` by which the limit may be exceeded while other connections are being closed to make room. */
+/**
+ * How far the limit may be exceeded, as a fraction of `most`, while other connections are being closed to make room.
+ */
 const CLOSING = 1 / 8
 /** The limit that is assumed if the system reports none. */
 const USUAL_DESCRIPTORS = 1024

@@ -79,8 +79,8 @@ async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit:
 type Parser = ReturnType<typeof bodyParser>
 
 /**
- * The parsers by method, type and limit, of which the routes use few combinations. They are cached because creating a
- * parser takes longer than parsing a form.
+ * The parsers by method, type and limit. The routes use few combinations of these. Parsers are cached because creating
+ * a parser takes longer than parsing a form.
  */
 const parsers = new Map<string, Parser>()
 

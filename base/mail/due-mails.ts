@@ -34,7 +34,7 @@ export function createDueMails(db: MailDatabase, { mails: table }: MailService):
     return firstRows(db, mails.where('next_at', '<=', now).orderBy('next_at'), 1).executeTakeFirst()
   }
 
-  /** @returns false if another node has reserved the mail */
+  /** @returns false if another node has reserved the email */
   async function reserve({ id, next_at }: MailRow, now: number): Promise<boolean> {
     const mail = db.updateTable(table).where('id', '=', id).where('next_at', '=', next_at)
     return (await mail.set({ next_at: now + TAKEN }).executeTakeFirst()).numUpdatedRows > 0n

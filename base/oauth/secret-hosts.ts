@@ -1,8 +1,7 @@
 import type { ProviderName } from './providers.ts'
 
 /**
- * The hosts to which a client secret is sent, so that operators don't have to look them up (docs/oauth.md,
- * "Providers").
+ * The hosts that a client secret is sent to, so that operators don't have to look them up (docs/oauth.md, "Providers").
  *
  * Each entry is a fixed host, or the setting that names it (`domain` is a host name, the others are URLs). The first
  * setting that is present is used. `issuer` is a guess: its discovery document may name another host.

@@ -67,7 +67,10 @@ export interface SessionWatch {
   destroy(): void
 }
 
-/** Limits the number and duration of HTTP/2 connections, for which Node has no timeouts. @param now monotonic, in ms */
+/**
+ * Limits the number and duration of HTTP/2 connections, because Node has no timeouts for them.
+ * @param now monotonic, in ms
+ */
 export function createSessionWatch(
   { limits, trustedProxies }: ConnectionSettings,
   now: () => number = () => performance.now(),

@@ -37,7 +37,7 @@ export function showOver(ctx: Context, model: Said): void {
 }
 
 export type PasswordChoice = {
-  /** The path to which the page sends its form. */
+  /** The path that the page sends its form to. */
   readonly path: string
   readonly token: string
   readonly username: string

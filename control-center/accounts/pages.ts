@@ -261,7 +261,7 @@ type ForcedModel = {
   readonly refusal: string | null
 }
 
-/** The page on which users must choose a new password before they are signed in. */
+/** The page where users must choose a new password before they are signed in. */
 export function showForced(ctx: Context, { user, ...shown }: ForcedModel, limits: Limits, status = 200): void {
   const model = { ...shown, username: user.username, leastLength: limits.PASSWORD_LENGTH }
   const heading = textFor(ctx)('platform.password.title')

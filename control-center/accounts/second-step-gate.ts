@@ -14,8 +14,8 @@ export type FirstStep = {
 /** Every sign-in passes this gate before its session starts. */
 export interface SecondStepGate {
   /**
-   * @returns null if the sign-in is complete; otherwise the path of the page for the next step, for which this has set
-   *   the browser's cookie
+   * @returns null if the sign-in is complete; otherwise the path of the page for the next step, after setting the
+   *   browser's cookie for that step
    */
   begin(ctx: Context, user: User, first: FirstStep): Promise<string | null>
 }

@@ -115,7 +115,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
   ]
 }
 
-/** The id under which a user's or token's draft is stored. */
+/** The id of a user's or token's stored draft. */
 export function personOf({ uid, name }: Pick<Member, 'uid' | 'name'>): string {
   return uid ?? name
 }

@@ -25,7 +25,7 @@ export type OpenInvitation = Invitation & {
 
 export interface Invitations {
   /**
-   * `token` appears only in the link: 256 random bits, of which a hash is stored. An earlier invitation to the same
+   * `token` appears only in the link: 256 random bits; only their hash is stored. An earlier invitation to the same
    * address is invalidated.
    * @throws ERR_REQUEST_INVALID if there are too many open invitations
    */

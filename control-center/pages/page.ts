@@ -34,7 +34,7 @@ export type RenderedPart = Pick<ShownPage, 'heading' | 'model'> & { readonly tem
 /** A text in the reader's language. */
 export type PageText = (key: string, ...values: readonly (string | number)[]) => string
 
-/** Adds pages, all of which require a sign-in. */
+/** Adds pages. All of them require a sign-in. */
 export interface PageRouter {
   /** A page outside any organisation. */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void

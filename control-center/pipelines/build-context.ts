@@ -1,7 +1,7 @@
 import { packFiles } from '../../base/bundles/pack.ts'
 import type { BuildStamp } from '../packages/build-stamp.ts'
 
-/** The folder in the image for built-in solutions, to which the image's `SOLUTIONS_FOLDER` is set. */
+/** The folder in the image for built-in solutions: the value of the image's `SOLUTIONS_FOLDER`. */
 export const SOLUTIONS_FOLDER = '/usr/local/solutions'
 
 export type ContextParts = {

@@ -36,7 +36,7 @@ export type RegistryKeys = AccessKeys | RegistryLogin
 export type NewRegistry = Pick<Registry, 'name' | 'host' | 'namespace'> & { readonly keys: RegistryKeys }
 
 /**
- * The registries to which pipelines push images, and from which Satellites pull them. `organisation` is always the
+ * The registries that pipelines push images to, and that Satellites pull images from. `organisation` is always the
  * organisation's id.
  */
 export interface Registries {

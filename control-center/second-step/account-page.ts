@@ -15,7 +15,7 @@ import { showCodes } from './set-up.ts'
 
 const ACCOUNT = '/account'
 
-/** The page on which people manage how they sign in. */
+/** The page where people manage how they sign in. */
 export function addAccountPage(router: Router, parts: SecondStepParts): void {
   addOwnPage(router, ACCOUNT, (asked) => sendAccount(asked, null, 200, parts), submit, parts)
 }

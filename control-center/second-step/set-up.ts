@@ -15,7 +15,7 @@ import { type MemberSignIn, nextStepOf, SET_UP_PATH } from './gate.ts'
 import type { SecondStepParts } from './parts.ts'
 import { checkProof, needsProof, showProof } from './set-up-proof.ts'
 
-/** Completes a sign-in for which the user set up a factor. */
+/** Completes a sign-in after the user set up a factor for it. */
 export const BY_CENTER_SET_UP: StepWay = {
   ...STEP_WAY,
   throttle: { none: 'The user has completed the first step, and has the secret that creates the codes.' },
@@ -23,7 +23,7 @@ export const BY_CENTER_SET_UP: StepWay = {
   secondStep: { none: 'The user has already completed the second step, or has no factor yet.' },
 }
 
-/** The page on which users set up a factor, because an organisation requires one. */
+/** The page where users set up a factor, because an organisation requires one. */
 export async function showSetUp(ctx: Context, found: FoundSignIn<MemberSignIn>, parts: SecondStepParts): Promise<void> {
   const user = await userOf(found, parts)
   if (user === null) return showOver(ctx)

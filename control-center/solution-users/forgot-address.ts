@@ -4,7 +4,7 @@ import type { PlatformKey } from '../../base/config/platform-key.ts'
 export type NamedSolution = { readonly organisation: string; readonly solution: string }
 
 /**
- * The URL at which a solution's users request a password reset. Its signature shows that the control center created the
+ * The URL where a solution's users request a password reset. Its signature shows that the control center created the
  * URL for this solution's login page. Only with a valid signature does the page have the login page's design.
  * Otherwise, it looks the same for every solution, so that it doesn't reveal which organisations and solutions exist.
  */

@@ -23,7 +23,7 @@ const Permissions = (most: number) => z.array(Name).max(most)
 
 export const NamedSolution = z.strictObject({ name: SolutionName }).meta({ id: 'NamedSolution' })
 
-/** The page has a one-line field for each value, from which browsers silently remove line breaks. */
+/** The page has a one-line field for each value. Browsers silently remove line breaks from such fields. */
 const TenantText = z
   .string()
   .max(200)

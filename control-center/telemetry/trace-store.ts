@@ -50,7 +50,7 @@ export interface TraceStore {
   ): Promise<{ readonly environment: string; readonly start: number; readonly spans: readonly SpanNode[] } | null>
 }
 
-/** Duration in ms from which a request counts as slow. */
+/** Requests that take at least this long, in ms, count as slow. */
 export const SLOW = 500
 /** Maximum spans shown per request. */
 const MOST_SHOWN = 2000

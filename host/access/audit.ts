@@ -80,16 +80,16 @@ export interface Audit {
   /**
    * Does the same as `note` for rejected attempts, which anyone can repeat without limit. Among entries that differ
    * only in the actor, which an attacker can choose freely, one is recorded per minute.
-   * @param isActorProven whether the actor has proven who they are; if so, one entry is recorded per minute and actor
+   * @param isActorProven whether the actor has proven their identity; if so, one entry is recorded per minute and actor
    * @returns whether the entry was recorded
    */
   noteOnce(entry: AuditEntry, isActorProven?: boolean): boolean
   /** Resolves once the entry is in the database. For actions of an operator. */
   record(entry: AuditEntry): Promise<void>
   /**
-   * Entries, newest first. `next` is the id from which to continue with older ones. To limit database load, a call
-   * scans only the newest `LOOKED_AT` entries if it filters by `action` or `outcome` over more than `INDEXED_TIME`,
-   * without a filter that has an index. So a short page can still have a `next`.
+   * Entries, newest first. `next` is the id to continue from with older entries. To limit database load, a call scans
+   * only the newest `LOOKED_AT` entries if it filters by `action` or `outcome` over more than `INDEXED_TIME`, without a
+   * filter that has an index. So a short page can still have a `next`.
    */
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
   /** Outcomes and solutions in the newest 10,000 entries, for the filters on a page. */

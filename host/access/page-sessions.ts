@@ -22,7 +22,7 @@ export type PageSession = Pick<Actor, 'name' | 'scopes'> & {
 export interface PageSessions {
   /**
    * @param token the id of the API token that signed in; null for the admin account
-   * @returns the cookie value: 256 random bits, of which only a hash is stored
+   * @returns the cookie value: 256 random bits; only their hash is stored
    */
   start(address: string, token?: string | null): Promise<string>
   /**

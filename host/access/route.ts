@@ -14,7 +14,7 @@ export type AdminRoute = Route<Actor, AdminRight, AuditAction, Named>
 
 export const route = routesOf<Actor, AdminRight, AuditAction, Named>()
 
-/** Actions for which the operator must confirm their identity, because they determine who else gets access. */
+/** Actions that the operator must confirm their identity for, because the actions determine who else gets access. */
 const CONFIRMED: ReadonlySet<AuditAction> = new Set([
   'solution-grants',
   'token-create',
@@ -24,7 +24,7 @@ const CONFIRMED: ReadonlySet<AuditAction> = new Set([
   'factor-reset',
 ])
 
-/** Actions for which a token needs exactly the scope that the route declares. The scope `admin` is not enough. */
+/** For these actions, a token needs exactly the scope that the route declares. The scope `admin` is not enough. */
 const OF_ACCOUNT: ReadonlySet<AuditAction> = new Set(['factor-reset', 'factor-unlock'])
 
 export function addAdminRoutes(

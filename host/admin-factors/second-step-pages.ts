@@ -60,7 +60,7 @@ export const BY_ADMIN_SECOND_STEP: StepWay = {
   audit: { none: 'Each attempt is recorded as `second-step` when it is checked.' },
 }
 
-/** Completes a sign-in to the admin pages for which the operator set up a factor. */
+/** Completes a sign-in to the admin pages after the operator set up a factor for it. */
 export const BY_ADMIN_SET_UP: StepWay = {
   ...STEP_WAY,
   throttle: { none: 'The operator has completed the first step, and has the secret that creates the codes.' },

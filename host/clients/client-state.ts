@@ -48,7 +48,7 @@ export type ClientState = ShownState & {
 /** A button press that waits until the user has confirmed their identity. */
 export type WaitingPress = {
   readonly id: string
-  /** The path of the page on which the user confirms. */
+  /** The path of the page where the user confirms. */
   readonly href: string
   readonly event: BrowserEvent
   /** Epoch ms. */

@@ -29,7 +29,7 @@ export interface ElementState {
   /** For images: the path below `media/`. */
   readonly src?: string
   readonly alt?: string
-  /** For tables: all rows, of which one page is shown. */
+  /** For tables: all rows, though only one page of them is shown. */
   readonly rows?: readonly TableRow[]
   /** Ids of the selected rows, including rows on other pages. */
   readonly selected?: readonly RowId[]

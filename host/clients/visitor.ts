@@ -3,7 +3,7 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { ClientSide } from '../../base/http/client.ts'
 import type { ShellModel } from './render/shell.ts'
 
-/** The user, browser and request for which a client is opened. */
+/** The user, browser and request that a client is opened for. */
 export type Visitor = {
   readonly solution: ActiveSolution
   /** Whether the client shows only the manifest's `loginForm`. */

@@ -88,7 +88,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     attempt: number
     missed: number
     scheduled_for: number | null
-    /** The earliest time at which the run may start. */
+    /** The earliest time when the run may start. */
     due_at: number
     created_at: number
     started_at: number | null

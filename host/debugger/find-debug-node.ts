@@ -26,7 +26,7 @@ export type DebugNodePlaces = {
 /** isolated-vm 7.0.1 aborts Node 26 when a debugger attaches; 24.21 is the oldest Node 24 tested. */
 const WANTED = '24.21 or a later 24.x version'
 const { node: SOURCE, nodeFile: FILE } = platformOf()
-/** Null on platforms for which no package contains Node.js. */
+/** Null if no package contains Node.js for this platform. */
 const PACKAGE = SOURCE === null ? null : SOURCE.replace('node-', 'node-24-')
 /** Timeout for a binary to print its version, in ms. */
 const ANSWER_TIME = 10_000

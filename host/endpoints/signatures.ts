@@ -8,7 +8,7 @@ export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number]
 export type SignatureHeaders = {
   /** The text that precedes the body in the signed content. */
   readonly prefix: string
-  /** HMACs, of which one must be correct. */
+  /** HMACs; one of them must be correct. */
   readonly macs: readonly Buffer[]
   /** The signature's time in epoch ms; null if the scheme has none. */
   readonly time: number | null

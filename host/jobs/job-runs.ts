@@ -24,7 +24,7 @@ export type Run = {
   readonly missed: number
   /** Null if it was queued. */
   readonly scheduledFor: number | null
-  /** The earliest time at which the next attempt may start. */
+  /** The earliest time when the next attempt may start. */
   readonly dueAt: number
   readonly createdAt: number
   readonly startedAt: number | null

@@ -34,7 +34,7 @@ export type MadeLink = { readonly token: string; readonly expiresAt: number }
 export type FoundLink = { readonly user: User; readonly row: HostTables['links'] }
 
 /**
- * Links that let users of the users table choose a password, verify an address or prove who they are. A token has 256
+ * Links that let users of the users table choose a password, verify an address or prove their identity. A token has 256
  * random bits, and only its hash is stored. A link can be used once. A change of the user's password or address
  * invalidates it.
  */

@@ -37,7 +37,7 @@ export type Checked = Pick<Accepted, 'login' | 'effects'> & {
 export interface FormSource extends AccountSource {
   /** How the source checks credentials. */
   readonly method: SignInMethod
-  /** The name under which sign-in attempts for its accounts are counted. */
+  /** The name that identifies the counters of sign-in attempts for its accounts. */
   countedAs(solution: ActiveSolution): string
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
   /** Whether the user whose passkey was used may sign in. @param fields as sent by the login page */

@@ -48,7 +48,7 @@ const TICKET_LIFETIME = 15 * 60_000
 
 type Refusal = { readonly status: 422 | 429; readonly text: string }
 
-/** The form's user, and the ticket that proves who they are; null if their session proves it. */
+/** The form's user, and the ticket that proves their identity; null if their session proves it. */
 type Person = { readonly user: User; readonly ticket: string | null }
 
 export function createChangePasswordPages(

@@ -5,7 +5,7 @@ import type { Sites } from '../../base/http/sites.ts'
 import type { Settings } from '../config/settings.ts'
 
 export interface PasskeyPlaces extends Places {
-  /** Whether passkeys are offered at the URL at which users open this solution. */
+  /** Whether passkeys are offered at the URL where users open this solution. */
   isOfferedFor(solution: string): boolean
 }
 

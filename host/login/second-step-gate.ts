@@ -14,7 +14,7 @@ export type FirstStep = {
   readonly login: Login
   readonly tenant: Tenant | null
   readonly locale: string
-  /** The URL to which the browser is redirected once the user is signed in: see `SignedIn`. */
+  /** The URL that the browser is redirected to once the user is signed in: see `SignedIn`. */
   readonly showUrl: string | null
   readonly page: string
   readonly source: AccountSourceName
@@ -22,7 +22,7 @@ export type FirstStep = {
   readonly methods: readonly SignInMethod[]
   /** Starts a remembered login, unless null. */
   readonly remember: Pick<RememberedUser, 'custom'> | null
-  /** The account for which the browser is recognised later; null: none. */
+  /** The account that the host later recognises this browser for; null: none. */
   readonly knownAs: { readonly source: string; readonly username: string } | null
   /** The state of the user's password when it was checked; null if it isn't in the users table. */
   readonly password: Pick<User, 'passwordChangedAt' | 'mustChangePassword'> | null

@@ -70,7 +70,7 @@ export async function addressOfTarget(
 }
 
 /**
- * The solution's page to which `security.logout(solution, argument)` redirects.
+ * The solution's page that `security.logout(solution, argument)` redirects to.
  * @returns null if no solution is given, or it does not exist
  */
 export async function pageOfSolution(

@@ -48,7 +48,8 @@ export async function signOut(
     providerLogin === null
       ? { address: target ?? signedOutPage, endsThere: false }
       : await providerLogout.signOut(providerLogin, `${origin}${signedOutPage}`, target)
-  // Do this even if the session has already ended. Then it is no longer known at which provider the user signed in.
+  // Do this even if the session has already ended. In that case, the host no longer knows which provider the user
+  // signed in with.
   if (!endsThere && isProviderMode(signInModeOf(solution))) noteSignedOut(ctx, cookieScope(ctx, sites, solution.name))
   return address
 }

@@ -15,7 +15,7 @@ import type { Arrival } from './arrival.ts'
 import type { SecondStepGate } from './second-step-gate.ts'
 import { signInModeOf } from './sign-in-mode.ts'
 
-/** The sign-in on which a session is based. */
+/** The sign-in that a session is based on. */
 export type SessionBasis = {
   /** '' if no source can revoke the session, for example after a sign-in with a login token. */
   readonly source: AccountSourceName

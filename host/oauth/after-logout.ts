@@ -5,9 +5,9 @@ import { z } from '../../runtime/zod.ts'
 export type AfterLogout = {
   /** Where a script sends the browser with `application.showURL`; null for the signed-out page. */
   readonly target: string | null
-  /** A provider at which the user is still signed in, shown on the signed-out page. */
+  /** A provider where the user is still signed in, shown on the signed-out page. */
   readonly provider: string | null
-  /** Path and query of the page on which to sign in again; null for the start page. */
+  /** Path and query of the page where the user can sign in again; null for the start page. */
   readonly page: string | null
 }
 

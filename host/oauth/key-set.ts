@@ -7,7 +7,7 @@ import { isBase64url, isKid } from './signed-token.ts'
 /** A provider's public signing key. */
 export type ProviderKey = {
   readonly kid: string | null
-  /** The only algorithm for which the provider uses the key; null if the key set specifies none. */
+  /** The only algorithm that the provider uses the key for; null if the key set specifies none. */
   readonly alg: string | null
   readonly kty: string
   /** Null for RSA. */

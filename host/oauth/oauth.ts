@@ -32,7 +32,7 @@ import { createSettingsTest } from './settings-test.ts'
 import { createTokenRequests } from './token-requests.ts'
 import { createTransactions } from './transactions.ts'
 
-/** The parts of the host on which OAuth sign-ins depend. */
+/** The parts of the host that OAuth sign-ins depend on. */
 export type OAuthNeeds = {
   readonly db: HostDatabase
   readonly key: PlatformKey

@@ -44,7 +44,7 @@ type OAuthProblemOptions = ErrorOptions & { readonly detail?: OAuthProblemDetail
  */
 export class OAuthProblem extends Error {
   readonly code: OAuthProblemCode
-  /** A more specific cause, for which the page has a separate text; null if only the code is known. */
+  /** A more specific cause that has its own text on the page; null if only the code is known. */
   readonly detail: OAuthProblemDetail | null
 
   constructor(code: OAuthProblemCode, message: string, options: OAuthProblemOptions = {}) {

@@ -68,7 +68,7 @@ async function readAnswer(ctx: Context, { limits }: OAuthParts): Promise<[name: 
   }
 }
 
-/** The redirect URI, and the endpoint to which providers send back-channel logout tokens. */
+/** The redirect URI, and the endpoint that providers send back-channel logout tokens to. */
 export function addOAuthRoutes(
   router: Router,
   needSolution: NeedSolution,

@@ -33,7 +33,7 @@ export type ShownPage = {
 /** A platform text in the user's language. */
 export type PageText = (key: string, ...values: readonly (string | number)[]) => string
 
-/** Registers admin pages, all of which require a sign-in. */
+/** Registers admin pages. All of them require a sign-in. */
 export interface PageRouter {
   /** @param path below `/admin`, as a route pattern: `/solutions/:name` */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>, scope?: PageScope): void

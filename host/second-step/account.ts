@@ -22,7 +22,7 @@ import { formModel } from './send-pages.ts'
 /** Maximum sessions and audit entries on the page. */
 const MOST_SHOWN = 20
 
-/** The page on which users manage how they sign in. */
+/** The page where users manage how they sign in. */
 export function showAccount(arrival: Arrival, found: FoundSession, parts: SecondStepParts): Promise<void> {
   return send(arrival, found, null, 200, parts)
 }

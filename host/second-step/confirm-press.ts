@@ -12,7 +12,7 @@ import { formModel } from './send-pages.ts'
 
 export type ConfirmPressParts = SecondStepParts & { readonly presses: Presses }
 
-/** The page on which users confirm their identity, because a script requires it for a button press. */
+/** The page where users confirm their identity, because a script requires it for a button press. */
 export async function showConfirmPress(
   arrival: Arrival,
   { session }: FoundSession,

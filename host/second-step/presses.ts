@@ -18,7 +18,7 @@ type OfSession = Pick<Session, 'realm' | 'publicId'>
 export interface Presses {
   /** Whether the user's last confirmation, or their sign-in, still counts. */
   isConfirmed(session: Session, serverUrl: string): Promise<boolean>
-  /** @returns the question's id, and the path of the page on which the user confirms */
+  /** @returns the question's id, and the path of the page where the user confirms */
   ask(session: OfSession, question: Question): { readonly id: string; readonly href: string }
   /** @returns null if the question has expired, or belongs to another session */
   read(session: OfSession, question: string): AskedPress | null

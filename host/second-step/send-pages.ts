@@ -3,7 +3,10 @@ import { sendPage } from '../login/send-page.ts'
 import { stepOverPage } from '../web/pages.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 
-/** The data that the templates of all pages with a form need. @param action the path to which the form is sent */
+/**
+ * The data that the templates of all pages with a form need.
+ * @param action the path that the form is sent to
+ */
 export function formModel(
   { ctx, scope, solution }: Arrival,
   action: string,

@@ -18,7 +18,7 @@ import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
 import { checkProof, proofNeeded, showProof } from './set-up-proof.ts'
 
-/** Completes a sign-in for which the user set up a factor, or postponed doing so. */
+/** Completes a sign-in after the user set up a factor for it, or postponed the set-up. */
 export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
   ...STEP_WAY,
   throttle: { none: 'The user has completed the first step, and has the secret that creates the codes.' },
@@ -26,7 +26,7 @@ export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, Signe
   secondStep: { none: 'The user has already completed the second step, or has no factor yet.' },
 }
 
-/** The page on which users set up a factor, because the solution requires one. */
+/** The page where users set up a factor, because the solution requires one. */
 export async function showSetUp(arrival: Arrival, found: FoundSignIn, parts: SecondStepParts): Promise<void> {
   const { open } = found
   const { ctx, solution } = arrival

@@ -10,7 +10,7 @@ import type { SelfServiceParts } from './self-service-parts.ts'
 /** Maximum characters of the input. No name or address is longer. */
 const LONGEST_ASKED = 254
 
-/** The page on which users who forgot their password request a link. */
+/** The page where users who forgot their password request a link. */
 export function showForgotten(arrival: Arrival, parts: SelfServiceParts): void {
   requireMail(parts)
   send(arrival, { isAsked: false, refusal: null }, 200, parts)

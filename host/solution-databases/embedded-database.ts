@@ -42,7 +42,7 @@ export type EmbeddedOptions = {
 
 /** Maximum queued queries per solution. Each may have 256 kB of parameters. */
 const MOST_WAITING = 100
-/** Interval in ms at which resident size and CPU time are polled during a query. */
+/** Interval in ms for polling resident size and CPU time during a query. */
 const WATCH = 50
 /** In ms. After a query has used this much CPU time, its process runs at a lower priority until the query ends. */
 const LONG_QUERY = 200

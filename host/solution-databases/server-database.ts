@@ -50,7 +50,7 @@ const MOST_WAITING = 100
 const IDLE_TIME = 60_000
 /** Extra time in ms before the host aborts a query, so that the server's timeout fires first if it has one. */
 const GRACE = 200
-/** Interval in ms at which the size of the incoming response is polled. */
+/** Interval in ms for polling the size of the incoming response. */
 const WATCH = 20
 /** Allowance for column names and types, in bytes. */
 const BESIDE_ROWS = 1024 ** 2

@@ -117,7 +117,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     return parts.presses.read(visitor.found.session, question)
   }
 
-  /** Simulates the page on which users confirm their identity. */
+  /** Simulates the page where users confirm their identity. */
   async function answerQuestion(isConfirmed: boolean): Promise<void> {
     browser.needOpen()
     const press = questionOf()

@@ -7,7 +7,7 @@ import type { DevReport } from '../web/frames.ts'
 import { firstRefusalPage } from '../web/pages.ts'
 import type { Catalog } from './catalog.ts'
 
-/** The errors of the first version in `solhost dev`, for which no page of the solution exists yet. */
+/** The errors of the first version in `solhost dev`, when the solution has no page yet. */
 export interface FirstRefusal {
   /** Null: a version is active. */
   set(report: DevReport | null): void

@@ -37,7 +37,7 @@ export function addSolutionLogPages(pages: PageRouter, parts: SolutionLogPagePar
         isNewest,
         newest: addressWith(path, filter),
         older: next === undefined ? null : addressWith(path, { ...filter, before: next }),
-        /** The URL from which the page's script gets new lines. */
+        /** The URL that the page's script gets new lines from. */
         api: addressWith(`/admin/api/solutions/${name}/log`, { ...filter, limit: SHOWN }),
       }
       const heading = `${text('admin.tab.log')} · ${title}`

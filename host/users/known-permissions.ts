@@ -7,7 +7,7 @@ import { ADMINISTRATORS } from './users-for-scripts.ts'
 export type KnownPermissions = {
   /** Permissions listed in the manifests of solutions, and the one that the platform itself checks. */
   readonly names: readonly string[]
-  /** Solutions to which a permission can be restricted. */
+  /** Solutions that a permission can be restricted to. */
   readonly solutions: readonly string[]
 }
 

@@ -29,7 +29,7 @@ export type SolutionListModel = {
 export type SignedOutModel = {
   readonly solution: { readonly title: string }
   readonly signInHref: string
-  /** The provider at which the user may still be signed in, because it offers no sign-out. */
+  /** The provider where the user may still be signed in, because it offers no sign-out. */
   readonly provider?: string | null | undefined
 }
 
@@ -71,7 +71,7 @@ export type OAuthProblemModel = {
   /** The email address or name of the account used at the provider; null if unknown. */
   readonly user: string | null
   readonly tryAgainHref: string
-  /** The link with which users choose another account at the provider; null if this is not offered. */
+  /** The link that lets users choose another account at the provider; null if this is not offered. */
   readonly otherAccountHref: string | null
   /** For the page 'busy'. */
   readonly retryInSeconds?: number | undefined

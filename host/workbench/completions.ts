@@ -21,7 +21,7 @@ export type CompletedName = {
 
 const PLUGINS = new URL('../../plugins/', import.meta.url)
 
-/** The platform's declarations and JSON Schemas, from which `solhost types` also generates files for other editors. */
+/** The platform's declarations and JSON Schemas. `solhost types` also generates files for other editors from them. */
 export function readCompletions(): Completions {
   const folders = readdirSync(PLUGINS, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const texts = folders.map(({ name }) => readFileSync(new URL(`${name}/api.d.ts`, PLUGINS), 'utf8'))
@@ -67,7 +67,7 @@ function readFile(lines: readonly string[], add: (owner: string, name: Completed
       add('', { label: declared, type: 'variable', detail: '', info })
       if (line.endsWith('{')) owners.push(declared)
     } else if (named !== undefined) {
-      // `Plugins` is the interface of the global `plugins`, to which each plugin adds members. All other interfaces are
+      // `Plugins` is the interface of the global `plugins`; each plugin adds members to it. All other interfaces are
       // types of values.
       owners.push(named === 'Plugins' ? 'plugins' : null)
     } else if (/^\s*\}/.test(line)) {

@@ -32,8 +32,8 @@ export type WorkbenchPageParts = SolutionHeadParts &
 const MOST_SHOWN = 1_000_000
 
 /**
- * The workbench: the drafts of a solution, and the page on which one is edited. If scripts are disabled, and for users
- * who may only read, the same pages show the files.
+ * The workbench: the drafts of a solution, and the page where one is edited. If scripts are disabled, and for users who
+ * may only read, the same pages show the files.
  */
 export function addWorkbenchPages(pages: PageRouter, router: Router, parts: WorkbenchPageParts): void {
   const { drafts } = parts

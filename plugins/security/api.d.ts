@@ -16,7 +16,7 @@ declare const security: {
    */
   requireSecondFactor(): boolean
   /**
-   * Asks the user to confirm that it's them before something important happens. Call it before the important part of a
+   * Asks the user to confirm their identity before something important happens. Call it before the important part of a
    * function that `onAction` calls, and return if it returns false:
    *
    *     if (!security.confirm('i18n:orders.delete_all')) return

@@ -306,8 +306,8 @@ export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUT
 const SECOND_FACTORS = ['optional', 'required', 'passkey'] as const
 
 /**
- * The users to whom `required` and `passkey` apply. An empty list would require a second step from nobody, although
- * the level suggests the opposite.
+ * The users that `required` and `passkey` apply to. An empty list would require a second step from nobody, although the
+ * level suggests the opposite.
  */
 export const RequiredFor = list(PermissionName, MAX_ITEMS)
   .min(1, { error: 'must list at least one permission' })

@@ -96,7 +96,7 @@ export async function readModules(
 /**
  * Returns the modules that `from` names, and the modules that these list in turn, in no particular order.
  * @param modulesOf returns the modules that a module lists
- * @param isWanted modules for which it is false are skipped, and so are their dependencies
+ * @param isWanted if it returns false, the module and its dependencies are skipped
  */
 export function reachableModules(
   from: readonly string[],

@@ -94,7 +94,7 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
   return null
 }
 
-/** The offset at which yauzl reads its next directory record. Its type declarations wrongly declare it as boolean. */
+/** The offset where yauzl reads its next directory record. Its type declarations wrongly declare it as boolean. */
 function cursor(file: ZipFile): number {
   return Number(file.readEntryCursor)
 }

@@ -40,8 +40,8 @@ export function createEnter(parts: CallParts): Enter {
   /** The number of the previous call. */
   let lastNumber = 0
   /**
-   * The functions that find entry functions, by the entry function's name. The entry function for which the context was
-   * started has none.
+   * The functions that find entry functions, by the entry function's name. The entry function that the context was
+   * started for has none.
    */
   const finders: Record<string, FindEntry> = record()
 

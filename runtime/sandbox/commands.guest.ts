@@ -5,7 +5,7 @@ import { record } from './values.guest.ts'
 
 type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void; binding: string }
 
-/** Collects a call's commands for the host, and sends its requests, to which the host responds. */
+/** Collects a call's commands for the host, and sends its requests. The host responds only to requests. */
 export function createCommands(
   state: ContextState,
   limits: Limits,

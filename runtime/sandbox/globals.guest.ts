@@ -2,7 +2,7 @@ import { defineProperty, deleteProperty, freeze, getOwnPropertyDescriptor, keys,
 
 // Removes built-in globals, and defines the platform's globals.
 
-/** The global under which a fresh context stores its `start` until it is started. */
+/** The name of the global where a fresh context keeps its `start` until it is started. */
 const START = 'solhostStart'
 const unwanted = ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'FinalizationRegistry', START]
 

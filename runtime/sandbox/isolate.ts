@@ -214,8 +214,8 @@ function decodedSnapshot(text: string) {
 }
 
 /**
- * Runs the trusted part once and saves the result as a heap snapshot, from which every context starts. That is much
- * faster than building it each time, and no script can have changed it.
+ * Runs the trusted part once and saves the result as a heap snapshot. Every context starts from this snapshot. That is
+ * much faster than building it each time, and no script can have changed it.
  * @param known the snapshot that another process created in the same way, in base64: creating one takes longer than the
  *   rest of this function
  * @throws any error that a guest part throws

@@ -34,7 +34,7 @@ let settling: NodeJS.Timeout | undefined
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
-/** The message from which `solution` was loaded. */
+/** The message that `solution` was loaded from. */
 let source: SandboxSolution | null = null
 /** Set only in a process for clients. */
 let clients: Promise<Clients> | null = null

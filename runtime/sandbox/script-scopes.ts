@@ -16,7 +16,7 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
  * Finds the names in each script that `globals` and `scopes.<file>` contain, and reports names that are declared twice.
  * Scopes in the same folder may share a name, as long as no other script uses it without its scope.
  * @param scripts scripts without types, in order
- * @param formScripts the forms' scripts, likewise
+ * @param formScripts the forms' scripts, also without types and in order
  */
 export function findScopes(scripts: readonly Script[], formScripts: readonly Script[], faults: Fault[]): ScriptScope[] {
   const declared = scripts.map(

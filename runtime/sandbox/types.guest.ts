@@ -10,7 +10,7 @@ export type Host = (
 /** A function that finds an entry function by name, in the scope of the scripts. */
 export type FindEntry = () => unknown
 /**
- * `findEntry` is passed with the first call of each entry function, except the one for which the context was started.
+ * `findEntry` is passed with the first call of each entry function, except the one that the context was started for.
  */
 export type Enter = (text: string, findEntry?: FindEntry) => string
 export type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
@@ -36,7 +36,7 @@ export type CallText = {
 export type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 /** Sent when the call has ended, if other calls share the context. From then on, the call's bindings throw an error. */
 export type EndText = { kind: 'end' }
-/** A plugin's name, and the path by which scripts reach its binding, such as `plugins.database`. */
+/** A plugin's name, and the path that scripts use to access its binding, such as `plugins.database`. */
 export type Binding = { readonly name: string; readonly path: string }
 export type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
 export type Quota = { limit: string; allowed: number; used: number }

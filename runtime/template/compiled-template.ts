@@ -34,7 +34,7 @@ export type KeptSelect = { readonly field: string; readonly options: readonly Op
  * - `keptValue`: the whole ` value="…"`; `otherwise` null: the author wrote none.
  * - `keptText`: the content of a textarea.
  * - `checked`: ` checked=""` if the preserved value equals `value`; `otherwise` is what the author wrote.
- * - `selected`: ` selected=""`, likewise, for one option of one of the template's `selects`.
+ * - `selected`: ` selected=""` under the same condition, for one option of one of the template's `selects`.
  */
 export type Part =
   | string

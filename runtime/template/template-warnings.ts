@@ -1,6 +1,6 @@
 import type { Warning, WarningCode } from '../bundle/faults.ts'
 
-/** Maximum number of warnings that an upload lists, of which the last one counts the rest. Chosen here. */
+/** Maximum number of warnings that an upload lists; the last one counts the rest. Chosen here. */
 const MAX_WARNINGS = 100
 
 /** Maximum characters of the author's own text in a warning. */

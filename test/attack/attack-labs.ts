@@ -28,8 +28,8 @@ const HOST_GROWTH = 256 * 1024 ** 2
 
 type Realm = Manifest['realm']
 /**
- * The errors with which the hardened realm refuses an action of an attack script. The call then fails and leaves
- * nothing behind.
+ * The errors that the hardened realm throws when it refuses an action of an attack script. The call then fails and
+ * leaves nothing behind.
  */
 const REFUSALS = [
   /: the hardened realm has no /,

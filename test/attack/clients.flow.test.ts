@@ -145,7 +145,7 @@ test.concurrent.each(readClientAttacks())(
     const [page] = await Promise.all([play(attack), pressBeside()])
     expect(attack.expected).toContain(endOf(page))
     checkFrames(page, attack)
-    // The attacking client still works, unless it was closed. How it behaves for its own users is up to its author.
+    // The attacking client still works, unless it was closed. It may behave differently for its own users.
     if (endOf(page) !== 'closed' && attack.settles) {
       await page.press('main', 'ok')
       expect(page.element('main', 'name')).toMatch(/value="fine \d+"/)

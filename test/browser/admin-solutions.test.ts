@@ -128,7 +128,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     expect(complaints).toEqual([])
   })
 
-  test('upload: works by keyboard alone, from the page’s main button to the new version', async () => {
+  test('upload: the form works by keyboard alone, from the page’s main button to the new version', async () => {
     await using opened = await open('/admin/')
     const { page } = opened
     const main = page.getByRole('link', { name: 'Upload solution' })
@@ -204,7 +204,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Upload and activate')
   })
 
-  test('versions: can be rolled back after a confirmation, downloaded, compared and deleted', async () => {
+  test('versions: they can be rolled back after a confirmation, downloaded, compared and deleted', async () => {
     const old = await upload('rolls', {}, { 'globals.js': 'let a = 1\n' })
     const now = await upload('rolls', { version: '2.0.0' }, { 'globals.js': 'let a = 2\n' })
     await using opened = await open('/admin/solutions/rolls/versions')
@@ -275,7 +275,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     expect(complaints).toEqual([])
   })
 
-  test('access: can be granted with one button, edited to use a separate account, and revoked; secrets can be set and deleted', async () => {
+  test('access: a grant can be made with one button, edited to use a separate account, and revoked; secrets can be set and deleted', async () => {
     await upload('asks', ASKS, AUTH)
     await using opened = await open('/admin/solutions/asks/access')
     const { page, complaints } = opened

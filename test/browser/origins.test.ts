@@ -412,7 +412,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
   )
 
   if (shared)
-    test('the probes work: without the Content-Security-Policy one of them reads the session', async () => {
+    test('the probes work: without the Content-Security-Policy, one of them reads the session', async () => {
       const learned = await probe(ALL_READS, { bypassCSP: true })
       expect(learned).toMatchObject({ 'fetch of the session': expect.stringContaining(USER) })
     })

@@ -199,7 +199,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
     expect(await page.title()).toBe('password')
   })
 
-  test('login: works without JavaScript', async () => {
+  test('login: it works without JavaScript', async () => {
     await using opened = await open('/login', { javaScriptEnabled: false })
     const { page } = opened
     posted.length = 0

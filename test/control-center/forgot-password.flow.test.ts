@@ -21,7 +21,10 @@ afterAll(async () => {
 })
 
 let made = 0
-/** Creates another account. @returns its mail address */
+/**
+ * Creates another account.
+ * @returns its email address
+ */
 async function account(): Promise<string> {
   const username = `member-${++made}@example.org`
   await center.account(username)
@@ -212,7 +215,7 @@ describe('the link for a new password', () => {
     expect(await signIn(username, PASSWORD)).toBe(true)
   })
 
-  test('of two simultaneous requests that use the link, one succeeds, and the other is rejected as expired', async () => {
+  test('if two requests use the link at the same time, one succeeds, and the other is rejected as expired', async () => {
     const token = await tokenFor(await account())
     const both = await Promise.all([choose(token, PASSWORD), choose(token, 'another good password')])
     expect(statuses(both).toSorted()).toEqual([303, 404])

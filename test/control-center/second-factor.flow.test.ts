@@ -268,7 +268,7 @@ test('a passkey is accepted as a second step, for a confirmation or alone; each 
   await next.get('/confirm?to=/account')
   expect((await next.post('/confirm', { to: '/account', passkey: answer })).status).toBe(401)
 
-  // With a passkey that verified its user, no password is needed. With one that did not, the password is.
+  // If the passkey verified its user, no password is needed. Otherwise, the password is required.
   const first = browserOf(username)
   const optionsOf = async (browser: Browser) => passkeyOptionsIn((await browser.get('/sign-in')).text) ?? ''
   const signInWith = (passkey: string) => first.post('/sign-in/passkey', { passkey, to: '/o/acme' })
@@ -432,7 +432,7 @@ describe('a lost second factor', () => {
     const notices = () => mail.mails.filter(({ to, subject }) => to[0] === username && /changed/.test(subject)).length
     await expect.poll(notices).toBe(1)
     expect(await run('reset-second-factor', username)).toContain(`Removed the second factor of ${username}`)
-    // The control center sends the notice, which another process queued, together with its next mail.
+    // The control center sends the notice, which another process queued, together with its next email.
     const wake = (subject: string) => center.parts.mail.send({ to: 'wake@example.org', subject, text: 'now' })
     await wake('first')
     await expect.poll(notices).toBe(2)

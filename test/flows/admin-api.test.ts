@@ -74,7 +74,7 @@ test('delete: the solution is no longer available to anyone, and uploading it re
   expect((await ask(`${host.url}/solution/gone/index.html`)).status).toBe(200)
 })
 
-test('list: contains every solution, without its versions', async () => {
+test('list: it contains every solution, without its versions', async () => {
   await put('crm', await bundleOf(manifest()))
   const { items } = (await api('/solutions')).json() as { items: { name: string }[] }
   expect(items.find(({ name }) => name === 'crm')).toEqual({

@@ -83,7 +83,7 @@ test('oauth: settings from a manifest are escaped', async () => {
   expect(page.text).not.toMatch(/<script>/)
 })
 
-test('preview: shows every language and state, with an empty token and no cookie', async () => {
+test('preview: it shows every language and state, with an empty token and no cookie', async () => {
   const path = await previewOf('preview-own')
   const states = ['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired']
   for (const locale of ['en', 'nl', 'de', 'fr', 'es']) {
@@ -95,7 +95,7 @@ test('preview: shows every language and state, with an empty token and no cookie
   }
 })
 
-test('preview: is sandboxed, and loads only its solution’s media', async () => {
+test('preview: it is sandboxed, and loads only its solution’s media', async () => {
   const path = await previewOf('preview-own')
   const { headers, text } = await frame(`${path}index.html`)
   const nonce = /nonce="([^"]+)"/.exec((await frame(`${path}index.html?state=refused`)).text)?.[1]
@@ -130,7 +130,7 @@ test.each([
   ['fetched', { 'sec-fetch-dest': 'empty' }],
   ['framed by another site', { 'sec-fetch-site': 'cross-site' }],
   ['requested without a session', { cookie: '' }],
-])('preview: is rejected when %s', async (_what, headers) => {
+])('preview: it is rejected when %s', async (_what, headers) => {
   const answer = await frame(`${await previewOf('preview-own')}index.html`, { accept: 'application/json', ...headers })
   expect([answer.status, (answer.json() as { code: string }).code]).toEqual([403, 'ERR_NOT_A_NAVIGATION'])
 })

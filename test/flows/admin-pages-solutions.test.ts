@@ -71,7 +71,7 @@ test('the URL of a solution contains the main port, and the host name of the cur
   expect((await admin.get('/admin/solutions/plain')).text).toContain(`href="http://127.0.0.1:${port}/solution/plain/"`)
 })
 
-test('overview: shows the active version and the number of versions, and says if there are no sign-ins or errors', async () => {
+test('overview: it shows the active version and the number of versions, and says if there are no sign-ins or errors', async () => {
   const text = (await admin.get('/admin/solutions/differs')).text.replaceAll(/\s+/g, ' ')
   expect(text).toContain(`<dt>Active version</dt><dd><bdi>2.0.0</bdi> <code title="${to}">`)
   expect(text).toContain('<dt>Stored versions</dt><dd>2</dd>')
@@ -80,7 +80,7 @@ test('overview: shows the active version and the number of versions, and says if
   expect(text.indexOf('id="danger"')).toBeGreaterThan(text.indexOf('id="sign-ins"'))
 })
 
-test('overview: counts the errors in the last hour, shows the newest five, and links to them in the log', async () => {
+test('overview: it counts the errors in the last hour, shows the newest five, and links to them in the log', async () => {
   await upload('fails', {}, { 'globals.js': 'function onSolutionOpen() { missing() }' })
   for (let i = 0; i < 6; i++) await openOnce(host.url, 'fails', createVisitor(host.url))
   const { text } = await admin.get('/admin/solutions/fails')
@@ -89,7 +89,7 @@ test('overview: counts the errors in the last hour, shows the newest five, and l
   expect(text).toContain('href="/admin/solutions/fails/log?level=error"')
 })
 
-test('overview: shows the latest sign-ins with their outcome, and links to them in the audit log', async () => {
+test('overview: it shows the latest sign-ins with their outcome, and links to them in the audit log', async () => {
   await upload(
     'signed',
     { authenticator: 'AUTHENTICATOR', modules: ['auth'] },
@@ -136,7 +136,7 @@ test('versions: the newest version is first, the active one is marked, and an ol
   expect(text).toContain(`/admin/api/solutions/differs/versions/${from}/bundle`)
 })
 
-test('difference: shows changed lines with + and -, added and removed files, and access changes in the manifest', async () => {
+test('difference: it shows changed lines with + and -, added and removed files, and access changes in the manifest', async () => {
   const { text } = await admin.get(`/admin/solutions/differs/diff?from=${from}&to=${to}`)
   expect(text).toContain('<div class="diff-line diff-minus">-let a = 1</div>')
   expect(text).toContain('<div class="diff-line diff-plus">+let a = 2</div>')
@@ -179,7 +179,7 @@ test('log: lines can be filtered by level, text, code and reference; older lines
   expect(await page('?level=nonsense')).toContain('missing is not defined')
 })
 
-test('access: shows requested and granted access, warnings, and missing secrets', async () => {
+test('access: the page shows requested and granted access, warnings, and missing secrets', async () => {
   await upload(
     'asks',
     {

@@ -86,7 +86,7 @@ test('sign-in: failures on pages and in the API are counted together; over the l
   }
 })
 
-test('sign-out: ends the session on the host, not only in the browser', async () => {
+test('sign-out: it ends the session on the host, not only in the browser', async () => {
   const { cookie, csrfToken } = await signInToAdmin(host)
   const answer = await ask(`${host.adminUrl}/admin/sign-out`, {
     method: 'POST',
@@ -113,7 +113,7 @@ test('sign-in: signing in again ends the previous session', async () => {
   expect((await getPage(host, second)).status).toBe(200)
 })
 
-test('session: ends after 30 idle minutes; a page’s automatic requests do not count as use', async () => {
+test('session: it ends after 30 idle minutes; a page’s automatic requests do not count as use', async () => {
   const cookie = await adminCookie(host)
   await setClock(20 * MINUTE)
   expect((await getPage(host, cookie)).status).toBe(200)
@@ -126,7 +126,7 @@ test('session: ends after 30 idle minutes; a page’s automatic requests do not 
   await setClock(0)
 })
 
-test('session: ends after 12 hours, even if it is in use', async () => {
+test('session: it ends after 12 hours, even if it is in use', async () => {
   const cookie = await adminCookie(host)
   for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
     await setClock(minutes * MINUTE)
@@ -137,7 +137,7 @@ test('session: ends after 12 hours, even if it is in use', async () => {
   await setClock(0)
 })
 
-test('session: is valid on other hosts with the same database, and ends when a host starts with another password', async () => {
+test('session: it is valid on other hosts with the same database, and ends when a host starts with another password', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const one = await startTestHost({}, { home })
   const other = await startTestHost({}, { home })
@@ -209,7 +209,7 @@ test('API on the main port: the cookie is not accepted', async () => {
   expect((await ask(`${host.url}/admin/`, { headers: { ...NAVIGATION, cookie } })).status).toBe(404)
 })
 
-test('cookie: is HttpOnly, SameSite=Lax and limited to /admin/; is Secure and prefixed behind an https proxy', async () => {
+test('cookie: it is HttpOnly, SameSite=Lax and limited to /admin/; behind an https proxy, it is also Secure and prefixed', async () => {
   const attributes = (answer: Answer) => (answer.headers['set-cookie']?.[0] ?? '').replace(/-\d+=[^;]+/, '-PORT=…')
   expect(attributes(await signIn(host, RIGHT))).toBe('administration-PORT=…; path=/admin/; samesite=lax; httponly')
   const proxied = await signIn(host, RIGHT, { ...FORM, 'x-forwarded-proto': 'https' })
@@ -286,7 +286,7 @@ test('sign-in: a form from a foreign Origin is rejected, one from our own origin
   expect((await signIn(host, RIGHT, { ...without, origin: host.adminUrl })).status).toBe(303)
 })
 
-test('pages: cannot be fetched or framed, with or without a session', async () => {
+test('pages: they cannot be fetched or framed, with or without a session', async () => {
   const cookie = await adminCookie(host)
   for (const path of ['/admin/', '/admin/users', '/admin/sign-in']) {
     for (const destination of ['iframe', 'empty', 'image']) {

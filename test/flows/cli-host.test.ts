@@ -267,7 +267,7 @@ async function say(base: string, word: string): Promise<void> {
   page.close()
 }
 
-test('logs -f: shows the newest lines, then each new line once; survives a host restart; Ctrl-C ends it', async () => {
+test('logs -f: it shows the newest lines, then each new line once; it continues after a host restart, until Ctrl-C', async () => {
   using folder = temporaryFolder()
   const home = join(folder.path, 'home')
   const first = await startTestHost({}, { home })
@@ -309,7 +309,7 @@ test('logs -f: shows the newest lines, then each new line once; survives a host 
   await second.stop()
 })
 
-test('logs: shows the requested number of lines, with --json as one JSON object per line', async () => {
+test('logs: the command shows the requested number of lines; with --json, as one JSON object per line', async () => {
   using folder = temporaryFolder()
   const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:read') } }
   const { out, err } = await runCli(['logs', 'shop', host.url, '-n', '1', '--json'], options)

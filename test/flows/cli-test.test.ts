@@ -410,7 +410,7 @@ test('without permissions the list is not shown', async () => {
   ])
 })
 
-test('test: with a login form, a user whom the test added to the users table can sign in', async () => {
+test('test: with a login form, a user that the test added to the users table can sign in', async () => {
   const { code, out } = await testOfExample('orders-login-form', {
     'forms/sign_in.test.js': `
 const enter = async (client, username, password) => {

@@ -112,8 +112,8 @@ describe('a press for which a script requires a confirmation', () => {
     const { proof } = await confirm(browser, href)
     await answer(page, { kind: 'confirmed', proof })
     expect(wiped(page)).toBe('1')
-    // The proof can't be used again, and neither can the press. A browser that repeats the press sends a frame that no
-    // page sends.
+    // Neither the proof nor the press can be used again. A browser that repeats the press sends a frame that no page
+    // sends.
     await answer(page, { kind: 'confirmed', proof })
     expect(wiped(page)).toBe('1')
     await page.press('main', 'wipe')

@@ -293,7 +293,7 @@ test('debugger: listens only on 127.0.0.1', async () => {
   expect(await connects('127.0.0.2', port)).toBe('ECONNREFUSED')
 })
 
-test('debugger: is off by default', async () => {
+test('debugger: it is off by default', async () => {
   const plain = await startTestHost({ NODE_OPTIONS: '--inspect', INSPECT: '0', DEBUG: '*' })
   expect(plain.debugger).toBeNull()
   await plain.stop()

@@ -51,7 +51,7 @@ const APP = {
   recoveryCodesLeft: 10,
 }
 
-test('factors of a user: are shown without secrets, and a reset removes them and signs the user out', async () => {
+test('factors of a user: the API shows them without secrets, and a reset removes them and signs the user out', async () => {
   const uid = await addUser(host, 'fred')
   expect(await send('GET', `users/${uid}/factors`)).toEqual([200, NONE])
   const browser = await signInWithApp('store', 'fred')

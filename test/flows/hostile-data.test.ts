@@ -234,7 +234,7 @@ describe('querying the users table', () => {
     )
   })
 
-  test('of 30 guesses in one call only five are checked, even if a later one is right, and the log and audit log show it', async () => {
+  test('of 30 guesses in one call, only five are checked, even if a later one is correct, and the log and audit log show this', async () => {
     await addUser(host, 'guessed')
     const browser = await signedIn('granted', 'plain')
     const code = `const ends = []

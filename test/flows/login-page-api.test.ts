@@ -57,7 +57,7 @@ test('login page: an unknown solution returns 404', async () => {
   expect(codeOf(await send('GET', '/solutions/none/login-page'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
 })
 
-test('login preview: is the page that a browser gets, except for the token, nonce, reference and the host’s script', async () => {
+test('login preview: it is the page that a browser gets, except for the token, nonce, reference and the host’s script', async () => {
   await host.upload('plain', await bundleOf({ name: 'plain', authenticator: 'DEFAULT' }, I18N))
   const visitor = createVisitor(host.url, { 'accept-language': 'nl-BE' })
   const path = '/solution/plain/index.html'

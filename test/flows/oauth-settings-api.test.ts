@@ -149,7 +149,7 @@ test('oauth settings: changes and rejections are recorded in the audit log, with
   expect(host.logged()).not.toContain('seen-nowhere')
 })
 
-test('oauth settings: are described in OpenAPI', async () => {
+test('oauth settings: the OpenAPI description contains them', async () => {
   const { paths, components } = (await send('GET', '/openapi.json')).json() as {
     paths: Record<string, object>
     components: { schemas: Record<string, { properties: object }> }

@@ -32,7 +32,7 @@ async function signIn(solution: string, username: string): Promise<void> {
   await visitor.post(page, { username, password: 'x' })
 }
 
-test('sessions: can be searched by solution and by username, case-sensitively', async () => {
+test('sessions: they can be searched by solution and by username, case-sensitively', async () => {
   const found = async (query: string) => {
     return (await items(`/sessions?${query}`)).map(({ solution, username }) => `${solution} ${username}`).sort()
   }
@@ -82,7 +82,7 @@ test('audit log: entries can be searched by outcome, reference and time', async 
   expect(await items(`/audit?actor=user:broken&from=${time + 1}`)).toEqual([])
 })
 
-test('audit.csv: contains the matching entries with times in UTC, and the export is recorded', async () => {
+test('audit.csv: the file contains the matching entries with times in UTC, and the export is recorded', async () => {
   const answer = await send('GET', '/audit.csv?action=sign-in&solution=crm&to=9999999999999')
   expect(answer.headers).toMatchObject({
     'content-type': 'text/csv; charset=utf-8; header=present',
@@ -97,7 +97,7 @@ test('audit.csv: contains the matching entries with times in UTC, and the export
   expect(await items('/audit?action=audit-export')).toMatchObject([{ actor: 'admin', outcome: 'ok' }])
 })
 
-test('audit.csv: contains no more than the requested number of entries', async () => {
+test('audit.csv: the file contains no more than the requested number of entries', async () => {
   const answer = await send('GET', '/audit.csv?limit=2')
   expect(answer.text.trimEnd().split('\r\n')).toHaveLength(3)
   expect(codeOf(await send('GET', '/audit.csv?limit=100001'))).toEqual([422, 'ERR_REQUEST_INVALID'])

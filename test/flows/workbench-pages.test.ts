@@ -76,7 +76,7 @@ test('workbench: contents of files are never markup, on the page and in its data
   expect(page.text).not.toContain('<script>alert')
 })
 
-test('preview of a draft: only in its frame, by a user who may change the solution', async () => {
+test('preview of a draft: it is shown only in its frame, and only to a user who may change the solution', async () => {
   const admin = await signInToAdmin(host)
   const draft = await createDraft(admin)
   const { address } = await previewOf(admin, draft)

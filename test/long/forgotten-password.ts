@@ -13,12 +13,14 @@ import { percentile, type Rows } from './report.ts'
 
 /** Number of users. Each name is entered once, because a user can have only three open links. */
 const PAIRS = Number(process.env.LONG_PAIRS ?? 1000)
-/** Time in ms after each request and its mail, so that the work for one answer is done before the next request. */
+/** Time in ms after each request and its email, so that the work for one response is done before the next request. */
 const GAP = 30
 const PAGE = '/solution/crm/forgotten-password'
 const PASSWORD = 'secret-of-admin'
 
-/** Compares how long the answer to a forgotten password takes for names that exist and for names that don't. */
+/**
+ * Compares how long the response to a forgotten-password request takes for names that exist and for names that don't.
+ */
 export async function forgottenPassword(rows: Rows): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-forgotten-password-'))
   const server = await startMailServer()

@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('package: contains only the files that are needed at run time, in less than 3 MB', async () => {
+test('package: it contains only the files that are needed at run time, in less than 3 MB', async () => {
   expect(statSync(tarball).size).toBeLessThan(3_000_000)
   const { stdout } = await run('tar', ['-tzf', tarball])
   const files = stdout.trim().split('\n')
@@ -54,7 +54,7 @@ test('package: contains only the files that are needed at run time, in less than
   expect(code.filter((file) => !file.startsWith('package/solutions/'))).toEqual([])
 })
 
-test('release: is a folder with the package, SBOM, release notes for this version, and checksums that sha256sum accepts', async () => {
+test('release: it is a folder with the package, SBOM, release notes for this version, and checksums that sha256sum accepts', async () => {
   const cwd = join(ROOT, 'build', 'release')
   const name = basename(tarball, '.tgz')
   const files = [`${name}.sbom.cdx.json`, `${name}.tgz`, 'SHA256SUMS', 'release-notes.md']
@@ -80,7 +80,7 @@ test('package: the JavaScript has the same lines and columns as the source, so i
   }
 })
 
-test('package: can be installed globally from its file, and uninstalling it leaves nothing behind', async () => {
+test('package: it can be installed globally from its file, and uninstalling it leaves nothing behind', async () => {
   const prefix = join(folder, 'prefix')
   const home = join(folder, 'home')
   for (const path of [prefix, home]) mkdirSync(path)

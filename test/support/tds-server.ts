@@ -19,7 +19,7 @@ export type TdsServer = {
 }
 
 /**
- * A minimal fake of Microsoft SQL Server. A driver can sign in and send statements, to which `answer` responds.
+ * A minimal fake of Microsoft SQL Server. A driver can sign in and send statements; `answer` returns the responses.
  * This tests that the driver is integrated correctly, but proves nothing about a real server.
  * @param login an error with which every login fails
  * @see https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/

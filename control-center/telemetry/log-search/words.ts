@@ -5,7 +5,7 @@ import { LEVELS } from '../otlp/read-logs.ts'
 const LONGEST = 64
 const MOST = 400
 /**
- * Maximum factor by which a text may grow when its accents are removed; the rest is not searchable. A Korean syllable
+ * How many times longer a text may become when its accents are removed; the rest is not searchable. A Korean syllable
  * becomes three letters, but the single character U+FDFA becomes 18, and each of these costs as much as any other
  * character.
  */

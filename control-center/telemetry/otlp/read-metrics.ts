@@ -33,7 +33,7 @@ const MOST_BOUNDS = 100
 const LONGEST_ATTRIBUTES = 1000
 const DELTA = 1
 const LARGEST = 1e18
-/** Maximum time in ms by which a sender's clock may be ahead. */
+/** How far a sender's clock may be ahead, in ms. */
 const AHEAD = 10 * 60_000
 
 export function readMetrics(request: Message, now: number): ReadItems<MetricPoint> {

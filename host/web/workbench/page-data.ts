@@ -6,11 +6,11 @@ type PageData = {
   readonly api: string
   /** The path of this page, with the draft in the query. */
   readonly page: string
-  /** The path from which the script gets the CSRF token of the current session. */
+  /** The path that returns the CSRF token of the current session to the script. */
   readonly session: string
   /** The URL of the editor's completions: see host/workbench/completions.ts. */
   readonly completions: string
-  /** The path from which the script gets the URL of the login page's preview. */
+  /** The path that returns the URL of the login page's preview to the script. */
   readonly preview: string
   /** The URL of the solution for its users. */
   readonly address: string

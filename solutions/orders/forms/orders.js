@@ -54,7 +54,7 @@ async function approveSelected() {
   showMessage(forms.orders, [done, ...refused.slice(0, 3)].join(' '))
 }
 
-/** The page asks users to confirm that it's them, with the reason given here. Then this function runs again. */
+/** The page asks users to confirm their identity, with the reason given here. Then this function runs again. */
 async function removeSelected() {
   const { list } = forms.orders.elements
   const ids = list.selected

@@ -141,7 +141,7 @@ async function database(properties: Record<string, string> = {}) {
     queue: (handOver: (mail: MailText) => Promise<HandedOver>, hourly?: number) =>
       createMail({ db, service: CENTER_MAIL, key, handOver, log, hourly }, now),
     waiting: () => db.selectFrom('mails').selectAll().execute(),
-    /** Inserts mails that are due in an hour. */
+    /** Inserts emails that are due in an hour. */
     async fill(organisation: string, count: number) {
       const at = { created_at: clock, next_at: clock + 3_600_000, attempts: 0 }
       const rows = Array.from({ length: count }, () => ({ id: randomUUID(), organisation, sealed: '', ...at }))
@@ -301,7 +301,7 @@ describe('the queue', () => {
     expect(lines).toEqual([])
   })
 
-  test('an email that the mail server does not answer holds up no other', async () => {
+  test('an email that the mail server does not respond to does not delay any other email', async () => {
     const { queue, waiting } = await database()
     const gate = Promise.withResolvers<HandedOver>()
     const sent: string[] = []
@@ -322,7 +322,7 @@ describe('the queue', () => {
     await stop()
   })
 
-  test('no email is forgotten that is queued while the search for others ends', async () => {
+  test('an email that is queued while the search for due emails ends is sent too', async () => {
     const { queue, waiting } = await database()
     const mail = queue(async () => ({ outcome: 'sent' }))
     const stop = mail.start()

@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('lease: only one of two nodes works at a time; the other may work afterwards', async () => {
+test('lease: only one of two nodes works at a time; the other one may work afterwards', async () => {
   const [one, two] = [createLease(db, 'one'), createLease(db, 'two')]
   const held = await one.hold(async () => {
     expect(await two.hold(async () => {})).toBe(false)

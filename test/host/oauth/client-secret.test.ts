@@ -47,7 +47,7 @@ test('client secret: an http URL is not accepted in place of https', async () =>
   expect(asked).toEqual([['crm', 'IDP', 'id.example.org:80']])
 })
 
-test('client secret: with the operator’s secret, user info is requested only from hosts to which the secret may be sent', async () => {
+test('client secret: with the operator’s secret, user info is requested only from hosts that may receive the secret', async () => {
   const { clientSecrets } = secretsWith('of the operator')
   const at = (address: string, secret = '%%IDP%%') =>
     clientSecrets.secretFor('crm', client(secret, null, address), TOKEN)

@@ -248,7 +248,7 @@ describe('pages: those that post a provider’s response', () => {
   test.each([
     ['fragment', fragment],
     ['repost', repost],
-  ])('%s: has one script, with the nonce, which contains no values', (_name, render) => {
+  ])('%s: the page has one script, with the nonce, which contains no values', (_name, render) => {
     const script = read(render(plain)).named('script').map(attributesOf)
     expect(script).toEqual([{ nonce: 'n0nce' }])
     const page = read(render(hostile, { ...FRAME, nonce: hostile('nonce') }))

@@ -69,7 +69,7 @@ function descriptorFor(content: Uint8Array, packedSize: number, form: 'signed' |
   return descriptorOf('', { ...options, signature: form !== 'plain', wide: form === 'wide' })
 }
 
-test('zip: in whatever way files are stored, they are read as they were packed', async () => {
+test('zip: files are read as they were packed, however they are stored', async () => {
   const Zip = fc.record({ files: FileList, zip64: fc.boolean(), comment: fc.uint8Array({ maxLength: 20 }) })
   await fc.assert(
     fc.asyncProperty(Zip, async ({ files, zip64, comment }) => {

@@ -141,7 +141,7 @@ test('login template: in a browser with scripting, 2,000 malicious values add no
   )
 })
 
-test('login template: in any tag soup around a placeholder, its value adds no element and no attribute', {
+test('login template: even in malformed markup, a placeholder’s value adds no element and no attribute', {
   timeout: 240_000,
 }, () => {
   const soup = fc.array(fc.constantFrom(...SOUP), { maxLength: 14 }).map((tags) => tags.join(''))
