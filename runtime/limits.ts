@@ -122,7 +122,7 @@ export const LIMITS = {
   REMEMBER_GRACE: {
     kind: 'time',
     default: '10s',
-    what: 'how long the previous value of a remembered login is accepted after each use, so that the host doesn’t treat two tabs that use it at the same time as theft',
+    what: 'how long the previous value of a remembered login is accepted after each use, so that two tabs that use it at the same time are not treated as theft',
   },
   LOGIN_TOKEN_LIFETIME: {
     kind: 'time',

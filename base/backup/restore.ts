@@ -114,7 +114,10 @@ function checkTables({ tables, saved, file, archive }: Restoring): void {
   if (missing !== undefined) throw invalid(file, `the part ${missing} is missing`)
   const more = Object.keys(parts).find((name) => kindOfPart(name, saved) === 'table' && !names.includes(name))
   if (more !== undefined)
-    throw invalid(file, `the backup contains the table ${more}, which does not exist in that version of the schema`)
+    throw invalid(
+      file,
+      `the backup contains the table ${more}, which does not exist in the backup’s version of the schema`,
+    )
 }
 
 /** @returns whether the key from the backup must be written */

@@ -100,7 +100,7 @@ function whyUnreadable(file: string, { code }: NodeJS.ErrnoException): string {
   if (code === 'ENOENT') {
     return `does not exist: ${file}. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.`
   }
-  if (code === 'EACCES') return `this account cannot read: ${file}. Give it read access (chmod, chown).`
+  if (code === 'EACCES') return `this account cannot read: ${file}. Give this account read access (chmod, chown).`
   return `cannot be read (${code}): ${file}`
 }
 

@@ -66,7 +66,7 @@ const KINDS: Readonly<Record<Exclude<Kind, 'pkcs12'>, (file: string) => string>>
   der: (file) =>
     `is a DER certificate without its private key, not PKCS12. Convert both: openssl x509 -inform der -in ${file} | ${joined('-inkey key.pem', file)}`,
   'der-key': (file) =>
-    `is a DER private key without its certificate, not PKCS12. Convert it, then both: openssl pkey -inform der -in ${file} -out key.pem && ${joined('-in certificate.pem -inkey key.pem', file)}`,
+    `is a DER private key without its certificate, not PKCS12. Convert the key to PEM, then convert both: openssl pkey -inform der -in ${file} -out key.pem && ${joined('-in certificate.pem -inkey key.pem', file)}`,
   pkcs7: (file) =>
     `is PKCS7 (certificates without a private key), not PKCS12. Convert both: openssl pkcs7 -inform der -in ${file} -print_certs | ${joined('-inkey key.pem', file)}`,
   other: () =>

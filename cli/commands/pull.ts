@@ -134,6 +134,6 @@ function refuseUnsaved(
   throw new CommandError(
     'failed',
     `The folder "${shown}" has changes that were never deployed to ${url.origin}. These files differ:\n${names.join('')}${more}` +
-      'Nothing was written. Next: choose another folder, or add --over to lose these changes.',
+      'Nothing was written. Next: choose another folder, or add --over to overwrite these changes.',
   )
 }

@@ -79,6 +79,6 @@ function requireOwnPage(ctx: Context, hasToken: boolean): void {
   if (source !== 'foreign' && (hasToken || (isReading && source === 'same-origin'))) return
   throw new PlatformError(
     'ERR_FOREIGN_ORIGIN',
-    'The request did not come from an admin page, or that page is from an earlier sign-in. Reload it.',
+    'The request did not come from an admin page, or you have signed in again since you opened it. Reload the page.',
   )
 }

@@ -88,7 +88,7 @@ export function createConnections(time: number = TIME): Connections {
 
   async function inTurn<T>(directory: Directory, work: () => Promise<T>): Promise<T> {
     if (!(await gate.enter(time)))
-      throw problemOf(directory, new Error('too many requests are already queued for it; try again later'))
+      throw problemOf(directory, new Error('too many requests are already queued for this directory; try again later'))
     try {
       return await work()
     } catch (error) {

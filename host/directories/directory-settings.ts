@@ -126,7 +126,7 @@ export const DirectoryFields = z.strictObject({
     .refine(isFilter, {
       error: 'must be an LDAP filter in parentheses that contains {name}, such as "(uid={name})"',
     })
-    .describe('finds a person’s entry; `{name}` is replaced by the username that they typed'),
+    .describe('finds a person’s entry; `{name}` is replaced with the username that the person entered'),
   idAttribute: z
     .enum(ID_ATTRIBUTES, { error: `must be one of ${ID_ATTRIBUTES.join(', ')}` })
     .describe(

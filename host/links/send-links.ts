@@ -24,7 +24,7 @@ export const SentLink = z
       .string()
       .nullable()
       .describe(
-        'set only if no email could be sent: pass the link on to the user. It is not shown again. If neither `PUBLIC_URL` nor `SOLUTION_ORIGIN` is set, it is a path without an origin',
+        'set only if no email could be sent: pass the link on to the user. It is not shown again. If neither `PUBLIC_URL` nor `SOLUTION_ORIGIN` is set, the link is a path without an origin',
       ),
   })
   .meta({ id: 'SentLink' })

@@ -107,7 +107,7 @@ async function registeredAs(
     if (login !== null) return login.content
   }
   if (solution.manifest.authenticator !== 'OAUTH') {
-    throw new OAuthProblem('oauth_token', 'no user is signed in with its issuer and audience')
+    throw new OAuthProblem('oauth_token', 'no user is signed in with the token’s issuer and audience')
   }
   const configuration = await chooser.choose(asking)
   return { configuration, provider: await finder.find(solution.name, configuration) }

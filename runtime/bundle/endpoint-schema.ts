@@ -108,7 +108,7 @@ const Checked = Input.superRefine((schema, found) => {
 const Query = Checked.refine(
   ({ type, properties = {} }) =>
     type === 'object' && Object.values(properties).every((one) => one.type === 'string' || one.type === undefined),
-  { error: 'must have the type object, and its properties the type string' },
+  { error: 'must have the type object, and its properties must have the type string' },
 )
 
 const Origin = z

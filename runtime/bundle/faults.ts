@@ -33,7 +33,8 @@ export const FAULT_CODES = {
   manifest_invalid: 'a property of the manifest has an invalid value',
   manifest_unknown_key: 'the manifest has an unknown property',
   module_missing: 'a module that a manifest lists is not in modules/',
-  module_invalid: 'a module has the wrong type or a property of solutions only, or its name differs from its folder',
+  module_invalid:
+    'a module has the wrong type or a property that only solutions can have, or its name differs from its folder',
   authenticator_count: 'the value of "authenticator" requires exactly one module of type authenticator',
   passkeys_unavailable: 'the manifest requires passkeys, which this host does not offer for the solution',
   endpoint_twice: 'two endpoints of a manifest match the same requests',

@@ -74,7 +74,7 @@ export const JobSchema = z
       }),
       atOnce: upTo(MOST_AT_ONCE).optional().meta({
         title: 'At once',
-        description: 'Maximum number of its runs at the same time, on all hosts. Default: 1.',
+        description: 'Maximum number of concurrent runs of the job, on all hosts. Default: 1.',
       }),
     },
     { error: orUnknownKey('must be an object with function') },

@@ -347,7 +347,7 @@ export const ManifestSchema = z
       $schema: text(500).optional().meta({ title: 'Schema', description: 'URL of this schema, used by code editors.' }),
       name: Name.meta({
         title: 'Name',
-        description: 'The solution’s name, which is part of its URL; a valid host label.',
+        description: 'The solution’s name, which is part of its URL. It must be a valid DNS label.',
       }),
       title: text(200).optional().meta({ title: 'Title', description: 'Shown to users. Default: the name.' }),
       version: pattern(SEMVER, 100, 'a semantic version such as 1.0.0').meta({

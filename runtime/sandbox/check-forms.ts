@@ -75,7 +75,7 @@ function functionsOf(
     found.fault(
       file,
       'script_syntax',
-      'the functions that the script declares cannot be determined; it may be nested too deeply',
+      'the functions that the script declares cannot be determined; the script may be nested too deeply',
     )
     return null
   }

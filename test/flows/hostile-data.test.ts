@@ -148,7 +148,9 @@ describe('administering the users table', () => {
       const browser = await signedIn('granted', 'plain')
       const lines = await linesOf('granted', browser, `return ${act()}`)
       expect(
-        lines.filter((line) => line.includes(`security.${method} can be called only for signed-in users who have`)),
+        lines.filter((line) =>
+          line.includes(`security.${method} can be called only for signed-in users with the permission`),
+        ),
       ).toHaveLength(2)
       expect(await auditOf('granted')).toContainEqual(
         expect.objectContaining({ actor: 'solution:granted', action: 'script-request', outcome: 'refused' }),
@@ -169,7 +171,9 @@ describe('administering the users table', () => {
     const browser = await visit(host, 'says')
     expect((await browser.signIn('boss', 'any', { custom_uid: boss })).status).toBe(303)
     expect((await browser.session()).json()).toMatchObject({ uid: boss, permissions: ['Administrators'] })
-    expect(await run('says', browser, `return ${act()}`)).toContain('who have Administrators in the permissions table')
+    expect(await run('says', browser, `return ${act()}`)).toContain(
+      'with the permission Administrators in the users table',
+    )
     await expectUnchanged()
   })
 
@@ -187,7 +191,7 @@ describe('administering the users table', () => {
     const browser = await visit(host, 'granted')
     expect((await browser.post(browser.page, { id_token: token as string })).status).toBe(303)
     expect((await browser.session()).json()).toMatchObject({ uid: boss })
-    expect(await run('granted', browser, `return ${ACTS[3][1]()}`)).toContain('who have Administrators')
+    expect(await run('granted', browser, `return ${ACTS[3][1]()}`)).toContain('with the permission Administrators')
     await expectUnchanged()
   })
 

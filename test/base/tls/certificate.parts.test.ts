@@ -98,7 +98,9 @@ test('certificate: DER and PKCS7 files are rejected, and the error contains the 
     'is a DER certificate without its private key, not PKCS12. Convert both: openssl x509 -inform der -in site.cer | ' +
       'openssl pkcs12 -export -inkey key.pem -out site-new.p12 -passout env:CERTIFICATE_PASS',
   )
-  expect(refusal('site.key')).toContain('is a DER private key without its certificate, not PKCS12. Convert it')
+  expect(refusal('site.key')).toContain(
+    'is a DER private key without its certificate, not PKCS12. Convert the key to PEM',
+  )
   expect(refusal('site.p7b')).toContain('is PKCS7 (certificates without a private key), not PKCS12. Convert both')
   const subjects = [await convert('site.cer'), await convert('site.key'), await convert('site.p7b')]
   expect(subjects).toEqual(Array(3).fill('CN=site'))

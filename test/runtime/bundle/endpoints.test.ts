@@ -156,7 +156,7 @@ test('endpoints: schemas may use only the keys that are checked, up to 8 levels 
     expect((await body(schema)).join('\n'), JSON.stringify(schema)).toContain(message)
   for (const query of [string, { type: 'object', properties: { page: { type: 'integer' } } }]) {
     expect((await ofOne({ ...NONE, query })).join()).toContain(
-      'must have the type object, and its properties the type string',
+      'must have the type object, and its properties must have the type string',
     )
   }
 })
