@@ -71,6 +71,11 @@ export interface Plugin {
   /** Available only in clients, so that it adds no cost to other calls. */
   readonly clientsOnly?: true
   /**
+   * Whether calls whose scripts contain none of its global names run without its guest part, if that is possible. Such a
+   * guest part registers no entry, `beforeReturn` or `onScript`.
+   */
+  readonly onlyIfNamed?: true
+  /**
    * Source that runs inside the sandbox and builds the global. It imports types, and values only from guest files in
    * the same folder: `import { a } from './part.guest.ts'`. `guest-source.ts` joins them.
    */

@@ -59,7 +59,10 @@ const isFailed = object(
 )
 const isNames = listUpTo(Number.POSITIVE_INFINITY, isName)
 const isScope = object({ name: isFile, names: isNames, shared: isNames, isOwn: (value) => typeof value === 'boolean' })
-const isRealmNames = listUpTo(Number.POSITIVE_INFINITY, object({ globals: isNames, lexicals: isNames }))
+const isRealmNames = listUpTo(
+  Number.POSITIVE_INFINITY,
+  object({ globals: isNames, lexicals: isNames }, { readsThis: (value) => typeof value === 'boolean' }),
+)
 const isChecked = object(
   {
     faults: listUpTo(100_000, isFault),

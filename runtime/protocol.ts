@@ -14,8 +14,15 @@ export type SandboxScript = {
   readonly realm?: RealmNames
 }
 
-/** The names that a script declares for other scripts. `globals` are also properties of the global object. */
-export type RealmNames = { readonly globals: readonly string[]; readonly lexicals: readonly string[] }
+/**
+ * The names that a script declares for other scripts. `globals` are also properties of the global object. `readsThis`:
+ * whether its top-level code uses `this`; absent if that is unknown.
+ */
+export type RealmNames = {
+  readonly globals: readonly string[]
+  readonly lexicals: readonly string[]
+  readonly readsThis?: boolean
+}
 
 export type ScriptScope = {
   /** `orders` for `scopes/orders.js`; `globals` for `globals.js`. */
@@ -52,6 +59,7 @@ export type Trusted = {
     readonly name: string
     readonly under?: 'plugins'
     readonly clientsOnly?: true
+    readonly onlyIfNamed?: true
     readonly source: string
   }[]
   readonly limits: Readonly<Record<string, number>>

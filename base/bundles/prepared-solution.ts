@@ -102,7 +102,8 @@ function scopeOf(scope: ScriptScope | undefined): Pick<SandboxScript, 'scope'> {
 
 function realmOf(names: RealmNames | undefined): Pick<SandboxScript, 'realm'> {
   if (names === undefined) return {}
-  return { realm: { globals: names.globals.filter(isIdentifier), lexicals: names.lexicals.filter(isIdentifier) } }
+  const { globals, lexicals, readsThis = true } = names
+  return { realm: { globals: globals.filter(isIdentifier), lexicals: lexicals.filter(isIdentifier), readsThis } }
 }
 
 function isIdentifier(name: string): boolean {

@@ -29,10 +29,11 @@ export function readTrusted(
   makeSandboxSolution: SandboxSolutionMaker,
   limits: Limits,
 ): Trusted {
-  const guests = plugins.map(({ name, under, clientsOnly, guest }) => ({
+  const guests = plugins.map(({ name, under, clientsOnly, onlyIfNamed, guest }) => ({
     name,
     ...(under ? { under } : {}),
     ...(clientsOnly ? { clientsOnly } : {}),
+    ...(onlyIfNamed ? { onlyIfNamed } : {}),
     source: readGuest(guest),
   }))
   return {

@@ -27,6 +27,7 @@ const Id = z.int().min(1)
 export default function application(ports: ApplicationPorts): Plugin {
   return {
     name: 'application',
+    onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {
       showURL: command(

@@ -19,6 +19,7 @@ export default function database(ports: DatabasePorts): Plugin {
   return {
     name: 'database',
     under: 'plugins',
+    onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {},
     requests: {

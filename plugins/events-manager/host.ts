@@ -11,6 +11,7 @@ export interface EventsManagerPorts {
 export default function eventsManager(ports: EventsManagerPorts): Plugin {
   return {
     name: 'eventsManager',
+    onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {},
     settings: (solution): Json => ({ builtIn: FORM_EVENTS, custom: ports.eventTypes(solution) }),

@@ -118,6 +118,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
   return {
     name: 'http',
     under: 'plugins',
+    onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {},
     // In the call of an endpoint, scripts can return a response with a status and headers.

@@ -31,6 +31,7 @@ const MOST_MESSAGE_TEXT = 65_536
 export default function i18n(ports: I18nPorts): Plugin {
   return {
     name: 'i18n',
+    onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {
       setLocale: command(

@@ -50,6 +50,7 @@ export default function jobs(ports: JobsPorts, limits: Limits): Plugin {
   return {
     name: 'jobs',
     under: 'plugins',
+    onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {
       enqueue: command(z.tuple([Run]), (call, [run]) => {

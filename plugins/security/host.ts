@@ -100,6 +100,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
   const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isVisible)
   return {
     name: 'security',
+    onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {
       login: command(

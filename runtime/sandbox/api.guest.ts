@@ -13,13 +13,14 @@ type ApiParts = {
   readonly hooks: Hooks
   readonly limits: Limits
   readonly isClient: boolean
+  readonly globals: object
 } & Pick<ReturnType<typeof createQuotas>, 'quotaError' | 'quotaOf'> &
   Pick<ReturnType<typeof createLog>, 'log' | 'report'> &
   Pick<ReturnType<typeof createCommands>, 'command' | 'request'>
 
 /** Creates the API that a plugin's guest part gets. */
 export function createApi(parts: ApiParts) {
-  const { state, hooks, limits, isClient, quotaError, quotaOf, log, report, command, request } = parts
+  const { state, hooks, limits, isClient, globals, quotaError, quotaOf, log, report, command, request } = parts
   const { loadStarts, callStarts, entries, offers } = hooks
 
   function stateOf(name: string): unknown {
@@ -60,7 +61,7 @@ export function createApi(parts: ApiParts) {
       lookUp: (table: string, key: string) => state.host('look', `${name} ${table}`, key),
       log,
       report,
-      defineGlobal,
+      defineGlobal: (what: string, value: unknown) => defineGlobal(globals, what, value),
       quotaError,
       isQuotaError: (error: unknown) => quotaOf(error) !== null,
       isAllowedAddress: (address: string) => address.length <= 2048 && state.host('address', address) !== null,

@@ -15,6 +15,16 @@ import type { CallText } from './types.guest.ts'
  * `queryParams.hasOwnProperty(name)`.
  */
 const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
+/** Methods, because a function has a `prototype`, which calls that share these would also share. */
+const { textOfObject, hasData } = {
+  textOfObject(): string {
+    return '[object Object]'
+  },
+  /** Returns false for the added methods, because only the data that was sent counts. */
+  hasData(this: object, name: string): boolean {
+    return apply(hasEnumerable, this, [name])
+  },
+}
 const everydayMethods = [hidden(textOfObject), hidden(hasData), hidden(textOfObject)] as const
 
 /** Objects that scripts and bindings read have no prototype, since a script could have changed it. */
@@ -76,15 +86,6 @@ function addEverydayMethods(data: object): void {
       defineProperty(data, name, everydayMethods[index] as PropertyDescriptor)
     }
   }
-}
-
-function textOfObject(): string {
-  return '[object Object]'
-}
-
-/** Returns false for the added methods, because only the data that was sent counts. */
-function hasData(this: object, name: string): boolean {
-  return apply(hasEnumerable, this, [name])
 }
 
 function hidden(value: object): PropertyDescriptor {

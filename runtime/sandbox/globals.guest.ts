@@ -24,12 +24,12 @@ export function removeRegExpStatics(): void {
 }
 
 /** A solution may have its own global of that name. */
-export function defineReplaceable(name: string, value: object): void {
-  defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true })
+export function defineReplaceable(globals: object, name: string, value: object): void {
+  defineProperty(globals, name, { value, writable: true, enumerable: false, configurable: true })
 }
 
-export function defineGlobal(name: string, value: unknown): void {
-  defineFrozen(globalThis, name, value)
+export function defineGlobal(globals: object, name: string, value: unknown): void {
+  defineFrozen(globals, name, value)
 }
 
 export function defineFrozen(target: object, name: string, value: unknown): void {

@@ -1,7 +1,7 @@
 // Runs once, while the snapshot of the trusted part is created: captures the built-ins and builds the bindings. Each
 // context starts as a copy of that and gets its solution's data. After that, the sandbox process can only call one
 // function, which takes and returns text. Nothing here looks up prototypes or globals again, so scripts can't interfere
-// by changing them.
+// by changing them. In the hardened realm, the built-ins are captured once, and the bindings are built for each call.
 import { createApi } from './api.guest.ts'
 import { create, deleteProperty, freeze, ownKeys, parse, SafeRangeError, setPrototypeOf } from './builtins.guest.ts'
 import { readCall } from './call-data.guest.ts'
@@ -14,10 +14,10 @@ import { createLog } from './log.guest.ts'
 import { createQuotas } from './quotas.guest.ts'
 import { createScopes } from './scopes.guest.ts'
 import { createThrown } from './thrown.guest.ts'
-import type { CallText, ContextState, Enter, FindEntry, Hooks, Host, Start } from './types.guest.ts'
+import type { CallText, ContextState, CreateBindings, Enter, FindEntry, Hooks, Host } from './types.guest.ts'
 import { list, record } from './values.guest.ts'
 
-type PluginGuest = { name: string; under: 'plugins' | null; build: (api: GuestApi) => unknown }
+type PluginGuest = { name: string; under: 'plugins' | null; build: (api: GuestApi, globals: object) => unknown }
 
 /**
  * @param sample a `CallText` with the same shape as in real calls
@@ -28,16 +28,33 @@ export default function bootstrap(
   plugins: PluginGuest[],
   sample: string,
   isClient: boolean,
-): Start {
+): CreateBindings {
   setPrototypeOf(limits, null)
   freeze(limits)
+  const first = readCall(parse(sample) as CallText)
+  removeRegExpStatics()
+
+  return (globals, needs) => createBindings({ limits, plugins, first, isClient, globals, needs })
+}
+
+type Parts = {
+  readonly limits: Record<string, number>
+  readonly plugins: readonly PluginGuest[]
+  readonly first: CallText
+  readonly isClient: boolean
+  readonly globals: object
+  readonly needs: Parameters<CreateBindings>[1]
+}
+
+/** Builds the bindings of one context or, in the hardened realm, of one call, as properties of `globals`. */
+function createBindings({ limits, plugins, first, isClient, globals, needs }: Parts): ReturnType<CreateBindings> {
   const state: ContextState = {
     host: () => null,
     findEntry: () => undefined,
     running: false,
     // The sample is the initial value. Otherwise, V8 would recreate these objects' shapes in each context, which takes
     // longer than parsing.
-    message: readCall(parse(sample) as CallText),
+    message: first,
   }
   const hooks: Hooks = {
     loadStarts: list(),
@@ -59,8 +76,11 @@ export default function bootstrap(
     quotaError,
     encodeArgs,
   )
-  const { scopes, addScope } = createScopes()
-  const apiOf = createApi({ state, hooks, limits, isClient, quotaError, quotaOf, log, report, command, request })
+  const { scopes, addScope } = createScopes(globals)
+  const apiOf = createApi({
+    ...{ state, hooks, limits, isClient, globals, quotaError, quotaOf },
+    ...{ log, report, command, request },
+  })
 
   function forgetLastCall(): void {
     forgetCommands()
@@ -91,7 +111,8 @@ export default function bootstrap(
       return answered
     }
     state.host = host
-    removeGlobals()
+    // In the hardened realm, the call's global object has never had them.
+    if (globals === globalThis) removeGlobals()
     const settings = parse(settingsText) as Record<string, unknown>
     setPrototypeOf(settings, null)
     const { loadStarts } = hooks
@@ -101,20 +122,20 @@ export default function bootstrap(
     return enter
   }
 
-  removeRegExpStatics()
-  deleteProperty(globalThis, 'console')
   const underPlugins = {}
-  defineGlobal('console', consoleOf())
-  defineReplaceable('globals', globalThis)
-  defineReplaceable('scopes', scopes)
+  deleteProperty(globals, 'console')
+  if (needs?.console !== false) defineGlobal(globals, 'console', consoleOf())
+  defineReplaceable(globals, 'globals', globals)
+  defineReplaceable(globals, 'scopes', scopes)
   for (let index = 0; index < plugins.length; index++) {
+    if (needs?.plugins[index] === false) continue
     const { name, under, build } = plugins[index] as PluginGuest
     const path = under === null ? name : `${under}.${name}`
-    const built = build(apiOf({ name, path }))
+    const built = build(apiOf({ name, path }), globals)
     if (built === undefined) continue
-    if (under === null) defineGlobal(name, built)
+    if (under === null) defineGlobal(globals, name, built)
     else defineFrozen(underPlugins, name, built)
   }
-  if (ownKeys(underPlugins).length > 0) defineGlobal('plugins', underPlugins)
+  if (ownKeys(underPlugins).length > 0) defineGlobal(globals, 'plugins', underPlugins)
   return start
 }

@@ -4,6 +4,7 @@ import { createFromGuest, randomDigits } from './guest-questions.ts'
 import {
   type Callback,
   callbackOf,
+  compileAlone,
   compileInRealm,
   type HardenedIsolate,
   type Loading,
@@ -13,6 +14,7 @@ import {
 } from './isolate.ts'
 import type { LoadFaults } from './load-faults.ts'
 import type { CallContexts, LoadedCall, LoginListener } from './login-contexts.ts'
+import type { GlobalNames } from './realm.guest.ts'
 
 /** One context with frozen built-in objects. Its `drive` function starts, continues and ends calls; see realm.guest.ts. */
 type Realm = { readonly drive: Reference }
@@ -48,6 +50,8 @@ export function createHardenedContexts(
   let lastId = 0
   let realm: Realm | null = null
   let scripts: readonly (Script | null)[] | null = null
+  /** The scripts that are alone, by index; see `isAlone`. */
+  const alone = new Map<number, { readonly script: Script; readonly names: readonly string[] }>()
 
   /** Node.js loads its random numbers on first use, which fails if a script has exhausted the stack. */
   const secret = randomDigits().slice(0, 32)
@@ -62,21 +66,32 @@ export function createHardenedContexts(
     const context = isolate.createContextSync()
     const factory = isolate.compileScriptSync(source, { filename: TRUSTED }).runSync(context, { reference: true })
     const drive = (factory as Reference).applySync(undefined, [ask], { result: { reference: true } }) as Reference
-    const names = JSON.parse(drive.applySync(undefined, ['names', 0, settings], { timeout }) as string) as string[]
-    scripts ??= solution.scripts.map((script) => compiled(script, names))
+    const names = JSON.parse(drive.applySync(undefined, ['names', 0, settings], { timeout }) as string) as GlobalNames
+    scripts ??= solution.scripts.map((script, index) => compiled(script, index, names))
     for (const [index, script] of scripts.entries()) {
       if (script === null) continue
       const run = script.runSync(context, { reference: true, timeout }) as Reference
       drive.applySync(undefined, ['script', index, factsOf(solution.scripts[index]), run.derefInto({ release: true })])
     }
+    for (const [index, one] of alone) {
+      const run = one.script.runSync(context, { reference: true, timeout }) as Reference
+      drive.applySync(undefined, ['alone', index, JSON.stringify(one.names), run.derefInto({ release: true })])
+    }
     return { drive }
   }
 
-  function compiled(script: SandboxScript, names: readonly string[]): Script | null {
+  function compiled(script: SandboxScript, index: number, names: GlobalNames): Script | null {
     try {
       // Each call creates the constants again, so pass only those that the script may use.
-      const used = names.filter((name) => script.source.includes(name))
-      return compileInRealm(isolate, script, used, secret)
+      const usedOf = (all: readonly string[]) => all.filter((name) => script.source.includes(name))
+      const [builtIn, own] = [usedOf(names.builtIn), usedOf(names.own)]
+      const units = Object.values(solution.units).filter((indexes) => indexes.includes(index))
+      const canBeAlone = isAlone(script, names)
+      if (canBeAlone && units.some((indexes) => indexes.length === 1)) {
+        alone.set(index, { script: compileAlone(isolate, script, { builtIn, own }, secret), names: own })
+        if (units.every((indexes) => indexes.length === 1)) return null
+      }
+      return compileInRealm(isolate, script, [...builtIn, ...own, 'globalThis'], secret)
     } catch (error) {
       syntaxFaults.push(describeFault(error, 'script_syntax', script.file, files))
       return null
@@ -105,11 +120,13 @@ export function createHardenedContexts(
     }
     const end = performance.now() + (limits.LOAD_TIME as number)
     const left = () => Math.max(1, Math.ceil(end - performance.now()))
-    drive.applySync(undefined, ['open', id, settings], { timeout: left() })
-    for (const index of solution.units[unit] ?? []) {
+    const indexes = solution.units[unit] ?? []
+    const how = indexes.length === 1 && alone.has(indexes[0] as number) ? 'runAlone' : 'run'
+    if (how === 'run') drive.applySync(undefined, ['open', id, ''], { timeout: left() })
+    for (const index of indexes) {
       const { file = '' } = solution.scripts[index] ?? {}
       loading?.(file)
-      const failed = runScript(drive, id, index, file, left(), () => performance.now() >= end)
+      const failed = runScript(drive, [how, id, `${index}`], file, left(), () => performance.now() >= end)
       if (failed === null) continue
       loaded.giveBack()
       throw failed
@@ -119,14 +136,13 @@ export function createHardenedContexts(
 
   function runScript(
     drive: Reference,
-    id: number,
-    index: number,
+    message: readonly (string | number)[],
     file: string,
     timeout: number,
     isOver: () => boolean,
   ): LoadFault | null {
     try {
-      const failed = drive.applySync(undefined, ['run', id, `${index}`], { timeout }) as string
+      const failed = drive.applySync(undefined, [...message], { timeout }) as string
       return failed === '' ? null : reportedFault(failed, file, files)
     } catch (error) {
       // The interrupted script may have left microtasks, so the next call gets a new realm.
@@ -152,6 +168,19 @@ export function createHardenedContexts(
       realm = null
     },
   }
+}
+
+/**
+ * Whether a call that runs only this script needs no global object, because the script can neither use it nor replace
+ * one of its properties.
+ */
+export function isAlone({ source, scope, realm }: SandboxScript, { builtIn, own, others }: GlobalNames): boolean {
+  // A name may be written with escapes.
+  if (scope !== undefined || realm?.readsThis !== false || source.includes('\\u')) return false
+  const words = new Set(source.split(/[^\w$]+/))
+  if (['globalThis', ...others].some((name) => words.has(name))) return false
+  const known = new Set([...builtIn, ...own])
+  return ![...realm.globals, ...realm.lexicals].some((name) => known.has(name))
 }
 
 function factsOf(script: SandboxScript | undefined): string {

@@ -145,17 +145,48 @@ export function compileInRealm(
   constants: readonly string[],
   secret: string,
 ): ivm.Script {
-  // A file that closes the function around it must not compile.
-  const strict = `'use strict';`
-  isolate.compileScriptSync(`${strict}${source}`, { filename: file, columnOffset: -strict.length }).release()
+  needClosed(isolate, file, source)
   const names = [...new Set([...realm.globals, ...realm.lexicals, ...(scope?.names ?? [])])]
   const [globals, lexicals, declare] = ['globals', 'lexicals', 'declare'].map((name) => `${name}_${secret}`)
   const before = [
     `(function (${globals}, ${lexicals}, ${declare}) { with (${globals}) { with (${lexicals}) {`,
-    `const { ${constants.join()} } = ${globals}; return function () { ${strict}`,
+    `const { ${constants.join()} } = ${globals}; return function () { ${STRICT}`,
     `${declare}(${viewOf(names)});`,
   ].join('')
   return isolate.compileScriptSync(`${before}${source}\n} } } })`, { filename: file, columnOffset: -before.length })
+}
+
+/**
+ * Compiles a script that runs alone as a function for the hardened realm:
+ * (builtIns) => (bindings, declare) => run. `declare` gets a function that returns the value of a top-level name. Neither
+ * the global object nor an accessor is created per call: V8 allocates accessors as long-lived, so they would keep each
+ * call's objects in memory until the next full garbage collection.
+ * @param constants the names that the script may use
+ * @param secret as in `compileInRealm`
+ */
+export function compileAlone(
+  isolate: ivm.Isolate,
+  { file, source, realm = { globals: [], lexicals: [] } }: SandboxScript,
+  constants: { readonly builtIn: readonly string[]; readonly own: readonly string[] },
+  secret: string,
+): ivm.Script {
+  needClosed(isolate, file, source)
+  const [builtIns, bindings, declare] = ['builtIns', 'bindings', 'declare'].map((name) => `${name}_${secret}`)
+  const names = new Set([...realm.globals, ...realm.lexicals])
+  const cases = [...names].map((name) => `case ${JSON.stringify(name)}: return ${name};`)
+  const before = [
+    `(function (${builtIns}) { const { ${constants.builtIn.join()} } = ${builtIns};`,
+    `return function (${bindings}, ${declare}) { const { ${constants.own.join()} } = ${bindings};`,
+    `return function () { ${STRICT}${declare}(function () { switch (arguments[0]) { ${cases.join('')} } });`,
+  ].join('')
+  return isolate.compileScriptSync(`${before}${source}\n} } })`, { filename: file, columnOffset: -before.length })
+}
+
+const STRICT = `'use strict';`
+
+/** @throws the syntax error of a file that closes the function around it */
+function needClosed(isolate: ivm.Isolate, file: string, source: string): void {
+  isolate.compileScriptSync(`${STRICT}${source}`, { filename: file, columnOffset: -STRICT.length }).release()
 }
 
 /** The message that passes such a script's object to the guest. */
@@ -202,7 +233,7 @@ export type HardenedIsolate = {
 }
 
 function snapshotOf(trusted: Trusted, isClient: boolean) {
-  const code = `globalThis.${START} = ${trustedSource(trusted, isClient)};`
+  const code = `globalThis.${START} = ${trustedSource(trusted, isClient)}(globalThis);`
   return ivm.Isolate.createSnapshot([{ code, filename: TRUSTED }])
 }
 
@@ -248,8 +279,9 @@ export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolat
       ahead ??= makeContext()
     },
     hardened() {
-      const build = `function (globalThis, Reflect) { return ${trustedSource(forLogins, false)} }`
-      const source = `(function (ask) { return ${asFunction(trusted.realm)}(${build}, ask) })`
+      const build = `function (Reflect) { return ${trustedSource(forLogins, false)} }`
+      const optional = JSON.stringify(forLogins.guests.map(({ onlyIfNamed }) => onlyIfNamed === true))
+      const source = `(function (ask) { return ${asFunction(trusted.realm)}(${build}, ${optional}, ask) })`
       return { isolate: new ivm.Isolate({ memoryLimit }), limits, source }
     },
     another() {
@@ -261,12 +293,15 @@ export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolat
   }
 }
 
-/** The trusted part as one expression that evaluates to `start`: the bootstrap, with each plugin's guest part. */
+/**
+ * The trusted part as one expression that evaluates to a function that builds the bindings: the bootstrap, with each
+ * plugin's guest part. A guest part runs again each time its binding is built, so it shares nothing between calls.
+ */
 function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted, isClient: boolean): string {
   const sample = JSON.stringify(callText(rehearsal.call))
   const built = guests.map(
     ({ name, under = null, source }) =>
-      `{ name: ${JSON.stringify(name)}, under: ${JSON.stringify(under)}, build: ${asFunction(source)} }`,
+      `{ name: ${JSON.stringify(name)}, under: ${JSON.stringify(under)}, build: function (api, globalThis) { return ${asFunction(source)}(api) } }`,
   )
   return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}], ${sample}, ${isClient})`
 }

@@ -1,6 +1,6 @@
 import type { Fault } from '../bundle/faults.ts'
 import type { RealmNames, ScriptScope } from '../protocol.ts'
-import { lexicalNames, type TopLevelName, topLevelNames } from './top-level-names.ts'
+import { lexicalNames, readsThis, type TopLevelName, topLevelNames } from './top-level-names.ts'
 
 type Script = { readonly file: string; readonly source: string }
 
@@ -14,6 +14,7 @@ export function namesOf(source: string, scope: ScriptScope | undefined): RealmNa
   return {
     globals: [...names].filter((name) => !lexical.has(name)),
     lexicals: [...names].filter((name) => lexical.has(name)),
+    readsThis: readsThis(source),
   }
 }
 

@@ -20,22 +20,42 @@ import {
 import { removeGlobals } from './globals.guest.ts'
 import { freezeIntrinsics, removeCompilers, replaceReflection } from './realm-freeze.guest.ts'
 import { createThrown } from './thrown.guest.ts'
-import type { Enter, FindEntry, Host, Start } from './types.guest.ts'
+import type { CreateBindings, Enter, FindEntry, Host, Needs } from './types.guest.ts'
 import { list, record } from './values.guest.ts'
 
 /** Runs one script for a call. `declare` gets an object with an accessor for each of its top-level names. */
 type RunScript = (globals: object, lexicals: object, declare: (view: object) => void) => () => unknown
+/**
+ * Runs a script that is alone: no other script runs with it, and it does not use the global object. `declare` gets a
+ * function that returns the value of a top-level name.
+ */
+type RunAlone = (bindings: object, declare: (find: FindName) => void) => () => unknown
+type FindName = (name: string) => unknown
+/** A script that is alone, with the bindings that it needs. */
+type Alone = { readonly run: RunAlone; readonly needs: Needs }
 /** `globals`: the script's names that are properties of the global object. `scope`: the names that `scopes` shows. */
 type ScriptFacts = {
   globals: string[]
   lexicals: string[]
   scope: { name: string; shared: string[]; names: string[] } | null
 }
-type OpenCall = { enter: Enter; globals: object; lexicals: object }
+/** `find`: set if the call's script is alone. */
+type OpenCall = { enter: Enter; globals: object; lexicals: object; find: FindName | null }
 type Ask = (context: number, kind: string, text: string, key?: string) => string | null | false
 /** The only function that the sandbox process calls in the realm. `name`: an entry function. */
-export type Drive = (kind: DriveKind, id: number, text: string, script?: RunScript, name?: string) => string
-type DriveKind = 'names' | 'script' | 'open' | 'run' | 'finds' | 'enter' | 'close'
+export type Drive = (
+  kind: DriveKind,
+  id: number,
+  text: string,
+  script?: RunScript | ((builtIns: object) => RunAlone),
+  name?: string,
+) => string
+type DriveKind = 'names' | 'script' | 'alone' | 'open' | 'run' | 'runAlone' | 'finds' | 'enter' | 'close'
+/**
+ * The global names of this version. `builtIn` and `own` are those that scripts cannot change, so that each script can
+ * have constants for them: the language's and the platform's. `others` are all others.
+ */
+export type GlobalNames = { builtIn: string[]; own: string[]; others: string[] }
 
 /** Removed because nothing may be shared between calls, or because the platform has its own. */
 const REMOVED = ['console']
@@ -43,54 +63,37 @@ const REMOVED = ['console']
 const RANDOM_DIGITS = 13
 
 /**
- * @param build runs the whole trusted part with another global object, and with the original functions of Reflect
+ * @param build runs the trusted part with the original functions of Reflect. `optional`: the plugins, in their order,
+ *   that a call needs only if its script names one of their globals
  * @param ask the only function of the sandbox process that the realm can call
  */
-export default function realm(build: (globals: object, reflect: object) => Start, ask: Ask): Drive {
+export default function realm(build: (reflect: object) => CreateBindings, optional: boolean[], ask: Ask): Drive {
   const { failedText } = createThrown(() => null)
   const scripts = list<RunScript>()
   const facts = list<ScriptFacts>()
+  const alone = list<Alone>()
   const calls: Record<number, OpenCall> = record()
   const originals = functionsOf(Reflect)
+  let createBindings: CreateBindings = () => () => () => ''
   let builtIns = list<readonly [PropertyKey, PropertyDescriptor]>()
+  /** An object with the built-in globals, for the constants of scripts that are alone. */
+  let builtInHolder: object = {}
+  /** For each of the optional plugins: its global names. */
+  const namesOfPlugins = list<PropertyKey[]>()
+  let settings = '{}'
 
   function prepare(): void {
     removeGlobals()
     for (let index = 0; index < REMOVED.length; index++) deleteProperty(globalThis, REMOVED[index] as string)
     // The trusted part adds to built-in prototypes, and removes the static properties of RegExp.
-    build(create(null), originals)
+    createBindings = build(originals)
+    createBindings(create(null))
     removeCompilers()
-    replaceRandom()
+    replaceRandom(ask)
     replaceReflection()
     builtIns = builtInGlobals()
     freezeIntrinsics()
-  }
-
-  /** V8's own generator is one sequence for the whole context, so scripts could compute other calls' numbers. */
-  function replaceRandom(): void {
-    let digits = ''
-    let used = 0
-    const { random } = {
-      random(): number {
-        if (used >= digits.length) {
-          let answered: string | null | false
-          try {
-            answered = ask(0, 'random', '')
-          } catch {
-            answered = false
-          }
-          if (typeof answered !== 'string') throw new SafeRangeError('Maximum call stack size exceeded')
-          digits = answered
-          used = 0
-        }
-        const from = used
-        used += RANDOM_DIGITS
-        return +`0x${apply(slice, digits, [from, from + RANDOM_DIGITS])}` / 2 ** 52
-      },
-    }
-    const descriptor: PropertyDescriptor = create(null)
-    descriptor.value = random
-    defineProperty(Math, 'random', descriptor)
+    builtInHolder = freeze(createGlobals())
   }
 
   function createGlobals(): object {
@@ -105,11 +108,9 @@ export default function realm(build: (globals: object, reflect: object) => Start
     return globals
   }
 
-  function open(id: number, settings: string): OpenCall {
-    const globals = createGlobals()
-    const lexicals = record<unknown>()
-    const opened: OpenCall = { enter: () => '', globals, lexicals }
-    const start = build(globals, originals)
+  function open(id: number, globals: object, needs?: Needs): OpenCall {
+    const opened: OpenCall = { enter: () => '', globals, lexicals: record<unknown>(), find: null }
+    const start = createBindings(globals, needs)
     opened.enter = start(ask as Host, id, settings, () => entryOf(opened, 'onSolutionOpen'))
     return opened
   }
@@ -134,21 +135,67 @@ export default function realm(build: (globals: object, reflect: object) => Start
     }
   }
 
+  /** Runs a script that is alone. @returns like `run` */
+  function runAlone(id: number, index: number): string {
+    const { run, needs } = alone[index] as Alone
+    const globals = record()
+    const opened = open(id, globals, needs)
+    calls[id] = opened
+    const declare = (find: FindName): void => {
+      opened.find = find
+    }
+    try {
+      apply(run(globals, freeze(declare)), undefined, [])
+      return ''
+    } catch (error) {
+      return failedText(error)
+    }
+  }
+
+  function findPluginNames(): void {
+    for (let index = 0; index < optional.length; index++) {
+      if (optional[index] !== true) continue
+      const plugins = list<boolean>()
+      for (let other = 0; other < optional.length; other++) plugins[other] = other === index
+      const globals = record()
+      open(0, globals, { console: false, plugins })
+      namesOfPlugins[index] = ownKeys(globals)
+    }
+  }
+
+  /** @param names the platform's global names that the script contains */
+  function needsOf(names: readonly string[]): Needs {
+    const plugins = list<boolean>()
+    for (let index = 0; index < optional.length; index++) {
+      plugins[index] = optional[index] !== true || hasCommon(namesOfPlugins[index] as PropertyKey[], names)
+    }
+    return { console: hasCommon(['console'], names), plugins }
+  }
+
   prepare()
 
   return function drive(kind, id, text, script, name) {
     switch (kind) {
       case 'names':
-        return constantNames(open(id, text).globals)
+        settings = text
+        findPluginNames()
+        return stringify(namesIn(open(id, createGlobals()).globals, builtInHolder))
       case 'script':
         scripts[id] = script as RunScript
         facts[id] = parse(text) as ScriptFacts
         return ''
+      case 'alone': {
+        const needs = needsOf(parse(text) as string[])
+        alone[id] = { run: (script as (builtIns: object) => RunAlone)(builtInHolder), needs }
+        return ''
+      }
       case 'open':
-        calls[id] = open(id, text)
+        calls[id] = open(id, createGlobals())
         return ''
       case 'run':
         return run(id, +text)
+      case 'runAlone':
+        return runAlone(id, +text)
       case 'finds':
         return entryOf(calls[id] as OpenCall, text) === undefined ? '' : text
       case 'enter': {
@@ -162,6 +209,33 @@ export default function realm(build: (globals: object, reflect: object) => Start
       }
     }
   }
+}
+
+/** V8's own generator is one sequence for the whole context, so scripts could compute other calls' numbers. */
+function replaceRandom(ask: Ask): void {
+  let digits = ''
+  let used = 0
+  const { random } = {
+    random(): number {
+      if (used >= digits.length) {
+        let answered: string | null | false
+        try {
+          answered = ask(0, 'random', '')
+        } catch {
+          answered = false
+        }
+        if (typeof answered !== 'string') throw new SafeRangeError('Maximum call stack size exceeded')
+        digits = answered
+        used = 0
+      }
+      const from = used
+      used += RANDOM_DIGITS
+      return +`0x${apply(slice, digits, [from, from + RANDOM_DIGITS])}` / 2 ** 52
+    },
+  }
+  const descriptor: PropertyDescriptor = create(null)
+  descriptor.value = random
+  defineProperty(Math, 'random', descriptor)
 }
 
 /** Defines an accessor for each name, so that other scripts see and set the script's own variable. */
@@ -206,7 +280,11 @@ function builtInGlobals() {
   return found
 }
 
-function entryOf({ globals, lexicals }: OpenCall, name: string): unknown {
+function entryOf({ globals, lexicals, find }: OpenCall, name: string): unknown {
+  if (find !== null) {
+    const own = find(name)
+    return typeof own === 'function' ? own : undefined
+  }
   const holder = getOwnPropertyDescriptor(lexicals, name) === undefined ? globals : lexicals
   const descriptor = getOwnPropertyDescriptor(holder, name)
   // Scripts' own functions are accessors or writable; built-in functions and bindings are neither.
@@ -215,16 +293,27 @@ function entryOf({ globals, lexicals }: OpenCall, name: string): unknown {
   return typeof found === 'function' ? found : undefined
 }
 
-/** The global names that scripts cannot change, so that each script can have constants for them. */
-function constantNames(globals: object): string {
-  const found: string[] = []
+function namesIn(globals: object, builtIns: object): GlobalNames {
+  const found: GlobalNames = { builtIn: [], own: [], others: [] }
   const names = ownKeys(globals)
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as PropertyKey
-    if (typeof name !== 'string' || name === 'eval') continue
-    if (apply(regExpExec, /^[A-Za-z_$][\w$]*$/, [name]) === null) continue
+    if (typeof name !== 'string') continue
     const descriptor = getOwnPropertyDescriptor(globals, name)
-    if (descriptor?.writable === false && descriptor.configurable === false) found[found.length] = name
+    const isFixed = descriptor?.writable === false && descriptor.configurable === false
+    const isIdentifier = apply(regExpExec, /^[A-Za-z_$][\w$]*$/, [name]) !== null
+    let kind = found.others
+    if (isFixed && isIdentifier && name !== 'eval' && name !== 'globalThis') {
+      kind = getOwnPropertyDescriptor(builtIns, name) === undefined ? found.own : found.builtIn
+    }
+    kind[kind.length] = name
   }
-  return stringify(found)
+  return found
+}
+
+function hasCommon(some: readonly PropertyKey[], others: readonly PropertyKey[]): boolean {
+  for (let index = 0; index < some.length; index++) {
+    for (let other = 0; other < others.length; other++) if (some[index] === others[other]) return true
+  }
+  return false
 }

@@ -3,9 +3,9 @@ import type { ScopeText } from './types.guest.ts'
 import { record } from './values.guest.ts'
 
 /** The global `scopes`, which contains the names in each script's scope. */
-export function createScopes() {
+export function createScopes(globals: object) {
   const scopes = record<object>()
-  scopes.globals = globalThis
+  scopes.globals = globals
 
   /** If two scripts have the same scope, or the same shared name, the later one is used. */
   function addScope({ name, shared }: ScopeText, view: object): void {
@@ -14,7 +14,7 @@ export function createScopes() {
       const names = keys(view)
       for (let index = 0; index < names.length; index++) takeMember(scopes[name], view, names[index] as string)
     }
-    for (let index = 0; index < shared.length; index++) takeMember(globalThis, view, shared[index] as string)
+    for (let index = 0; index < shared.length; index++) takeMember(globals, view, shared[index] as string)
   }
 
   return { scopes, addScope }

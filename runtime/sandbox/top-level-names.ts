@@ -1,4 +1,12 @@
-import { type FunctionDeclaration, type Pattern, type Program, parse, type Statement } from 'acorn'
+import {
+  type ClassBody,
+  type FunctionDeclaration,
+  type Pattern,
+  type Program,
+  type PropertyDefinition,
+  parse,
+  type Statement,
+} from 'acorn'
 
 /** A name in a script, with its line and column, both from 1. */
 export type TopLevelName = { readonly name: string; readonly line: number; readonly column: number }
@@ -79,15 +87,33 @@ function isStrict({ body }: Program): boolean {
   return body.some((statement) => 'directive' in statement && statement.directive === 'use strict')
 }
 
-/** Whether the function itself uses `this`: functions and classes inside it have a different `this`. */
+/** Whether a script's top-level code uses `this`. True for a script that acorn can't parse. */
+export function readsThis(source: string): boolean {
+  try {
+    return hasThis([parse(source, { ecmaVersion: 'latest', sourceType: 'script' }).body])
+  } catch {
+    return true
+  }
+}
+
+/** Whether the function itself uses `this`. */
 function usesThis({ params, body }: FunctionDeclaration): boolean {
-  const open: unknown[] = [params, body]
+  return hasThis([params, body])
+}
+
+/** Functions and classes have a different `this` in their bodies, except in computed names of class members. */
+function hasThis(parts: readonly unknown[]): boolean {
+  const open: unknown[] = [...parts]
   while (open.length > 0) {
     const node = open.pop()
     if (typeof node !== 'object' || node === null) continue
     const { type } = node as { type?: unknown }
     if (type === 'ThisExpression') return true
-    if (type === 'FunctionExpression' || type === 'FunctionDeclaration' || type === 'ClassBody') continue
+    if (type === 'FunctionExpression' || type === 'FunctionDeclaration') continue
+    if (type === 'ClassBody') {
+      for (const { computed, key } of (node as ClassBody).body as PropertyDefinition[]) if (computed) open.push(key)
+      continue
+    }
     for (const part of Object.values(node)) open.push(part)
   }
   return false

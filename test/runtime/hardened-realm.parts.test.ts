@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isAlone } from '../../runtime/sandbox/hardened-contexts.ts'
 import { findDifferences } from '../../runtime/sandbox/realm-differences.ts'
 import { namesOf } from '../../runtime/sandbox/realm-names.ts'
 import { directory } from '../attack/directory/host.ts'
@@ -36,6 +37,38 @@ describe.each(['fresh', 'hardened'])('realm %s', (realm) => {
       const { failure, values } = await run(LEAKS)
       expect(failure).toBeNull()
       expect(values.found).toEqual([])
+    }
+  })
+
+  test('nothing that a script without the global object changes is visible to the next call', async () => {
+    const script = `
+      const roots = { security, i18n, application, eventsManager, plugins, console, EventType, EVENTS_AGGREGATION_TYPE, directory, own: () => 1 }
+      const seen = new Set()
+      const marked = []
+      function visit(value, path, keeps) {
+        if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return
+        seen.add(value)
+        if (Object.hasOwn(value, 'left')) marked.push(path)
+        if (keeps) try { value.left = 1 } catch { /* Frozen. */ }
+        visit(Object.getPrototypeOf(value), path + '.__proto__', keeps)
+        for (const key of Reflect.ownKeys(value)) {
+          const descriptor = Object.getOwnPropertyDescriptor(value, key)
+          for (const part of ['value', 'get', 'set']) visit(descriptor[part], path + '.' + String(key), keeps)
+        }
+      }
+      async function onSolutionOpen(arg, queryParams) {
+        const pending = directory.find('fast')
+        visit({ roots, queryParams, pending }, 'all', queryParams.keeps === 'yes')
+        await pending.catch(() => {})
+        return JSON.stringify({ marked, count: seen.size })
+      }`
+    const first = await run(script, { keeps: 'yes' })
+    expect(first.failure).toBeNull()
+    expect(first.values.count).toBeGreaterThan(100)
+    for (let call = 0; call < 2; call++) {
+      const { failure, values } = await run(script)
+      expect(failure).toBeNull()
+      expect(values.marked).toEqual([])
     }
   })
 
@@ -214,6 +247,11 @@ describe('the hardened realm', () => {
 })
 
 describe('typical scripts', () => {
+  function declaredIn(source: string): string[] {
+    const { globals, lexicals } = namesOf(source, undefined)
+    return [...globals, ...lexicals]
+  }
+
   const numbered = (scripts: readonly string[], from = 0) =>
     scripts.map((script, index) => script.replaceAll('ID', `${from + index}`))
 
@@ -259,9 +297,7 @@ describe('typical scripts', () => {
   test('at least 64 idioms have the same results in both realms', async () => {
     const idioms = numbered(SAME)
     const declared = new Set(
-      [...idioms, CROSS.replaceAll('ID', `${idioms.length - 1}`)].flatMap((source) =>
-        Object.values(namesOf(source, undefined)).flat(),
-      ),
+      [...idioms, CROSS.replaceAll('ID', `${idioms.length - 1}`)].flatMap((source) => declaredIn(source)),
     )
     expect(idioms.length).toBeGreaterThanOrEqual(64)
     expect(
@@ -270,6 +306,61 @@ describe('typical scripts', () => {
     const fresh = await answersIn('fresh', idioms)
     expect(await answersIn('hardened', idioms)).toEqual(fresh)
     expect((fresh as unknown[]).filter((one) => typeof one === 'string' && /Error: /.test(one))).toEqual([])
+  })
+
+  test('scripts that are alone, and those that are not, have the same results', async () => {
+    const names = { builtIn: [], own: [], others: ['globals', 'scopes', 'LOGGINGLEVEL', 'eval'] }
+    const idioms = numbered(SAME).filter((source) =>
+      isAlone({ file: '', source, realm: namesOf(source, undefined) }, names),
+    )
+    expect(idioms.length).toBeGreaterThanOrEqual(50)
+    const calls = idioms.map((source) => `() => ${/function (idiom\d+)/.exec(source)?.[1]}()`)
+    const script = `${idioms.join('\n')}
+      function onSolutionOpen() {
+        return JSON.stringify({ all: [${calls}].map((idiom) => {
+          try { return idiom() ?? null } catch (error) { return error.name + ': ' + error.message }
+        }) })
+      }`
+    expect(isAlone({ file: '', source: script, realm: namesOf(script, undefined) }, names)).toBe(true)
+    const answers = []
+    for (const [realm, added] of [
+      ['fresh', ''],
+      ['hardened', ''],
+      ['hardened', '\n// globalThis'],
+    ] as const) {
+      const { failure, values } = await (labs[realm] as ScriptLab).run({ script: script + added })
+      expect(failure).toBeNull()
+      answers.push(values.all)
+    }
+    expect(answers[1]).toEqual(answers[0])
+    expect(answers[2]).toEqual(answers[0])
+  })
+
+  test('a script is alone only if it can neither use the global object nor replace one of its properties', () => {
+    const names = { builtIn: ['Array'], own: ['security'], others: ['globals', 'eval'] }
+    const alone = (source: string) => isAlone({ file: '', source, realm: namesOf(source, undefined) }, names)
+    const yes = [
+      'security.login()',
+      'const globalsOfMine = 1',
+      'class A { b = this; static { this.c = this } }',
+      'function f() { return this }',
+      '({ a() { return this } })',
+    ]
+    const no = [
+      'globalThis.a = 1',
+      'f(() => this)',
+      'class A { [this.b]() {} }',
+      'class A extends this.B {}',
+      'globals.a = 1',
+      "f(eval('1'))",
+      'var security = 1',
+      'function Array() {}',
+      'global\\u0054his.a = 1',
+      'if (',
+    ]
+    expect(yes.filter((source) => !alone(source))).toEqual([])
+    expect(no.filter(alone)).toEqual([])
+    expect(isAlone({ file: '', source: '', realm: { globals: [], lexicals: [] } }, names)).toBe(false)
   })
 
   test('the check refuses idioms that would have a different result', () => {

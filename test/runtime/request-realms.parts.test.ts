@@ -74,8 +74,13 @@ function callerIn(realm: (typeof REALMS)[number]) {
   }
 }
 
+function declaredIn(source: string): string[] {
+  const { globals, lexicals } = namesOf(source, undefined)
+  return [...globals, ...lexicals]
+}
+
 test('the check accepts the script, except for the code that changes built-in objects', () => {
-  const found = findDifferences(SCRIPT, new Set(Object.values(namesOf(SCRIPT, undefined)).flat()))
+  const found = findDifferences(SCRIPT, new Set(declaredIn(SCRIPT)))
   expect(found.map(({ message }) => message.split(' ')[0])).toEqual([
     '"Array.prototype.left"',
     '"JSON.parse"',

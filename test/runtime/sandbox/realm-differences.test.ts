@@ -107,9 +107,9 @@ test('two files that run together cannot declare the same name; files that run a
   ]
   const faults: never[] = []
   expect(checkForRealm(scripts, [[0], [1, 2]], [], faults)).toEqual([
-    { globals: ['onSolutionOpen', 'shared'], lexicals: [] },
-    { globals: ['onSolutionOpen'], lexicals: [] },
-    { globals: [], lexicals: ['own', 'shared'] },
+    { globals: ['onSolutionOpen', 'shared'], lexicals: [], readsThis: false },
+    { globals: ['onSolutionOpen'], lexicals: [], readsThis: false },
+    { globals: [], lexicals: ['own', 'shared'], readsThis: false },
   ])
   expect(faults).toEqual([])
   checkForRealm(scripts, [[0, 2]], [], faults)
