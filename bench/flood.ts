@@ -1,5 +1,6 @@
-// A worker thread that sends requests to a URL at a rate, whether or not earlier ones have ended. It is a separate thread, so that its
-// work does not delay the thread that measures other requests. On a message, it stops and responds with the count of each status.
+// A worker thread that sends requests to a URL at a fixed rate, even if earlier ones have not ended. It is a separate
+// thread, so that its work does not delay the thread that measures other requests. On a message, it stops and responds
+// with the count of each status.
 import { Agent } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
 import { statusOf } from './status-of.ts'

@@ -93,7 +93,7 @@ The scope \`admin\` includes all others except \`solutions:{name}:call\`. It doe
 for these. Errors are [problem details](codes.md) (RFC 9457). [openapi.json](openapi.json) describes all requests and responses; each host serves its own copy at
 \`/admin/api/openapi.json\`.
 
-| request | what it does | required access |
+| request | description | required access |
 |---|---|---|
 ${rows.join('\n')}
 `

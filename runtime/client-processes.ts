@@ -71,7 +71,7 @@ export function createClientProcesses(
     noteKill(quarantine, worker.key, culprits, pauseText)
   }
 
-  /** Picks the process with the most clients that can take another one, to keep the number of processes low. */
+  /** Chooses the process with the most clients that can accept another one, to keep the number of processes low. */
   async function workerWithRoom(version: Loadable): Promise<ClientWorker | null> {
     for (;;) {
       const open = workers.of(version.key).filter((one) => !one.isEnding() && one.clientCount() < CLIENTS_PER_PROCESS)

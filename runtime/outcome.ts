@@ -30,7 +30,7 @@ export type Returned = {
 
 export type Failed = {
   readonly code: Failure
-  /** For the author. It may quote what the script threw, so it is never shown to the end user. */
+  /** For the author. It may quote the error that the script threw, so it is never shown to the end user. */
   readonly message: string
   readonly position?: Position
   /** The limit's name in `LIMITS`, with the amounts allowed and used, for timeouts, memory and quotas. */

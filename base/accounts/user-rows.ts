@@ -103,7 +103,7 @@ export function permissionsOfRows(rows: readonly PermissionRow[]): Permission[] 
   return rows.map(({ solution, name }) => (solution === '' ? name : { name, solution }))
 }
 
-/** Returns the permissions to remove and to add so that a user who has `has` ends up with `wanted`. */
+/** Returns the permissions to remove and to add to change a user's permissions from `has` to `wanted`. */
 export function comparePermissions(has: readonly PermissionRow[], wanted: readonly PermissionRow[]) {
   const [hasKeys, wantedKeys] = [new Set(has.map(keyOf)), new Set(wanted.map(keyOf))]
   return {

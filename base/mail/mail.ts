@@ -42,7 +42,7 @@ const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /**
  * Retry delays in ms: the delay starts at the first value and doubles up to the longest. After `GIVEN_UP`, the email is
- * dropped, which is logged.
+ * dropped, with a log line.
  */
 const FIRST_WAIT = 10_000
 const LONGEST_WAIT = 3_600_000
@@ -112,7 +112,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     }
   }
 
-  /** An email that the mail server is slow to accept holds up its own sender only. */
+  /** An email that the mail server is slow to accept delays only its own sender. */
   function startSender(): void {
     if (handOver === null || senderCount >= AT_ONCE) return
     senderCount++

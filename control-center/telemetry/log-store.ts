@@ -91,8 +91,8 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
     const scope: Scope = { environments: filter.environments, level, solution: filter.solution }
     const all = [...query, ...scopeQuery(scope)]
     if (search.hasByLine === null) return select(search.has(all), filter, place)
-    // An index without order first finds all lines that contain a word, and only then picks the newest. For a frequent
-    // word, scanning the newest lines one by one is faster.
+    // An index without order first finds all lines that contain a word, and only then selects the newest. For a
+    // frequent word, scanning the newest lines one by one is faster.
     const { before: until = (await lastId()) + 1, after = 0, limit } = place
     const found: Row[] = []
     let before = until

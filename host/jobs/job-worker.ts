@@ -22,7 +22,7 @@ export type JobWorkerParts = {
   readonly mayStart: () => Promise<boolean>
   readonly solutionLog: Pick<SolutionLog, 'write'>
   readonly log: Pick<Logger, 'error'>
-  /** Called for each run that has failed for good. */
+  /** Called for each run that has failed and won't be retried. */
   readonly failed?: (run: Run) => void
   /** Epoch ms. */
   readonly now: () => number

@@ -1,6 +1,6 @@
 import type { Json } from '../../runtime/plugin.ts'
 
-/** URLs end up in browser histories and logs, so scripts get these parameters only from the form. */
+/** Browser histories and logs contain URLs, so scripts get these parameters only from the form. */
 const NEVER_FROM_URL = new Set(['username', 'password'])
 /**
  * Fields for the host itself, and `last_login`, which only the host may set: authenticators skip the password check if

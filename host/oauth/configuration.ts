@@ -203,7 +203,7 @@ function responseTypeOf(
 }
 
 /**
- * An ID token in the query would end up in logs and browser histories (OAuth 2.0 Multiple Response Type Encoding
+ * An ID token in the query would be stored in logs and browser histories (OAuth 2.0 Multiple Response Type Encoding
  * Practices, section 3). Apple sends name and email only with form_post.
  */
 function responseModeOf(

@@ -5,7 +5,10 @@ import { addressWith } from './page-query.ts'
 /** The URL of a solution's workbench. */
 export const workbenchPath = (solution: string) => `/admin/solutions/${solution}/workbench`
 
-/** What the admin pages offer of the workbench. Templates ask only here, so that no page links to a missing workbench. */
+/**
+ * Which parts of the workbench the admin pages offer. Templates use only this, so that no page links to a missing
+ * workbench.
+ */
 export function workbenchLinks(mode: Settings['workbench']): WorkbenchLinks {
   return {
     canCreate: mode === 'edit',

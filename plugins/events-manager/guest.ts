@@ -51,8 +51,8 @@ export default function eventsManager(api: Api) {
   }
 
   /**
-   * null stands for any context. A form becomes `forms.<name>`, the global scope becomes `globals`, and any other
-   * string is used unchanged.
+   * null matches any context. A form becomes `forms.<name>`, the global scope becomes `globals`, and any other string
+   * is used unchanged.
    */
   function readContext(value: unknown): string | null {
     if (value === undefined || value === null) return null

@@ -142,8 +142,8 @@ class ScriptReader {
   }
 
   /**
-   * After `)` and similar tokens, the reader continues only if it ends up in the same state, whether it reads a
-   * division or a regular expression.
+   * After `)` and similar tokens, the text can be a division or a regular expression. The reader continues only if its
+   * state afterwards is the same in both cases.
    */
   private unsureSlash(regex: string | null): boolean {
     if (++this.unsureSlashes > MAX_UNSURE) return false

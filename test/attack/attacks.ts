@@ -28,7 +28,8 @@ export type Attack = {
   /** `// lines: n` is the expected number of log lines. */
   readonly lines: number | null
   /**
-   * `// effects:` lists all permitted effects of a successful call, as JSON. `#` stands for the number of the login.
+   * `// effects:` lists all permitted effects of a successful call, as JSON. `#` is replaced by the number of the
+   * login.
    */
   readonly effects: string
 }

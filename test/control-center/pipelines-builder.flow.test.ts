@@ -42,7 +42,7 @@ async function startWithPipeline(builder: string, home?: string): Promise<TestCe
 
 const RUN = 'organisations/acme/pipelines/image/runs/1'
 
-/** Counts a zombie (exited, but not yet reaped by its parent) as dead. */
+/** A zombie (exited, but not yet reaped by its parent) counts as ended. */
 function isAlive(pid: number): boolean {
   const file = `/proc/${pid}/stat`
   return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))

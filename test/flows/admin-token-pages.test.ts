@@ -97,7 +97,7 @@ test('a token for `shop` gives access only to `shop`: in the list, on the pages 
   for (const tab of tabs) {
     expect([tab, (await getPage(`/admin/solutions/shop${tab}`, cookie)).status]).toEqual([tab, 200])
     expect([tab, (await getPage(`/admin/solutions/crm${tab}`, cookie)).status]).toEqual([tab, 403])
-    // A solution that doesn't exist looks the same, so the token's bearer can't find out which ones do.
+    // The response is the same for a solution that doesn't exist, so the token doesn't reveal which solutions exist.
     expect([tab, (await getPage(`/admin/solutions/none${tab}`, cookie)).status]).toEqual([tab, 403])
   }
   const headers = { cookie, 'x-csrf-token': csrfIn(list) }

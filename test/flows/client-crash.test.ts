@@ -5,7 +5,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Tests scripts that kill their client's process or isolate. No user may be left with a dead page.
+// Tests scripts that kill their client's process or isolate. Afterwards, each user's page must still work, or say what
+// happened.
 
 let host: TestHost
 /** The memory limit is so low that scripts reach it before their time limit. */

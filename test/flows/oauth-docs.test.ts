@@ -241,7 +241,7 @@ if (hasCommand('curl') && hasCommand('jq')) {
 test('docs: the page lists all providers, settings and problems that exist, with their status, and no others', () => {
   expect(firstColumn('Providers')).toEqual(Object.keys(PROVIDERS))
   expect(firstColumn('Settings').sort()).toEqual([...OAUTH_SETTING_NAMES].sort())
-  expect(firstColumn('When it goes wrong')).toEqual(Object.keys(OAUTH_PROBLEMS))
+  expect(firstColumn('When a sign-in fails')).toEqual(Object.keys(OAUTH_PROBLEMS))
   const statuses = [...GUIDE.matchAll(/^\| `oauth_\w+` \| (\d+) \|/gm)].map(([, status]) => Number(status))
   expect(statuses).toEqual(Object.values(OAUTH_PROBLEMS).map(({ status }) => status))
 })

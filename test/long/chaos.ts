@@ -88,7 +88,8 @@ async function uploadAll(host: WatchedHost): Promise<string[]> {
 }
 
 /**
- * Starts a fixed number of logins per second, for the solutions in turn, whether or not earlier logins have finished.
+ * Starts a fixed number of logins per second, even if earlier logins have not finished. Each login is for the next
+ * solution.
  */
 function startTraffic(url: string, solutions: readonly string[]) {
   const logins: Promise<Login>[] = []

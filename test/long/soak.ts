@@ -66,7 +66,8 @@ export async function soak(rows: Rows): Promise<void> {
 }
 
 /**
- * Starts a fixed number of logins per second, for the solutions in turn, whether or not earlier logins have finished.
+ * Starts a fixed number of logins per second, even if earlier logins have not finished. Each login is for the next
+ * solution.
  */
 async function signInFor(host: WatchedHost, names: readonly string[], time: number) {
   const logins: Login[] = []

@@ -17,7 +17,8 @@ export class StatementRefused extends Error {}
 
 /**
  * Checks the statement itself: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type, and that it
- * sets only what a control center is allowed to set. `checkSuccession` checks its environment and whether it is new.
+ * contains only settings that a control center is allowed to change. `checkSuccession` checks its environment and
+ * whether it is new.
  * @param publicKey 32 bytes in base64url
  * @throws StatementRefused
  */

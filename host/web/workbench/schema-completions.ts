@@ -51,7 +51,7 @@ function enclosing(node: SyntaxNode | null, names: readonly string[]): SyntaxNod
   return null
 }
 
-/** The path to this position as names of properties; `[]` stands for an element of an array. */
+/** The path to this position as names of properties; `[]` is an element of an array. */
 function ownersOf(node: SyntaxNode, { state }: CompletionContext, isName: boolean): readonly string[] {
   const path: string[] = []
   const start = isName ? enclosing(node, ['Object']) : node
