@@ -68,8 +68,8 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   readonly body?: Body
   /** The body is optional; null if the request has none. */
   readonly isBodyOptional?: true
-  /** Maximum size of a JSON body. Default: `JSON_BODY`. */
-  readonly bodyLimit?: keyof Limits
+  /** Maximum size of a JSON body in bytes. Default: `JSON_BODY`. */
+  readonly bodyLimit?: (limits: Limits) => number
   /**
    * Responses by status. If there are several, the handler sets the status. Properties that aren't in the schema are
    * not sent.
@@ -234,13 +234,17 @@ async function readBody(
   {
     body,
     isBodyOptional,
-    bodyLimit = 'JSON_BODY',
-  }: { readonly body?: BodyDefinition; readonly isBodyOptional?: true; readonly bodyLimit?: keyof Limits },
+    bodyLimit = ({ JSON_BODY }) => JSON_BODY,
+  }: {
+    readonly body?: BodyDefinition
+    readonly isBodyOptional?: true
+    readonly bodyLimit?: (limits: Limits) => number
+  },
   limits: Limits,
 ): Promise<unknown> {
   if (body === undefined) return undefined
   if (isBytes(body)) return readBytes(ctx, body.types, limits[body.most])
-  const most = { JSON_BODY: limits[bodyLimit] }
+  const most = { JSON_BODY: bodyLimit(limits) }
   return readWith(body, await (isBodyOptional ? readOptionalJson(ctx, most) : readJson(ctx, most)))
 }
 

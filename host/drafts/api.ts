@@ -4,6 +4,7 @@ import { DONE } from '../../base/api/route.ts'
 import { draftTarget, solutionTarget, versionTarget } from '../../base/api/targets.ts'
 import { isText } from '../../base/bundles/compare-versions.ts'
 import { explainUpload } from '../../base/bundles/explain-findings.ts'
+import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Audit } from '../access/audit.ts'
@@ -150,17 +151,21 @@ function fileRoutes({ drafts, workbenchModes, supervisor, limits }: DraftApiPart
         right: WRITE,
         before: async (asked) => {
           await before(asked)
-          supervisor.needRoom(Math.min(asked.ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
+          const most = savedBody(limits)
+          const bytes = asked.ctx.request.length ?? most
+          if (bytes > most) throw tooLarge(asked.params.path, limits)
+          supervisor.needRoom(bytes)
         },
         headers: { ...IF_MATCH, ...IF_NONE_MATCH },
         body: schemas.FileForm,
-        bodyLimit: 'BUNDLE_SIZE',
+        bodyLimit: savedBody,
         answers: { 200: schemas.SavedFile, 201: schemas.SavedFile },
       },
       async (asked) => {
         const { body, ctx, params } = asked
         const expected = expectedFile(ctx)
         const content = 'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64')
+        if (content.length > limits.BUNDLE_SIZE) throw tooLarge(params.path, limits)
         const saved = await drafts.editor.write(draftOf(asked), params.path, content, expected)
         ctx.status = expected === null ? 201 : 200
         ctx.set('ETag', `"${saved.etag}"`)
@@ -182,6 +187,16 @@ function fileRoutes({ drafts, workbenchModes, supervisor, limits }: DraftApiPart
       },
     ),
   ]
+}
+
+/** The size of a JSON body that contains a file of `BUNDLE_SIZE` as base64, which is a third longer. */
+function savedBody({ BUNDLE_SIZE }: Limits): number {
+  return Math.ceil(BUNDLE_SIZE / 3) * 4 + '{"base64":""}'.length
+}
+
+function tooLarge(path: string, { BUNDLE_SIZE }: Limits): PlatformError {
+  const message = `"${path}" is too large to save in a draft: at most ${BUNDLE_SIZE} bytes are allowed.`
+  return new PlatformError('ERR_BUNDLE_TOO_LARGE', message, { path, limit: BUNDLE_SIZE })
 }
 
 function renameRoutes({ drafts, workbenchModes }: DraftApiParts): AdminRoute[] {

@@ -8,6 +8,7 @@ import type { Sites } from '../../base/http/sites.ts'
 import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PLATFORM_TEXTS } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
 import { hasScope, needScope } from '../access/actor.ts'
 import { needPageSession, pageSessionOf } from '../access/admit-page-session.ts'
 import type { PageSession } from '../access/page-sessions.ts'
@@ -26,6 +27,7 @@ export type WorkbenchPageParts = SolutionHeadParts &
     readonly drafts: Drafts
     readonly workbenchModes: WorkbenchModes
     readonly sites: Pick<Sites, 'originForAdmin'>
+    readonly limits: Pick<Limits, 'BUNDLE_SIZE'>
   }
 
 /** In bytes. Longer files are not shown if scripts are disabled. */
@@ -161,7 +163,7 @@ async function showDraft(
   text: PageText,
   { name, solution, mode, session }: Place,
   draft: ShownDraftWithFiles,
-  { drafts, sites }: WorkbenchPageParts,
+  { drafts, sites, limits }: WorkbenchPageParts,
 ): Promise<ShownPage> {
   const { file, line } = wantedIn(ctx)
   const parameters = { draft: draft.id, ...(draft.isOwn ? {} : { of: draft.owner }) }
@@ -177,6 +179,7 @@ async function showDraft(
     session: '/admin/workbench/session.json',
     completions: assets.completions,
     preview: `${workbenchPath(name)}/${draft.id}/preview.json`,
+    most: limits.BUNDLE_SIZE,
     address: `${sites.originForAdmin(name, stateOf(ctx).client)}/solution/${name}/`,
     file: file === '' ? null : file,
     line: line ?? null,

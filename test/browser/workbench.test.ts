@@ -336,6 +336,22 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(createHash('sha256').update(exported).digest('hex')).toBe(await activeOf('exported'))
   })
 
+  test('a file that is too large is refused with the limit, before it is sent', async () => {
+    await upload('heavy')
+    const draft = await createDraft('heavy', { base: await activeOf('heavy') })
+    await using opened = await open(pathOf('heavy', draft, 'solution.json'))
+    const { page, complaints } = opened
+    await page.locator(EDITOR, { hasText: 'authenticator' }).waitFor()
+    const buffer = Buffer.alloc(10 * 1024 ** 2 + 1)
+    await page.setInputFiles('#workbench-upload', { name: 'film.bin', mimeType: 'application/octet-stream', buffer })
+    await page
+      .locator('#workbench-refusal', {
+        hasText: 'film.bin is too large. In the workbench, a file can have at most 10 MB.',
+      })
+      .waitFor()
+    expect(complaints).toEqual([])
+  })
+
   test('files are added, renamed, reverted and deleted; reverting, deleting and discarding ask first', async () => {
     await upload('filed', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('filed', { base: await activeOf('filed') })

@@ -160,6 +160,22 @@ test('drafts: file names and sizes must follow the same rules as in a bundle', a
   expect(bytes.json()).toMatchObject({ bytes: 4, etag: etagOf(draft, 'media/a.bin') })
 })
 
+test('drafts: a file can have BUNDLE_SIZE bytes, also as base64; for a larger one, the error contains the limit', async () => {
+  const small = await sharedHost({ BUNDLE_SIZE: '90k' })
+  const most = 90 * 1024
+  const { send: sendTo } = apiOf(() => small)
+  const draft = (await sendTo('POST', '/solutions/heavy/drafts', { template: 'solution' })).json() as Draft
+  const put = (file: string, body: object) => sendTo('PUT', at('heavy', draft, `/files/media/${file}`), body, NEW)
+  const base64 = (bytes: number) => ({ base64: Buffer.alloc(bytes, 254).toString('base64') })
+  expect((await put('a.bin', base64(most))).json()).toMatchObject({ bytes: most })
+  expect((await put('a.txt', { text: 'x'.repeat(most) })).json()).toMatchObject({ bytes: most })
+  for (const body of [base64(most + 1), { text: 'x'.repeat(most + 1) }, base64(2 * most)]) {
+    const refused = await put('b.bin', body)
+    expect(codeOf(refused)).toEqual([413, 'ERR_BUNDLE_TOO_LARGE'])
+    expect(refused.text).toContain('too large to save in a draft: at most 92160 bytes are allowed')
+  }
+})
+
 test('drafts: a check reports errors at their line, like an upload', async () => {
   const sha256 = await addSolution('checked')
   const draft = await create('checked', { base: sha256 })

@@ -1,7 +1,7 @@
 import { isSure } from '../../../base/web/scripts/question.ts'
 import { callHost, filePath, type HostAnswer, type HostProblem } from './call-host.ts'
 import { askPath } from './name-dialog.ts'
-import { partOf, wordsFor } from './page-data.ts'
+import { pageData, partOf, wordsFor } from './page-data.ts'
 
 export type FileActionParts = {
   readonly shown: () => string | null
@@ -42,6 +42,8 @@ export function changeFiles(parts: FileActionParts): void {
     upload.value = ''
     const folder = parts.shown()?.replace(/[^/]*$/, '') ?? ''
     for (const file of files) {
+      // The host refuses the file too, but browsers may report only a lost connection while they still send the body.
+      if (file.size > pageData.most) return parts.refused({ status: 413, detail: tooLarge(file) })
       const path = await askPath(wordsFor('upload.title', file.name), `${folder}${file.name}`)
       if (path === null || path === '') continue
       if (parts.isListed(path) && !(await isSure(wordsFor('upload.sure', path)))) continue
@@ -80,6 +82,10 @@ export function changeFiles(parts: FileActionParts): void {
     if (!answer.ok) return parts.refused(answer.problem)
     await parts.changed(path, open)
   }
+}
+
+function tooLarge({ name }: File): string {
+  return wordsFor('upload.large', name, Math.floor((pageData.most / 1024 ** 2) * 10) / 10)
 }
 
 function base64Of(file: File): Promise<string> {

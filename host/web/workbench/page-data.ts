@@ -12,6 +12,8 @@ type PageData = {
   readonly completions: string
   /** The path that returns the URL of the login page's preview to the script. */
   readonly preview: string
+  /** The maximum size of a file in bytes. */
+  readonly most: number
   /** The URL of the solution for its users. */
   readonly address: string
   /** The file to open, and the line in it. */
