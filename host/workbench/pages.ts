@@ -133,15 +133,11 @@ async function showList(
     drafts: own.map((draft) => ({ ...draft, href: addressWith(workbenchPath(name), { draft: draft.id, ...wanted }) })),
     /** Whether the reader wants to edit a login page that the active version lacks. */
     lacksLoginPage: wanted.file === LOGIN_TEMPLATE && !files.includes(LOGIN_TEMPLATE),
-    created: { any: createdPath(name, wanted), 'login-page': createdPath(name, { file: LOGIN_TEMPLATE }) },
+    /** The address after a draft was created; the page's script inserts its id. */
+    created: addressWith(workbenchPath(name), { draft: 'ID', ...wanted }).replace('draft=ID', 'draft={id}'),
   }
   const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
   return { template: 'workbench-drafts', heading, part: 'solutions', model }
-}
-
-/** The address after a draft was created; the page's script inserts its id. */
-function createdPath(name: string, at: { readonly file: string; readonly line?: number | undefined }): string {
-  return addressWith(workbenchPath(name), { draft: 'ID', ...at }).replace('draft=ID', 'draft={id}')
 }
 
 /** Shows a page with a link to another user's draft, instead of the draft, so that nobody publishes it by mistake. */

@@ -82,7 +82,6 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.selectOption('#create-template', 'login-page')
     await page.click('text=Create draft')
     await page.waitForURL(/\/admin\/solutions\/bakery\/workbench\?draft=/)
-    await page.click('a[data-path="media/login.html"]')
     await page.locator('#workbench-path', { hasText: 'media/login.html' }).waitFor()
     await page.locator(EDITOR, { hasText: '<!DOCTYPE html>' }).waitFor()
     await page.click(EDITOR)
