@@ -26,7 +26,7 @@ export const Opening = z.strictObject({
   params: z.record(z.string().max(1000), z.string()).optional(),
   locale: z
     .string()
-    .regex(/^[a-z]{2,3}(-[A-Z]{2})?$/)
+    .regex(/^[a-z]{2,3}(-[A-Z]{2})?$/, 'must be a language tag such as nl or nl-BE')
     .optional(),
   loginForm: z.boolean().optional(),
 })

@@ -149,6 +149,8 @@ test('try: a form is opened for the declared user, and its button is pressed', a
   })
   expect(tried).toMatchObject({ outcome: 'returned', result: { form: 'hello', locale: 'nl' } })
   expect(tried.log.map(({ message }) => message)).toEqual(['ben acme'])
+  const refused = await send('POST', `${draft}/try`, { run: 'open', locale: 'Dutch' })
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('must be a language tag such as nl')])
   const missing = await tryIn(draft, { run: 'open', events: [{ type: 'onAction', element: 'none' }] })
   expect(missing).toMatchObject({
     outcome: 'refused',
