@@ -24,12 +24,15 @@ export function startMariadb(options: { folder?: string } = {}): Promise<TestSer
         `ALTER USER ${account} IDENTIFIED BY ${text};`,
         `GRANT ALL PRIVILEGES ON *.* TO ${account} WITH GRANT OPTION;`,
       ]
+      run('mkdir', [join(path, 'temporary')])
       writeFileSync(join(path, 'accounts.sql'), `${statements.join('\n')}\n`, { mode: 0o644 })
     },
     command: (path, port) => [
       program,
       '--no-defaults',
       `--datadir=${path}/data`,
+      // A server that starts deletes the temporary tables in its folder, even those of other servers.
+      `--tmpdir=${path}/temporary`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',
       `--socket=${path}/socket`,
