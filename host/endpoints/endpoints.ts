@@ -85,7 +85,7 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     allowOrigin(ctx, found.matched)
     if (endpoint.declaration.authentication.includes('none')) {
       isCounted()
-      network.count(stateOf(ctx).client.address)
+      await network.admit(stateOf(ctx).client.address)
     }
     let raw: Promise<RawBody> | null = null
     const readBody = () => {

@@ -6,6 +6,13 @@ import type { Limits } from '../../runtime/limits.ts'
 export interface NetworkLimit {
   /** @throws ERR_THROTTLED if the address's network has sent more than `REQUESTS_NETWORK` requests in this minute */
   count(address: string): void
+  /**
+   * Counts a request, and waits until it may start. A tenth of `REQUESTS_NETWORK` starts immediately; the next requests
+   * start at a rate at which the whole limit takes 6 s. Otherwise, a flood's first requests would all run together, and
+   * delay sign-ins.
+   * @throws ERR_THROTTLED like `count`
+   */
+  admit(address: string): Promise<void>
   /** Returns the error that `count` would throw, but counts nothing. Null if the network may send more requests. */
   refusal(address: string): PlatformError | null
   /**
@@ -21,13 +28,20 @@ const WINDOW = 60_000
 const MOST_NETWORKS = 100_000
 /** Maximum bodies that one network sends at the same time. They are read before the caller is known. */
 const MOST_BODIES = 64
+/** How long all requests that one network may send in a window take to start, in ms. */
+const SPREAD = 6000
+/** The part of them that starts immediately. */
+const IMMEDIATE = 0.1
+
+/** `due`: when the network's next request would start if none started immediately. */
+type Sent = { count: number; due: number }
 
 /** @param now the clock, in ms */
 export function createNetworkLimit(
   { REQUESTS_NETWORK: most }: Pick<Limits, 'REQUESTS_NETWORK'>,
   now: () => number = Date.now,
 ): NetworkLimit {
-  const counts = new Map<string, number>()
+  const sent = new Map<string, Sent>()
   const bodies = new Map<string, number>()
   let endsAt = 0
   /** During a flood, creating an error takes a tenth of the time of a request, mostly for its stack. */
@@ -41,22 +55,35 @@ export function createNetworkLimit(
 
   function keyOf(address: string): string {
     if (now() >= endsAt) {
-      counts.clear()
+      sent.clear()
       endsAt = now() + WINDOW
     }
     const network = networkOf(address)
-    return counts.has(network) || counts.size < MOST_NETWORKS ? network : ''
+    return sent.has(network) || sent.size < MOST_NETWORKS ? network : ''
+  }
+
+  function counted(address: string): Sent {
+    const key = keyOf(address)
+    const one = sent.get(key) ?? { count: 0, due: 0 }
+    sent.set(key, one)
+    one.count++
+    if (one.count > most) throw throttled((endsAt - now()) / 1000)
+    return one
   }
 
   return {
     count(address) {
-      const key = keyOf(address)
-      const count = (counts.get(key) ?? 0) + 1
-      counts.set(key, count)
-      if (count > most) throw throttled((endsAt - now()) / 1000)
+      counted(address)
+    },
+    async admit(address) {
+      const one = counted(address)
+      const due = Math.max(one.due, now())
+      one.due = due + SPREAD / most
+      const left = due - IMMEDIATE * SPREAD - now()
+      if (left > 0) await new Promise((resolve) => setTimeout(resolve, left))
     },
     refusal(address) {
-      return (counts.get(keyOf(address)) ?? 0) < most ? null : throttled((endsAt - now()) / 1000)
+      return (sent.get(keyOf(address))?.count ?? 0) < most ? null : throttled((endsAt - now()) / 1000)
     },
     async reading(address, read) {
       const network = networkOf(address)

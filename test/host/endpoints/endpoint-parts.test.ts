@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { decodeSegments, endpointsOf, matchEndpoints } from '../../../base/bundles/endpoint-table.ts'
 import { createCallLimit } from '../../../host/endpoints/call-limit.ts'
 import { zodOf } from '../../../host/endpoints/check-input.ts'
@@ -84,6 +84,34 @@ test('the network limit counts an IPv4 address or an IPv6 /64, per minute', asyn
   resolve()
   await Promise.all(reading)
   await limit.reading('10.0.0.1', async () => {})
+})
+
+test('the network limit starts a tenth of the requests immediately, and the others at a steady rate', async () => {
+  let time = 0
+  const limit = createNetworkLimit({ REQUESTS_NETWORK: 600 }, () => time)
+  vi.useFakeTimers()
+  try {
+    let started = 0
+    const admit = (address: string) => void limit.admit(address).then(() => started++)
+    for (let sent = 0; sent < 600; sent++) admit('10.0.0.1')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(started).toBeGreaterThanOrEqual(60)
+    expect(started).toBeLessThanOrEqual(62)
+    expect(() => limit.count('10.0.0.1')).toThrow('REQUESTS_NETWORK')
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(started).toBeGreaterThanOrEqual(155)
+    expect(started).toBeLessThanOrEqual(165)
+    admit('10.0.0.2')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(started).toBeLessThanOrEqual(166)
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(started).toBe(601)
+    time = 6000
+    await expect(limit.admit('10.0.0.1')).rejects.toThrow('REQUESTS_NETWORK')
+    await limit.admit('10.0.0.2')
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('the call limit queues a solution’s further calls for a limited time, and does not delay other solutions', async () => {
