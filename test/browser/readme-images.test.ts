@@ -140,6 +140,12 @@ const PICTURES: Readonly<Record<string, Picture>> = {
       await page.waitForSelector('.tested .advice')
     },
   },
+  workbench: {
+    page: 'docs/workbench.md',
+    size: { width: 1040, height: 840 },
+    options: { colorScheme: 'light' },
+    come: openWorkbench,
+  },
   'control-center-account': {
     page: 'docs/control-center.md',
     size: { width: 960, height: 660 },
@@ -228,6 +234,20 @@ afterAll(async () => {
 async function openOrders(page: Page): Promise<void> {
   await signIn(page, `${host.url}/solution/orders/index.html`, 'marco')
   await page.waitForSelector('[id="e-orders-list.row.60"]')
+}
+
+/** Opens a draft with an error in one script. */
+async function openWorkbench(page: Page): Promise<void> {
+  const name = 'orders-login-form'
+  const { active } = await askAdmin(host, 'GET', `solutions/${name}`)
+  const { id } = await askAdmin(host, 'POST', `solutions/${name}/drafts`, { base: active })
+  await openAdminPage(page, host, `/admin/solutions/${name}/workbench?draft=${id}&file=forms/sign_in.js`)
+  await page.locator('.cm-content', { hasText: 'function' }).click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.insertText('\nfunction greeting( {\n  return 1\n}\n')
+  await page.waitForSelector('#workbench-state[data-state=saved]')
+  await page.waitForSelector('.cm-lint-marker-error')
+  await page.evaluate('scrollTo(0, 145)')
 }
 
 /** Browsers don't allow passkeys on an IP address. */
