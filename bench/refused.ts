@@ -30,8 +30,8 @@ export async function measureRefusals(): Promise<Row[]> {
     socket.destroy()
     return [
       {
-        work: `${COUNT} rejected logins of known users`,
-        against: 'the same number of rejected logins of unknown users',
+        work: `${COUNT} rejected logins by known users`,
+        against: 'the same number of rejected logins by unknown users',
         reach: { atLeast: 0.95, atMost: 1.05 },
         unit: 'ratio',
         measured: median(times.member) / median(times.strange),

@@ -104,7 +104,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
 
   async function takeTurn(pending: PendingCall): Promise<void> {
     if (!(await suspectTurns.enter(TURN_TIME))) {
-      pending.settle(busy(`the call waited ${TURN_TIME} ms because too many long calls are running`))
+      pending.settle(busy(`the call could not start within ${TURN_TIME} ms because too many long calls are running`))
       return
     }
     pending.hasTurn = true

@@ -135,5 +135,9 @@ function isCulprit({ pending, announced }: Run, byOthers: boolean): boolean {
 }
 
 function waitedTooLong(): Failed {
-  return { code: 'sandbox_busy', message: `the call waited ${QUEUE_TIME} ms for its sandbox process`, milliseconds: 0 }
+  return {
+    code: 'sandbox_busy',
+    message: `the call could not start within ${QUEUE_TIME} ms because its sandbox process is busy with other calls`,
+    milliseconds: 0,
+  }
 }

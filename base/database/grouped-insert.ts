@@ -14,10 +14,10 @@ const MOST_ROWS = 100
 type Waiting<Row> = { readonly row: Row; readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
 /**
- * Inserts rows of a table, from many callers at the same time. Each caller waits until its row is on disk.
- * In the embedded database, rows that arrive while others are being written share the next transaction: each index page
- * is then written only once, and the rows would have to wait for the next sync anyway. On a server, each row is
- * inserted with a separate statement, so that the connections work at the same time.
+ * Inserts rows into a table for many concurrent callers. Each caller waits until its row is on disk.
+ * In the embedded database, rows that arrive during a write share the next transaction, so each index page is written
+ * only once. This adds no delay, because the rows would have to wait for the next sync anyway. On a server, each row
+ * has a separate INSERT, so that several connections work in parallel.
  * @param columns all columns of the rows
  */
 export function createGroupedInsert<Table extends keyof Tables & string>(

@@ -106,7 +106,7 @@ export const ERRORS = {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
-    advice: 'Fix the path; the draft or version lists its files.',
+    advice: 'Fix the path. Request the draft or version to see its files.',
   },
   ERR_DRAFT_NOT_FOUND: {
     status: 404,

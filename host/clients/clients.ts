@@ -17,7 +17,7 @@ import type { Visitor } from './visitor.ts'
 
 /** The open clients on this host. */
 export interface Clients {
-  /** Accepts the sockets of WebSocket handshakes. */
+  /** Completes WebSocket handshakes. */
   readonly sockets: WebSocketServer
   /**
    * Returns the client for a browser that has sent its hello: its existing client, or a new one. Null if the connection

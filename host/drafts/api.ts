@@ -224,7 +224,7 @@ function renameRoutes({ drafts, workbenchModes }: DraftApiParts): AdminRoute[] {
         summary: 'Restore a file from the draft’s base; a file that is not in the base is deleted',
         right: WRITE,
         before,
-        headers: { ...IF_MATCH, 'If-None-Match': '`*`: the draft deletes the file' },
+        headers: { ...IF_MATCH, 'If-None-Match': '`*`: the file is deleted in the draft, so it has no `etag`' },
         body: schemas.RevertForm,
         answers: { 200: schemas.RevertedFile },
       },

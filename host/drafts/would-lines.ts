@@ -10,7 +10,7 @@ const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
   'security.login': ([username, , permissions]) => `sign in ${shown(username)} with ${listed(permissions)}`,
   'security.logout': () => 'sign the user out',
   'security.requireSecondFactor': () => 'require a second step',
-  'security.confirm': () => 'ask the user to confirm that it’s them',
+  'security.confirm': () => 'ask the user to confirm their identity',
   'security.setTenantValue': ([values]) => `set the tenant to ${listed(values)}`,
   'i18n.setLocale': ([language, country]) =>
     `set the language to ${shown(language)}${country === null ? '' : `-${shown(country)}`}`,

@@ -20,7 +20,7 @@ const ListedEndpoint = z
     module: z.string().nullable().describe('the module that declares it; null: the solution itself'),
     authentication: z.array(z.enum(AUTHENTICATIONS)),
     permission: z.string().nullable(),
-    secret: z.string().nullable().describe('the secret that checks signatures'),
+    secret: z.string().nullable().describe('the name of the secret that the host uses to verify signatures'),
     calls: z.int().describe('number of calls in the last hour, on this host'),
     failures: z.int(),
     p95: z.number().nullable().describe('in ms'),

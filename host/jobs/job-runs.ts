@@ -73,7 +73,7 @@ export interface JobRuns {
    */
   add(runs: readonly NewRun[]): Promise<void>
   /**
-   * Adds the run of a due time. It is `skipped` if the job's previous scheduled run hasn't ended.
+   * Adds the run for a due time. It is `skipped` if the job's previous scheduled run hasn't ended.
    * @returns false if it was added before
    */
   addDue(run: NewRun & { readonly scheduledFor: number; readonly missed: number }): Promise<boolean>

@@ -17,8 +17,8 @@ import { refuseOwnPassword } from './own-password.ts'
 import { sendPage } from './send-page.ts'
 
 /**
- * Where users in the users table change their own password. Chosen here: `/solution/{name}/password`, for users who are
- * signed in or have just entered the correct password. After the change, they must sign in again in every browser.
+ * The page where users in the users table change their own password: `/solution/{name}/password`. Users must be signed
+ * in or have just entered the correct password. After the change, they must sign in again in every browser.
  */
 export interface ChangePasswordPages {
   /** If the user must change the password that they have just entered, sends the page instead of starting a session. */

@@ -56,7 +56,7 @@ export function createClaimsReader(
     accessToken?: string,
   ): Promise<VerifiedClaims> {
     const { jwksUri } = provider
-    if (jwksUri === null) throw new TypeError('the provider issues ID tokens, but the URL of its keys is missing')
+    if (jwksUri === null) throw new TypeError('the provider issues ID tokens, but its JWKS URL ("jwks_uri") is missing')
     const maxAge = Number(configuration.parameters.max_age)
     const claims = await checkIdToken(idToken, {
       provider,

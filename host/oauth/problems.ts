@@ -38,9 +38,9 @@ export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
 type OAuthProblemOptions = ErrorOptions & { readonly detail?: OAuthProblemDetail }
 
 /**
- * Ends a sign-in at a provider. The message is for the solution's author. It states what was expected and what was
- * received (quoted with `quote`), and never contains a token, a code or a secret. The end user sees the error page for
- * that code.
+ * Thrown to end a sign-in at a provider. The message is for the solution's author. It states what was expected and what
+ * was received (quoted with `quote`), and never contains a token, an authorization code or a secret. The end user sees
+ * the error page for `code`.
  */
 export class OAuthProblem extends Error {
   readonly code: OAuthProblemCode

@@ -31,7 +31,8 @@ async function readGithubProfile(
   { issuer, userInfoEndpoint }: Pick<Provider, 'issuer' | 'userInfoEndpoint'>,
   get: (address: string) => Promise<unknown>,
 ): Promise<Claims> {
-  if (issuer === null || userInfoEndpoint === null) throw new TypeError('the configuration of GitHub has no user info')
+  if (issuer === null || userInfoEndpoint === null)
+    throw new TypeError('the configuration of GitHub has no issuer or no UserInfo endpoint')
   const user = await get(userInfoEndpoint)
   if (!isObject(user) || !Number.isSafeInteger(user.id) || (user.id as number) <= 0) {
     const came = isObject(user) ? quote(user.id) : quote(user)

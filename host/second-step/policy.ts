@@ -43,7 +43,7 @@ const DONE: NextStep = { step: 'done' }
 const UNPHISHABLE: readonly SignInMethod[] = ['passkey', 'security-key', 'token']
 const DAY = 24 * 60 * 60 * 1000
 
-/** The level for one user: `requiredFor` limits it, and the script can raise it. */
+/** The level for one user: `requiredFor` limits it to users with certain permissions, and the script can raise it. */
 export function levelFor({ level, requiredFor }: SignInPolicy, { permissions, isRaised }: LevelOf): Level {
   const applies = requiredFor === null || requiredFor.some((name) => permissions.includes(name))
   const ofPolicy = applies || level === 'off' ? level : 'optional'

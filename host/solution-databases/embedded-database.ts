@@ -223,7 +223,7 @@ function createQueue(limits: Limits) {
 
   return {
     isEmpty: () => waiting.length === 0,
-    /** @param extra time in ms that does not count */
+    /** @param extra time in ms in addition to `QUERY_TIME` that the query may wait */
     add(sql: string, parameters: readonly Parameter[], extra: number): Promise<readonly Row[]> {
       const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
       if (waiting.length >= MOST_WAITING) {

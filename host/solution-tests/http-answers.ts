@@ -45,7 +45,10 @@ export function createHttpAnswers(advise: HttpAdvice = inTests): HttpAnswers {
       throw new ScriptError(`no answer is declared for ${method} ${url}: ${advise(url)}`)
     }
     const bytes = new TextEncoder().encode(found.body)
-    if (bytes.length > maxBytes) throw new ScriptError(`the answer is larger than ${maxBytes} bytes (FETCH_SIZE)`)
+    if (bytes.length > maxBytes) {
+      const rule = `larger than ${maxBytes} bytes (FETCH_SIZE)`
+      throw new ScriptError(`the answer that is declared for ${method} ${url} is ${rule}: shorten its body`)
+    }
     return { status: found.status, headers: found.headers, body: bytes }
   }
 

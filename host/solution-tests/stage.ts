@@ -39,10 +39,7 @@ export interface Stage {
   stop(): Promise<void>
 }
 
-/**
- * The users that are listed at a time. They are listed from the database, because scripts may have created or deleted
- * some.
- */
+/** Users are listed in pages of this size. They are read again, because scripts may have created or deleted some. */
 const ALL = { limit: 1000 }
 
 /**

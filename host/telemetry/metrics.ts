@@ -16,7 +16,7 @@ export const METRICS = {
   loginTime: histogram('login_duration', ['mode', 'result'], 'Time from the sign-in request until its result'),
   throttles: counter('throttled', [], 'Password checks rejected because of too many attempts'),
   requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, except probes'),
-  scriptCalls: counter('script_calls', ['solution', 'entry', 'outcome'], 'Calls of solutions’ scripts'),
+  scriptCalls: counter('script_calls', ['solution', 'entry', 'outcome'], 'Calls to functions in solutions’ scripts'),
   scriptTime: histogram('script_duration', ['solution', 'entry', 'outcome'], 'Run time of solutions’ scripts'),
   queueTime: histogram('sandbox_queue', [], 'Time that login calls waited for a sandbox process'),
   bindingTime: histogram('plugin_request_duration', ['binding', 'result'], 'Requests from scripts to plugins'),

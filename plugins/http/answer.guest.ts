@@ -43,7 +43,8 @@ export function createAnswers(api: GuestApi<null, true>) {
   function readHeaders(value: unknown): Record<string, string> {
     const read = api.record<string>()
     if (value === undefined || value === null) return read
-    if (typeof value !== 'object' || safe.isArray(value)) throw wrong('headers must be an object of strings')
+    if (typeof value !== 'object' || safe.isArray(value))
+      throw wrong('headers must be an object that maps names to strings')
     const names = safe.keys(value)
     if (names.length > MOST_ANSWER_HEADERS) throw wrong(`headers may have at most ${MOST_ANSWER_HEADERS} entries`)
     for (let index = 0; index < names.length; index++) {

@@ -58,7 +58,7 @@ export function readEndpointAnswer(result: string | null, largest: number): Endp
   const type = headers.get('content-type')
   const text = 'text' in data ? data.text : undefined
   if (text !== undefined && (type === undefined || JSON_TYPE.test(type))) {
-    throw new TypeError('the sandbox process returned a text response whose content type is not for text')
+    throw new TypeError('the sandbox process returned a text response with a JSON content type or none')
   }
   const body = text ?? ('value' in data && data.value !== undefined ? JSON.stringify(data.value) : null)
   if (body !== null && Buffer.byteLength(body) > largest) throw new AnswerTooLarge(Buffer.byteLength(body))

@@ -50,7 +50,8 @@ export default function http(api: GuestApi<null, true>) {
   function readHeaders(value: unknown): [string, string][] {
     const read = api.list<[string, string]>()
     if (value === undefined || value === null) return read
-    if (typeof value !== 'object' || safe.isArray(value)) throw wrong('init.headers must be an object of strings')
+    if (typeof value !== 'object' || safe.isArray(value))
+      throw wrong('init.headers must be an object that maps names to strings')
     const names = safe.keys(value)
     if (names.length > 64) throw wrong('init.headers must have at most 64 headers')
     for (let index = 0; index < names.length; index++) {

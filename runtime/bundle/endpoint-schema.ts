@@ -57,7 +57,7 @@ const Input: z.ZodType<InputSchema> = z.lazy(() =>
     {
       type: z.enum(INPUT_TYPES, { error: `must be one of ${INPUT_TYPES.join(', ')}` }).optional(),
       description: text(2000).optional(),
-      properties: z.record(PropertyName, Input, { error: 'must be an object of schemas' }).optional(),
+      properties: z.record(PropertyName, Input, { error: 'must be an object that maps names to schemas' }).optional(),
       required: list(text(100), MOST_KEYS).refine(areUnique, { error: 'must not contain a name twice' }).optional(),
       items: Input.optional(),
       enum: list(EnumValue, MOST_KEYS).min(1, { error: 'must not be empty' }).optional(),

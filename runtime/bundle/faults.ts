@@ -62,7 +62,7 @@ export type FaultCode = keyof typeof FAULT_CODES
 
 /** Every stable warning code. */
 export const WARNING_CODES = {
-  file_unused: 'this file is not in the layout of a solution; it is stored but not used',
+  file_unused: 'this file is not in a place that Solhost reads; it is stored but not used',
   form_script_unused: 'a form script has no form with the same name',
   form_image_missing: 'an image in a form is not in media/',
   form_text_missing: 'a form uses an i18n key that is in no table',

@@ -382,7 +382,7 @@ export const ManifestSchema = z
         uniqueItems: true,
       }),
       eventTypes: z
-        .record(EventTypeName, EventTypeDeclaration, { error: 'must be an object of event types' })
+        .record(EventTypeName, EventTypeDeclaration, { error: 'must be an object that maps names to event types' })
         .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} event types` })
         .optional()
         .meta({ title: 'Event types', description: 'Events that the solution fires.' }),
@@ -396,7 +396,7 @@ export const ManifestSchema = z
       }),
       oauth: OAuth.optional().meta({ title: 'OAuth', description: 'Settings of the OAuth provider.' }),
       databases: z
-        .record(OwnIdentifier, Database, { error: 'must be an object of databases' })
+        .record(OwnIdentifier, Database, { error: 'must be an object that maps names to databases' })
         .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} databases` })
         .optional()
         .meta({ title: 'Databases', description: 'Databases that the solution requests from the operator.' }),
@@ -410,7 +410,7 @@ export const ManifestSchema = z
         .optional()
         .meta({ title: 'HTTP hosts', description: 'Hosts that the solution requests from the operator.' }),
       endpoints: z
-        .record(EndpointAddress, EndpointSchema, { error: 'must be an object of endpoints' })
+        .record(EndpointAddress, EndpointSchema, { error: 'must be an object that maps addresses to endpoints' })
         .refine((endpoints) => Object.keys(endpoints).length <= MOST_ENDPOINTS, {
           error: `must have at most ${MOST_ENDPOINTS} endpoints`,
         })
@@ -421,7 +421,7 @@ export const ManifestSchema = z
             'HTTP requests that functions respond to, such as "GET /orders/{id}", below /solution/{name}/api.',
         }),
       jobs: z
-        .record(JobName, JobSchema, { error: 'must be an object of jobs' })
+        .record(JobName, JobSchema, { error: 'must be an object that maps names to jobs' })
         .refine((jobs) => Object.keys(jobs).length <= MOST_JOBS, { error: `must have at most ${MOST_JOBS} jobs` })
         .optional()
         .meta({

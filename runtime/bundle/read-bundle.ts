@@ -184,7 +184,7 @@ function checkAuthenticators(
   found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`, places.value(['authenticator']))
 }
 
-/** Permissions that no manifest lists can't be granted, so nobody would need a second step. */
+/** Rejects permissions in `requiredFor` that no manifest lists: nobody can have them, so nobody would need a second factor. */
 function checkSignIn(main: Manifest, { reached, complete }: Modules, places: JsonPlaces, found: Findings): void {
   if (main.signIn === null) return
   const { requiredFor } = main.signIn

@@ -96,7 +96,7 @@ export type ImageElement = AnyElement<'image'> & {
   readonly alt: string
 }
 export type TextElement = AnyText<'text'> & { readonly value?: string | undefined }
-/** The value is never stored in a file. */
+/** Has no `value`: form files can't contain a password. */
 export type PasswordElement = AnyText<'password'>
 export type EmailElement = AnyText<'email'> & { readonly value?: string | undefined }
 export type TextareaElement = AnyText<'textarea'> & { readonly value?: string | undefined; readonly rows: number }

@@ -100,7 +100,7 @@ export function createIsolateCalls(
     },
     end,
     endBusy(client: Client, call: OpenCall): void {
-      const message = `the call waited ${QUEUE_TIME} ms for other clients’ calls`
+      const message = `the call was cancelled because it waited longer than ${QUEUE_TIME} ms for other clients’ calls`
       end(client, call, { ok: false, code: 'sandbox_busy', message, milliseconds: call.clock.elapsed() })
     },
     watched,

@@ -175,7 +175,7 @@ function methodOf({ object }: AnyNode): unknown {
   return ((object as AnyNode | undefined)?.property as AnyNode | undefined)?.name
 }
 
-/** Whether the function assigns an element of this use of `arguments`. */
+/** Whether the function assigns to an element of `arguments` through this reference. */
 function isChanged(block: AnyNode, used: AnyNode): boolean {
   let isFound = false
   walk(block, (node) => {

@@ -106,7 +106,7 @@ export function missingEssentials({ form, inputs }: LoginForm): string[] {
 
 export type MissingElement = { readonly element: Tree.Element | null; readonly message: string }
 
-/** Returns missing elements that a login page should have, but that it works without. */
+/** Returns the recommended elements that are missing. A login page works without them. */
 export function missingElements({ form, inputs, errorLabel }: LoginForm): MissingElement[] {
   const missing: MissingElement[] = []
   const need = (holds: boolean, element: Tree.Element | null, message: string) => {

@@ -275,7 +275,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     expect(complaints).toEqual([])
   })
 
-  test('access: a grant can be made with one button, edited to use a separate account, and revoked; secrets can be set and deleted', async () => {
+  test('access: a grant can be created with one button, edited to use a separate account, and revoked; secrets can be set and deleted', async () => {
     await upload('asks', ASKS, AUTH)
     await using opened = await open('/admin/solutions/asks/access')
     const { page, complaints } = opened

@@ -89,7 +89,7 @@ test('every link on every page points to an existing page and heading', async ()
   expect(broken).toEqual([])
 })
 
-test('each page of the product links to a guide, at an existing heading in the docs', async () => {
+test('each guide that a page of the product links to is an existing page or heading in the docs', async () => {
   const guides = [...Object.values(ADMIN_GUIDES), ...Object.values(CENTER_GUIDES)].filter((guide) => guide !== null)
   for (const guide of new Set(guides)) {
     const path = guidePath('', guide, site)

@@ -378,7 +378,7 @@ describe('interruptions that a client survives', () => {
     await page.click(input('notes'))
     const cutAt = performance.now()
     network.cut()
-    await eventually(status).toBe('Connection lost. What you enter is kept. Reconnecting…')
+    await eventually(status).toBe('Connection lost. Your input will be sent when the connection is back. Reconnecting…')
     expect(await nameOfFocus(page)).toBe('e-order-notes.input')
     await page.keyboard.type('Written without a network.')
     await page.click(input('save'))

@@ -200,9 +200,9 @@ test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record
       return { id_token }
     },
   ],
-  ['that is missing, with the name and password of a user', () => ({ username: 'dora', password: PASSWORD })],
+  ['that is missing (the form has the name and password of a user)', () => ({ username: 'dora', password: PASSWORD })],
 ])(
-  'login form: a token %s does not sign anyone in, redirects back to the page, and is recorded in the audit log',
+  'login form: a sign-in with a token %s fails, redirects back to the page, and is recorded in the audit log',
   async (_case, fieldsOf) => {
     const browser = openBrowser()
     const fields = await fieldsOf(browser)

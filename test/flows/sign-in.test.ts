@@ -227,7 +227,7 @@ test.each([
   ['in', 'https://sso.example/start?a="b"', 200, undefined],
   ['nobody', 'mailto:help@example.org', 200, undefined],
 ])(
-  'application.showURL in a login of "%s" to %s redirects directly within the origin, otherwise through an intermediate page',
+  'at a sign-in as "%s", application.showURL(%s) redirects directly if the URL is same-origin, otherwise through an intermediate page',
   async (username, address, status, path) => {
     const page = `/solution/leaves/index.html?argument=${encodeURIComponent(address)}`
     const visitor = createVisitor(host.url)

@@ -48,7 +48,7 @@ test('each test file belongs to exactly one project', () => {
   expect(wrong).toEqual([])
 })
 
-test('only test files that run in their own worker mock modules, because other files may have loaded the real ones', () => {
+test('a test file may mock modules only if it runs in its own worker; in a shared one, other files may have loaded the real modules', () => {
   const apart = projects.filter(({ name }) => name === 'apart').flatMap(({ include }) => include)
   const replacing = files.filter((file) => /^\s*vi\.(do)?mock\(/im.test(readFileSync(ROOT + file, 'utf8')))
   expect(replacing).toEqual(apart)

@@ -13,7 +13,7 @@ const SCRIPT = `function run(code) { return JSON.stringify((0, eval)('(() => {' 
   function fail(code) { (0, eval)(code); throw new Error('no') }`
 const get = (...keys: string[]) => `return ${JSON.stringify(keys)}.map((key) => i18n.getI18NMessage(key))`
 
-test('setI18NMessage: in a client, a text stays until it is removed with null, and is sent with all others', async () => {
+test('setI18NMessage: in a client, a text stays set until null removes it, and each change returns all texts that are set', async () => {
   const client = await lab.hosted(SCRIPT)
   const first = await client.effects('run', ["i18n.setI18NMessage('a', 'A'); i18n.setI18NMessage('__proto__', 'P')"])
   const messages = new Map([

@@ -105,7 +105,8 @@ const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
 
 /**
- * A host with a memory usage that the test sets: `used`, of 1000 MB. Above 969 MB, the host starts to end processes.
+ * A host with 1000 MB of memory. The test sets the amount in use (`used`). Above 969 MB, the host starts to terminate
+ * processes.
  */
 function labOf() {
   const memory = { used: 0, heapFull: false }

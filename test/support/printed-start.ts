@@ -22,7 +22,7 @@ export function readPrinted(screen: string) {
   const [, url = ''] = /^Solhost is running at (http:\S+)\/$/m.exec(screen) ?? []
   const [, pages = ''] = /^Admin pages: +(http:\S+)$/m.exec(screen) ?? []
   const [, adminPassword = ''] = /account "admin" is (\S+) \(shown only once\)/.exec(screen) ?? []
-  const [, access = ''] = /first grant the users table at (http:\S+)/.exec(screen) ?? []
+  const [, access = ''] = /grant the solution access to the users table at (http:\S+)/.exec(screen) ?? []
   const admin = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
   return { users, solutions, url, pages, access, adminPassword, host: { url, admin } }
 }

@@ -74,7 +74,7 @@ function lineOf(record: Message, scope: string, now: number): LogLine {
   }
   const time = millisecondsOf(record.timeUnixNano) || millisecondsOf(record.observedTimeUnixNano) || now
   return {
-    // Limit the time, because lines from a sender whose clock is ahead would otherwise stay at the top.
+    // Lines from a sender whose clock is ahead would otherwise stay at the top.
     time: Math.min(time, now),
     level: levelOf(Number(record.severityNumber ?? 0)),
     message: String(plainValueOf(record.body)),

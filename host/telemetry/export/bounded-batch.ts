@@ -6,7 +6,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace'
  * it.
  */
 export interface WaitingItems {
-  /** @returns false if the queue is full; the dropped item has then been counted */
+  /** @returns false if the queue is full; the item is then counted as dropped */
   take(): boolean
   /** Call this when `count` items have left the queue. */
   given(count: number): void

@@ -1,6 +1,6 @@
 import { showTestRuns, showTestSteps } from './test-steps.ts'
 
-/** Handles the form that tests a directory. The test runs automatically after the settings were saved. */
+/** Handles the form that tests a directory. The test runs automatically after the settings are saved. */
 export function takeOverDirectoryTest(): void {
   const form = document.querySelector<HTMLFormElement>('#test-form')
   const place = document.querySelector<HTMLElement>('#test-results')

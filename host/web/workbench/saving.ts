@@ -145,7 +145,7 @@ export function createSaving(parts: SavingParts) {
       texts.delete(path)
       parts.forget(one)
     },
-    /** Continues with a text that an earlier page left behind. */
+    /** Restores an unsaved text that an earlier page stored in the browser. */
     resume(one: OpenText, kept: Pick<OpenText, 'etag' | 'text' | 'sent'>): void {
       const theirs = one.etag === null ? null : { etag: one.etag, text: one.savedText }
       one.text = kept.text

@@ -1,5 +1,5 @@
 // expect: contained
-// why: a patched Promise must not get the functions that report the end of a call to the wrapper
+// why: scripts must not use a patched Promise to get the functions that tell the wrapper that a call has ended
 var grabbed = [];
 function onSolutionOpen(arg, queryParams) {
   var realThen = Promise.prototype.then;

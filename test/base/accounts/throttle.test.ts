@@ -93,7 +93,7 @@ describe.each([
     expect(await throttle.count({ ...someone('198.51.100.1'), username }, false)).toBeNull()
   })
 
-  test('attempts from a network that is over its limit count for no account and create no rows', async () => {
+  test('attempts from a network that is over its limit don’t count against any account and create no rows', async () => {
     const throttle = make({ THROTTLE_NETWORK: 3 })
     const address = `203.0.113.${isShared ? 1 : 2}`
     const { username } = someone()

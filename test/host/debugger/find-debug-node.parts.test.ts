@@ -41,7 +41,7 @@ test('debug node: other versions are skipped', async () => {
   expect(await findDebugNode(undefined, places)).toEqual({ node, version: '24.21.3' })
 })
 
-test('debug node: nvm’s newest version is used', async () => {
+test('debug node: nvm’s newest version 24 is used', async () => {
   putNode('v24.21.0', 'nvm', 'v24.21.0', 'bin', 'node')
   putNode('v26.1.0', 'nvm', 'v26.1.0', 'bin', 'node')
   const node = putNode('v24.100.0', 'nvm', 'v24.100.0', 'bin', 'node')

@@ -182,7 +182,7 @@ describe('elements: a value that a property does not accept causes a TypeError w
     )
   })
 
-  test('forms and their functions are protected in the same way', async () => {
+  test('forms and their functions are protected against typos and replacement, like elements', async () => {
     expect(await errorOf('forms.order')).toBe('TypeError: forms has no order; the nearest is orders')
     expect(await errorOf('forms.orders.mroe()')).toContain('forms.orders has no mroe')
     expect(await errorOf('forms.orders = 1')).toBe('TypeError: forms.orders cannot be replaced')

@@ -225,7 +225,7 @@ test('fillTemplate: an option is found by the value of its placeholder', () => {
   expect(inForm(html, { custom_a: '!x!' })).toContain('<option value="!x!" selected="">B</option>')
 })
 
-test('fillTemplate: checkboxes and radio buttons of custom fields are checked if their value was kept', () => {
+test('fillTemplate: checkboxes and radio buttons of custom fields are checked if the submitted value is theirs', () => {
   const html = '<input type=radio name=custom_a value=1 checked><input type=radio name=custom_a value=2>'
   expect(inForm(html, { custom_a: '2' })).toBe(
     '<input type="radio" name="custom_a" value="1"><input type="radio" name="custom_a" value="2" checked="">',

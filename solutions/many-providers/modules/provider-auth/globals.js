@@ -1,7 +1,8 @@
 /**
  * The tenants, their identity providers and their users. A real authenticator would query a database. This one has its
  * tables in the script, so that the example needs no setup. `npm run example:oauth` starts the providers on this
- * machine. Their secrets are not in the script: the operator sets NORTH_SECRET and SOUTH_SECRET, each for one host.
+ * machine. Their secrets are not in the script: the operator sets NORTH_SECRET and SOUTH_SECRET, and allows each to be
+ * sent only to its provider's host.
  */
 const TENANTS = {
   north: {

@@ -13,7 +13,7 @@ const model: ShellModel = {
   user: { username: '<i>anna', logoutAction: '/solution/orders/logout', accountHref: null, formToken: '"token' },
 }
 
-test('shell: external names are escaped', () => {
+test('shell: untrusted text is escaped', () => {
   const html = renderShell(model)
   expect(html).toContain('<title>Orders &lt;b&gt;</title>')
   expect(html).toContain('<bdi aria-hidden="true">&lt;i&gt;anna</bdi>')
