@@ -48,7 +48,9 @@ export async function startTestCenter(
   options: { readonly home?: string } = {},
 ): Promise<TestCenter> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'center-test-'))
-  const settings = readCenterSettings({ PORT: '0', PLATFORM_HOME: home, ...UNTHROTTLED, ...properties })
+  // The test's process counts too. It holds everything that the worker's earlier files loaded.
+  const own = { PORT: '0', PLATFORM_HOME: home, RUNTIME_XMX: '8g' }
+  const settings = readCenterSettings({ ...own, ...UNTHROTTLED, ...properties })
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
   const center = await startControlCenter({ settings, log, version: 'test', terminal: true })
