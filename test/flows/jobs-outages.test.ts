@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readSettings } from '../../host/config/settings.ts'
 import { openHostDatabase } from '../../host/database/open.ts'
 import { LEASE_TIME } from '../../host/jobs/job-runs.ts'
+import { childrenOf } from '../long/processes.ts'
 import { apiOf } from '../support/api.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { ADMIN, ADMIN_PASSWORD, sharedProperties } from '../support/host-group.ts'
@@ -103,8 +105,12 @@ async function killRunningHost(properties: Record<string, string> | null): Promi
   const id = await first.queue('watch', { ships: 3 })
   await first.ended(id, 'running')
   const other = properties === null ? null : await startHost(newHome(), properties)
+  const sandboxes = childrenOf(first.child.pid ?? 0)
   first.child.kill('SIGKILL')
   await first.gone
+  // Otherwise, the endless script would use a CPU core until JOB_TIME has passed: until then, its process can't notice
+  // that the host is gone.
+  spawnSync('kill', ['-KILL', ...sandboxes.map(String)])
   const second = other ?? (await startHost(home, { SERVLET_PASSWORD: ADMIN_PASSWORD }))
   await second.setClock(LEASE_TIME)
   const run = await second.ended(id, 'succeeded')
