@@ -20,8 +20,9 @@ const reader = createFrameReader(() => MAX_FRAME, receive)
 channel.on('data', (chunk: Buffer) => {
   if (!reader.push(chunk)) process.exit(1)
 })
-channel.on('close', () => process.exit(0))
-channel.on('error', () => process.exit(0))
+// The host is gone. `process.exit` would wait for the threads of V8 and isolated-vm, which very rarely never end.
+channel.on('close', () => process.kill(process.pid, 'SIGKILL'))
+channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
 
 /**
  * The start of a call implicitly settles the previous call, so `settled` is sent only if no call starts within this

@@ -1,10 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { childrenOf, isSandboxProcess } from '../long/processes.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
+import { ADMIN_PASSWORD } from '../support/host-group.ts'
+import { startHostProcess } from '../support/host-process.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { killSignIns } from '../support/killed-sign-ins.ts'
 import { killUploads } from '../support/killed-uploads.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 let host: TestHost
 beforeAll(async () => {
@@ -84,4 +91,16 @@ test('kill -9 of the host during an upload, 5 times: the database is not damaged
 // `npm run long -- kill-sign-ins` repeats this 50 times.
 test('kill -9 of the host while users sign in, twice: no acknowledged session is lost', async () => {
   expect(await killSignIns(2)).toBeGreaterThan(4)
+})
+
+test('kill -9 of the host: its sandbox processes end', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-killed-'))
+  const killed = await startHostProcess(home, { SERVLET_PASSWORD: ADMIN_PASSWORD })
+  const sandboxes = () => childrenOf(killed.child.pid ?? 0).filter(isSandboxProcess)
+  await waitUntil(() => expect(sandboxes()).not.toEqual([]))
+  const left = sandboxes()
+  killed.child.kill('SIGKILL')
+  await killed.gone
+  await waitUntil(() => expect(left.filter(isSandboxProcess)).toEqual([]))
+  rmSync(home, { recursive: true, force: true })
 })
