@@ -123,9 +123,13 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     senders.add(sender)
   }
 
-  async function deliverDue(): Promise<void> {
+  function wake(): void {
     requests++
     startSender()
+  }
+
+  async function deliverDue(): Promise<void> {
+    wake()
     while (senders.size > 0) await Promise.all(senders)
   }
 
@@ -135,7 +139,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     const next = await due.nextAt().catch(() => Number.POSITIVE_INFINITY)
     if (!isStarted) return
     clearTimeout(timer)
-    timer = setTimeout(deliverDue, Math.min(Math.max(next - now(), 1_000), LOOK_EVERY))
+    timer = setTimeout(wake, Math.min(Math.max(next - now(), 1_000), LOOK_EVERY))
     timer.unref()
   }
 
@@ -169,12 +173,12 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
         attempts: 0,
       }
       await db.insertInto(table).values(row).execute()
-      if (isStarted) void deliverDue()
+      if (isStarted) wake()
     },
     start() {
       isStarted = true
       isStopped = false
-      void deliverDue()
+      wake()
       return async () => {
         isStarted = false
         isStopped = true
