@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -90,6 +91,22 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await page.getByRole('dialog').getByText('docker-repo-name').waitFor()
     // Ignore the rejected upload, whose status browsers log to the console.
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
+    await close()
+  })
+
+  test('a form that is filled in while the page’s script is still loading is sent by that script', async () => {
+    const { page, complaints, close } = await open('/o/acme/packages')
+    await page.route('**/center.js?*', async (route) => {
+      await setTimeout(1_000)
+      await route.continue()
+    })
+    await page.goto(`${center.url}/o/acme/pipelines`, { waitUntil: 'commit' })
+    await page.fill('#name', 'early-image')
+    await page.fill('#repository', 'early')
+    await page.fill('#base-image', 'registry.example.org/solhost:1.0')
+    await page.getByRole('button', { name: 'Create pipeline' }).click()
+    await page.getByText('Pipeline created.').waitFor()
+    expect(complaints).toEqual([])
     await close()
   })
 
