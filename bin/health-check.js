@@ -25,7 +25,7 @@ export function healthUrl({ HOST, PORT, CERTIFICATE_NAME }, who = 'host') {
 /**
  * @param {string} url
  * @param {number} [time] see `TIMEOUT`
- * @returns {Promise<string | null>} why it is not healthy, or null
+ * @returns {Promise<string | null>} why the service is not healthy; null if it is healthy
  */
 export async function whyUnhealthy(url, time = TIMEOUT) {
   const { get } = await import(url.startsWith('https:') ? 'node:https' : 'node:http')
@@ -42,7 +42,7 @@ export async function whyUnhealthy(url, time = TIMEOUT) {
 
 /**
  * Determines which of the two services this container runs, from the command line of process 1.
- * @param {string} [file] its command line
+ * @param {string} [file] the file that contains this command line
  * @returns {keyof typeof PORTS}
  */
 export function whoRuns(file = '/proc/1/cmdline') {

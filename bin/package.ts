@@ -1,5 +1,5 @@
 // Builds the npm package into build/package/: the project's tree with JavaScript in place of TypeScript, because
-// Node.js strips no types below node_modules. Types are replaced by white space, so lines and columns are the same as
+// Node.js does not strip types in node_modules. Types are replaced by white space, so lines and columns are the same as
 // in the sources. Stack traces from an installed package are therefore correct without source maps.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -32,7 +32,7 @@ export function notesOf(changelog: string, version: string): string {
   return `# Solhost ${version}\n\n${lines.join('\n').trim()}\n`
 }
 
-/** In the format of `sha256sum --check`. */
+/** Returns one line per file, in the format that `sha256sum --check` reads. */
 export function checksums(files: readonly (readonly [name: string, hash: string])[]): string {
   return files.map(([name, hash]) => `${hash}  ${name}\n`).join('')
 }

@@ -41,7 +41,7 @@ export function runWithFittingNode(args, options = {}) {
 }
 
 /**
- * A child may take long to exit, but it still responds (base/terminal/launcher.ts).
+ * A child may take long to exit, but it still responds to pings (base/terminal/launcher.ts).
  * @param {import('node:child_process').ChildProcess} child
  * @param {number} patience in ms
  * @returns {() => void} pings the child once, and kills it if it doesn't respond

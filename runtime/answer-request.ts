@@ -13,7 +13,8 @@ export type RequestHandler = (
 ) => { readonly changes: boolean; readonly value: Promise<Json> }
 
 /**
- * @param changes called before the request is handled if it can change something, since the process may die in between
+ * @param changes called if the request can change something, before the response is sent, since the process may die in
+ * the meantime
  */
 export async function answerRequest(
   process: SandboxProcess,

@@ -12,7 +12,7 @@ export interface CallCounts {
   logLine(): boolean
 }
 
-/** The log line in which the guest reports that it drops further lines. */
+/** One more line is allowed, in which the guest reports that it drops further lines. */
 const LAST_LINE = 1
 
 export function createCallCounts({ CALL_REQUESTS, LOG_LINES }: Limits): CallCounts {

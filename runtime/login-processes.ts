@@ -13,8 +13,8 @@ import { createVersionWorkers, noteKill } from './version-workers.ts'
 import { createWorker, type Worker } from './worker.ts'
 
 /**
- * The sandbox processes for logins, and for other calls that don't need a client. Endpoints and jobs each have their own,
- * with another quarantine, so that they can't block sign-ins.
+ * The sandbox processes for logins, and for other calls that don't need a client. Endpoints and jobs each have separate
+ * processes and a separate quarantine, so that they can't block sign-ins.
  */
 export interface LoginProcesses {
   /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
@@ -59,7 +59,7 @@ const MOST_PROCESSES = Math.max(1, availableParallelism() - 1)
  * of another login waits some milliseconds until the kernel reschedules.
  */
 const LONG_CALLS = MOST_PROCESSES
-/** How long such a call waits for its turn, in ms. */
+/** How long a call waits for its turn if its solution's processes were killed recently, in ms. */
 const TURN_TIME = 10_000
 /**
  * A version gets a second process after this many calls in a row that arrive one at a time, but each before the next

@@ -83,7 +83,7 @@ const VERSION_1: Files = {
   mapped: 'mapped_file',
 }
 
-/** @returns null if it has none */
+/** @returns the lowest limit of the group; null if it has none */
 function limitOf(folder: string, { limits }: Files): number | null {
   const set = limits.map((name) => numberIn(join(folder, name))).filter((one) => one !== null && one < NO_LIMIT)
   return set.length === 0 ? null : Math.min(...(set as number[]))

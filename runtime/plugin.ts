@@ -71,8 +71,8 @@ export interface Plugin {
   /** Available only in clients, so that it adds no cost to other calls. */
   readonly clientsOnly?: true
   /**
-   * Whether calls whose scripts contain none of its global names run without its guest part, if that is possible. Such a
-   * guest part registers no entry, `beforeReturn` or `onScript`.
+   * Whether calls whose scripts contain none of its global names run without its guest part, if that is possible. With
+   * this property, the guest part must not register an entry, `beforeReturn` or `onScript`.
    */
   readonly onlyIfNamed?: true
   /**

@@ -76,7 +76,7 @@ const NEAR = 96 * 1024 ** 2
 const KEPT_FREE = 1 / 32
 /** If no process has become ready after this many starts, more attempts would not help. */
 const START_TRIES = 3
-/** In ms. */
+/** The delay of `fillSoon`, in ms. */
 const REFILL_AFTER = 30
 /** How long a login waits for a process before it fails, in ms. */
 const ROOM_WAIT = 1000

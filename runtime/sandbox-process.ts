@@ -134,8 +134,8 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
 const prepareFrames = new WeakMap<Trusted, Buffer>()
 
 /**
- * Cached: it is about 200 kB, and every process gets the same. Once a process has created the snapshot, the frame
- * contains it.
+ * Cached: the frame is about 200 kB, and every process gets the same one. Once a process has created the snapshot, the
+ * frame contains it.
  */
 function prepareFrame(trusted: Trusted): Buffer {
   const created = prepareFrames.get(trusted) ?? encodePrepare(trusted)
@@ -208,7 +208,7 @@ function wrap(
   }
 
   /**
-   * Only the first such message counts: until then, the process has no solution, so it has run nothing but our own code.
+   * Only the first `ready` message counts: until then, the process has no solution, so it has run only our own code.
    */
   function becomeReady(snapshot?: string): void {
     if (isReady) return

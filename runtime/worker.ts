@@ -66,7 +66,7 @@ const SETTLE_TIME = 2
 /** After this many calls, a process is replaced by a fresh one, in case it leaks memory. */
 const CALLS_SERVED = 20_000
 
-/** A character is at most this much longer as JSON inside JSON, in bytes: \u0001 is then \\u0001. */
+/** A character takes at most this many bytes as JSON inside JSON: \u0001 becomes \\u0001. */
 const ESCAPED = 8
 
 /** @param largestAnswer the maximum size of a call's result in bytes, if it is more than an ordinary frame */

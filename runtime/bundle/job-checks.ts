@@ -24,7 +24,10 @@ export function checkJobs(main: ReadManifest, modules: Modules, found: Findings)
   if (found.faults.length === 0) checkDue(all, found)
 }
 
-/** Reports a schedule that is never due. Stops at the first one, because finding that out takes a tenth of a second. */
+/**
+ * Reports a schedule that is never due. Stops at the first one, because the search for its next time takes a tenth of a
+ * second.
+ */
 function checkDue(all: readonly (ReadManifest & { readonly name: string | null })[], found: Findings): void {
   for (const { name, manifest, places } of all) {
     for (const [job, { schedule }] of Object.entries(manifest?.jobs ?? {})) {

@@ -285,7 +285,7 @@ function refusalOfSetting(key: string, value: unknown): string | null {
     : 'must be exactly one %%NAME%%, in which NAME has only capital letters, digits and "_"'
 }
 
-/** Complete sign-in settings, except for those that the table of providers fills in or requires. */
+/** Complete sign-in settings. Settings that depend on the provider may be absent: see the table of providers. */
 export const OAuthForm = oauthSettings(OAUTH_SETTINGS)
 
 /** Partial settings: the others are set elsewhere. */

@@ -79,7 +79,7 @@ export type LabelElement = AnyElement<'label'>
 export type HeadingElement = AnyElement<'heading'> & { readonly level: 2 | 3 | 4 }
 export type ButtonElement = AnyElement<'button'> &
   Handlers<'onAction'> & {
-    /** `primary`: Enter presses it, and required inputs must be filled in. */
+    /** `primary`: the Enter key presses the button, and required inputs must be filled in. */
     readonly kind: ButtonStyle
     /** The style, if it differs from the kind. */
     readonly style?: ButtonStyle | undefined
@@ -105,7 +105,7 @@ export type NumberElement = AnyInput<'number'> &
     readonly min?: number | undefined
     readonly max?: number | undefined
     readonly step?: number | undefined
-    /** Whether digits are grouped while the user does not edit them. Default: if it has a currency. */
+    /** Whether digits are grouped while the user does not edit them. Default: true if the field has a currency. */
     readonly grouping?: boolean | undefined
     readonly placeholder?: string | undefined
     readonly value?: number | undefined

@@ -132,8 +132,8 @@ export function checkReferences(
   }
 
   /**
-   * Whether there is already a warning about `what`; records it if not. The same key may be used in a hundred places,
-   * so one warning is enough.
+   * Whether there is already a warning about `what`; if not, records `what`. The same key may be used in a hundred
+   * places, so one warning is enough.
    */
   function isKnown(what: string): boolean {
     if (warned.has(what)) return true

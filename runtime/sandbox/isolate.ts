@@ -7,7 +7,7 @@ import { type CallEnd, callText, describeFault, type LoadFault } from './call-en
 // The only file that imports isolated-vm. Only strings cross the boundary: each context gets one callback and returns
 // one function.
 
-/** Types for the client files, which use objects created here. */
+/** Types for the files that serve clients, which use objects created here. */
 export type Isolate = ivm.Isolate
 export type Context = ivm.Context
 export type Script = ivm.Script

@@ -8,7 +8,7 @@ export interface Knocker {
   stop(): void
 }
 
-/** In ms. */
+/** How often the separate message is repeated, in ms. */
 const EVERY = 50
 
 /**

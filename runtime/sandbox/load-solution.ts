@@ -111,7 +111,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     answer(id: number, request: number, ok: boolean, value: Json): void {
       enter(id, JSON.stringify({ kind: 'answer', id: request, ok, value }))
     },
-    /** No further call will follow, so no context is created in advance. */
+    /** Call this when no further calls will follow: stops creating contexts in advance. */
     close: contexts.stopAhead,
     /** Loads a unit's scripts without calling anything. @returns the entry functions that exist */
     probe(

@@ -156,7 +156,7 @@ function readOnly(key: PropertyKey): TypeError {
 
 /**
  * If an object inherits a read-only property, the language forbids assigning a property of that name to the object. An
- * accessor makes such assignments work as they do before the prototype is frozen.
+ * accessor makes such assignments work as they did before the prototype was frozen.
  */
 function repairOverrides(holder: object): void {
   const keys = ownKeys(holder)

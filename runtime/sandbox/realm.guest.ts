@@ -272,7 +272,7 @@ function builtInGlobals() {
     if (name === 'globalThis') continue
     const descriptor = getOwnPropertyDescriptor(globalThis, name) as PropertyDescriptor
     setPrototypeOf(descriptor, null)
-    // Replacing one would not affect other scripts, which have their own constants for these names.
+    // Replacing a built-in global would not affect other scripts, which have their own constants for these names.
     descriptor.writable = false
     descriptor.configurable = false
     found[found.length] = [name, descriptor]

@@ -40,8 +40,8 @@ const ROOTS = new RegExp(
 )
 
 /**
- * Warns about each such name at its first use in a script. A name that a script declares at its top level belongs to
- * the solution and is exempt in all scripts. A name declared in a form's script is exempt only there.
+ * Warns about each of the `REPLACED_NAMES` at its first use in a script. A name that a script declares at its top level
+ * belongs to the solution and is exempt in all scripts. A name declared in a form's script is exempt only there.
  */
 export function warnOfReplacedNames(scripts: readonly Script[], formScripts: readonly Script[]): Warning[] {
   const suspects = [...scripts, ...formScripts].filter(({ source }) => ROOTS.test(source))

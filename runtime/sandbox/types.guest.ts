@@ -14,7 +14,7 @@ export type FindEntry = () => unknown
  */
 export type Enter = (text: string, findEntry?: FindEntry) => string
 export type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
-/** The bindings to build: without it, all of them. `plugins`: in the order of the plugins. */
+/** The bindings to build; if this is absent, all bindings are built. `plugins` has the order of the plugins. */
 export type Needs = { readonly console: boolean; readonly plugins: readonly boolean[] }
 /** Builds the bindings as properties of `globals`. */
 export type CreateBindings = (globals: object, needs?: Needs) => Start

@@ -33,7 +33,7 @@ async function fillHistory() {
   forms.order.elements.history.rows = order.id === null ? [] : await readHistory(order.id)
 }
 
-/** The form's own check. Afterwards, the module's listener checks the same change. */
+/** Checks the date. Afterwards, the module's listener checks the same change. */
 function checkDate(oldValue, newValue, event) {
   return newValue <= today() || 'i18n:order.in_future'
 }
@@ -56,7 +56,7 @@ async function save() {
   return Boolean(stored)
 }
 
-/** With unsaved changes, the platform asks the user first. */
+/** If there are unsaved changes, the platform asks the user before it shows the other form. */
 function goBack() {
   application.showForm('orders')
 }

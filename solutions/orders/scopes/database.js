@@ -46,7 +46,7 @@ async function readOrder(id) {
   return order
 }
 
-/** @returns the stored order; undefined if another user changed it after it was read */
+/** @returns the stored order; undefined if another user changed the order after it was read */
 async function saveOrder({ id, customer, mail, ordered, amount, status, notes, revision }) {
   const values = [customer, mail, ordered, amount, status, notes, security.getUserName()]
   const [saved] = id
@@ -63,7 +63,7 @@ async function saveOrder({ id, customer, mail, ordered, amount, status, notes, r
   return saved && readOrder(saved.id)
 }
 
-/** @returns false if another user changed it after it was read */
+/** @returns false if another user changed the order after it was read */
 async function setApproved({ id, revision }) {
   const changed = await query(
     `UPDATE orders SET status = 'approved', changed_by = ?, revision = revision + 1

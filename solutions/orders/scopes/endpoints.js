@@ -38,7 +38,7 @@ function cell(value) {
   return `"${text.replaceAll('"', '""')}"`
 }
 
-/** The carrier's webhook. The host has checked its signature. */
+/** Called by the carrier's webhook. The host has already checked the signature. */
 async function orderShipped({ body }) {
   await setUpDatabase()
   await setShipped(body.order)

@@ -1,4 +1,4 @@
-// Run it with "solhost test solutions/tenant-login".
+// Run these tests with "solhost test solutions/tenant-login".
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 const DAY = 24 * 60 * 60 * 1000
 
