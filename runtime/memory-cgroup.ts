@@ -23,7 +23,7 @@ const FIND_EVERY = 2_000
 const COUNT_CACHE_EVERY = 250
 /** Reclaimable memory is not measured while less than this fraction of the limit is used. */
 const NEAR = 1 / 2
-/** In bytes. Version 1 expresses "no limit" as the largest multiple of a page; no machine has this much memory. */
+/** Version 1 expresses "no limit" as the largest multiple of a page. No machine has this much memory, in bytes. */
 const NO_LIMIT = 2 ** 60
 
 /**

@@ -31,7 +31,7 @@ export interface AuthenticatorApps {
   use(account: FactorAccount, code: string): Promise<boolean>
 }
 
-/** In seconds. */
+/** The time step of the codes (RFC 6238), in seconds. */
 const PERIOD = 30
 /** The number of time steps before and after the current one whose codes are accepted, because clocks differ. */
 const WINDOW = 1

@@ -24,7 +24,7 @@ export type NewAppParts = {
   readonly now: () => number
 }
 
-/** In ms: how long a set-up page can be used. */
+/** How long a set-up page can be used, in ms. */
 const SET_UP_TIME = 30 * 60_000
 
 /**

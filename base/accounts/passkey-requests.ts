@@ -25,7 +25,7 @@ type Challenge = z.output<typeof Challenge>
 
 const KIND: TokenKind<Challenge> = { purpose: 'passkey-challenge', content: Challenge, longest: 1000 }
 
-/** In ms. A login page may stay open for longer than the others. */
+/** How long a challenge is valid, in ms. A login page may stay open for longer than the other pages. */
 const LIFETIME = 10 * 60_000
 const LIFETIME_OF_LOGIN_PAGE = 60 * 60_000
 

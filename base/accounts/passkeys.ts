@@ -67,10 +67,10 @@ export interface Passkeys {
 
 export type PasskeyLabel = { readonly issuer: string; readonly username: string }
 
-/** In characters. Even a response with the longest credential id and an RSA key is shorter. */
+/** Maximum characters of a response. Even one with the longest credential id and an RSA key is shorter. */
 const LONGEST_ANSWER = 16_000
 const LONGEST_ID = 1023
-/** In ms: how long the browser waits for its user. */
+/** How long the browser waits for its user, in ms. */
 const BROWSER_WAITS = 5 * 60_000
 /** ES256, EdDSA and RS256. @see IANA, "COSE Algorithms" */
 const ALGORITHMS = [-7, -8, -257]

@@ -11,9 +11,9 @@ export type PasswordFault = {
 /** The account that the password is for. */
 export type PasswordOwner = { readonly username: string; readonly email: string | null }
 
-/** In characters. Long enough for any passphrase; limits how much is hashed. */
+/** Maximum characters of a password. It is enough for any passphrase, and limits how much is hashed. */
 export const LONGEST_PASSWORD = 256
-/** In characters. Shorter names are ignored, because they occur in too many good passwords. */
+/** Names with fewer characters are ignored, because they occur in too many good passwords. */
 const SHORTEST_NAME = 4
 /** Digits and symbols after a common password don't make it stronger: `Summer2026!` is as easy to guess. */
 const ENDING = /[\d\p{P}\p{S}]{1,5}$/u

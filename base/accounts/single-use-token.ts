@@ -32,11 +32,11 @@ export type TokenKind<Content extends object> = {
   readonly purpose: string
   /** The schema must reject unknown keys. */
   readonly content: z.ZodType<Content>
-  /** In characters. */
+  /** Maximum length of a token, in characters. */
   readonly longest: number
 }
 
-/** In ms. Clocks of hosts differ, so the record of a used token is kept for this long after the token expires. */
+/** How long the record of a used token is kept after the token expires, in ms, because the hosts' clocks differ. */
 const CLOCK_SKEW = 3_600_000
 
 const Frame = z.looseObject({ id: z.string(), solution: z.string(), expiresAt: z.int() })

@@ -62,7 +62,7 @@ function createCounter(
   keyPrefix: string,
   points: number,
 ): LimitedCounter {
-  // Whole seconds, as `Retry-After`.
+  // Use whole seconds, as in `Retry-After`.
   const duration = Math.ceil(limits.THROTTLE_WINDOW / 1000) * 1000
   const counter = isShared ? databaseCounter(db, keyPrefix, duration) : createMemoryCounter(duration)
   return { ...counter, points }

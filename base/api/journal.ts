@@ -80,7 +80,7 @@ const AT_ONCE = 200
 /** Number of newest entries that `valuesOf` scans, since no index has the values, and the maximum that it returns. */
 const NEWEST = 10_000
 const MOST_VALUES = 200
-/** In characters. Longer names are truncated, because browsers can send names of any length. */
+/** Names with more characters are truncated, because browsers can send names of any length. */
 const LONGEST = 200
 
 type Value = string | number | null

@@ -4,7 +4,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 
 /** A file in PLATFORM_HOME with the version of Solhost that last started there. */
 const VERSION_FILE = 'version'
-/** In bytes. Long enough for any version. It is limited because the file could contain anything. */
+/** A longer text, in characters, is not a version: the file could contain anything. */
 const MAX_LENGTH = 100
 
 /**

@@ -65,7 +65,7 @@ const CALLED_OUT = [
   'jobs',
 ] as const satisfies readonly (keyof Manifest)[]
 
-/** In ms. */
+/** The time limits for one text and for all texts together, in ms. */
 export type ComparingTimes = { readonly one: number; readonly all: number }
 
 export async function compareVersions(

@@ -13,7 +13,7 @@ import { TELEMETRY_PROPERTIES } from './telemetry-properties.ts'
 
 const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-/** In ms. Orchestrators kill a process that takes longer to stop. */
+/** Maximum for `DRAIN_TIME`, in ms. Orchestrators kill a process that takes longer to stop. */
 const LONGEST_DRAIN = 10 * 60_000
 
 export type Environment = (typeof ENVIRONMENTS)[number]

@@ -68,7 +68,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   const table = service.mails
   const shares = createMailShares(db, service, log, hourly, now)
   const due = createDueMails(db, service)
-  /** Up to `AT_ONCE` senders. Each sends one email after the other until none is due. */
+  /** Up to `AT_ONCE` senders. Each sends emails sequentially until none is due. */
   const senders = new Set<Promise<void>>()
   let senderCount = 0
   /** Counts the requests to look for due emails: a sender that sees a new one looks again before it ends. */

@@ -34,7 +34,7 @@ export type MailDatabase = Kysely<MailTables>
 export type MailService = {
   readonly mails: 'mails' | 'host_mails'
   readonly counts: 'mail_counts' | 'host_mail_counts'
-  /** At the start of a sentence, such as "The organisation". */
+  /** The sender's name at the start of a sentence, such as "The organisation". */
   readonly sender: string
   /** Where to find out why the mail server rejects emails, as a sentence. */
   readonly ifWaiting: string

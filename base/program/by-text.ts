@@ -1,4 +1,4 @@
-/** In characters. Longer texts are not cached, because anyone can send one in a request. */
+/** Texts with more characters are not cached, because anyone can send one in a request. */
 const LONGEST = 300
 
 /**

@@ -63,7 +63,9 @@ function bySolution<Schema extends z.ZodType>(schema: Schema) {
 
 export const DesiredSettings = z
   .strictObject({
-    /** Null: the start page lists the solutions. Absent: the value from the Satellite's own environment applies. */
+    /**
+     * If null, the start page lists the solutions. If absent, the value from the Satellite's own environment applies.
+     */
     defaultSolution: SolutionName.nullable().optional(),
     /** If absent, the value from the Satellite's own environment applies. */
     logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
@@ -157,7 +159,7 @@ export const Report = z
   })
   .meta({ id: 'Report' })
 export type Report = z.infer<typeof Report>
-/** In ms. */
+/** Maximum time between two reports, in ms. */
 export const REPORT_EVERY = 30_000
 
 /**

@@ -26,7 +26,7 @@ export type Certificate = {
   readonly digest: string
 }
 
-/** In bytes. Chosen here: real certificate files have 2 to 10 kB, so a larger file is something else. */
+/** Maximum bytes of the file. Chosen here: certificate files have 2 to 10 kB, so a larger file is something else. */
 const LARGEST = 1024 ** 2
 
 /**

@@ -11,7 +11,7 @@ export type CertificateState = {
   readonly problem: 'expired' | 'not-yet-valid' | 'expires-soon' | null
 }
 
-/** In ms. The shortest-lived common certificates (90 days) are renewed when 30 days are left. */
+/** A certificate is reported if it expires within this time, in ms. 90-day ones are renewed when 30 days are left. */
 export const SOON = 30 * 86_400_000
 
 /** @param now epoch ms */

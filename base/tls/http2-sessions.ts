@@ -39,7 +39,9 @@ type Seen = {
   readonly streams: Map<ServerHttp2Stream, number>
   /** The time when the last request began or ended. */
   lastUse: number
-  /** In bytes, at the last check: written to the connection, and still held in its responses. */
+  /**
+   * The bytes that, at the last check, had been written to the connection (`written`) or were still unread (`held`).
+   */
   written: number
   held: number
   /**

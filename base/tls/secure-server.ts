@@ -25,7 +25,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** In ms. With Node's default of 120 s, each silent connection would hold a socket for that long. */
+/** Timeout of a handshake, in ms. With Node's default, each silent connection would hold a socket for 120 s. */
 const HANDSHAKE_TIME = 20_000
 
 /**

@@ -18,7 +18,7 @@ export interface BatchQueue {
   /** @returns null if the file is missing or unreadable; the batch is then removed from the queue */
   read(batch: Batch): Promise<Uint8Array | null>
   remove(batch: Batch): Promise<void>
-  /** In bytes. */
+  /** The total size of the batches, in bytes. */
   size(): number
 }
 
@@ -27,7 +27,7 @@ export type DropReason = 'queue_full' | 'disk' | 'refused' | 'busy'
 
 export type BatchQueueOptions = {
   readonly folder: string
-  /** In bytes. */
+  /** Maximum total size of the batches, in bytes. */
   readonly bound: number
   readonly dropped: (count: number, reason: DropReason) => void
 }

@@ -25,7 +25,7 @@ export interface PageReport {
 /** The maximum number of errors in a report. Chosen here: only the terminal shows the others. */
 const MOST_FINDINGS = 20
 const MOST_LINES = 50
-/** In characters. */
+/** Maximum characters of a text in a report. */
 const MOST_TEXT = 1000
 const MOST_PLACE = 200
 const MOST_SOURCE = 200

@@ -26,7 +26,7 @@ export type ForgotPageParts = {
   readonly limits: Limits
 }
 
-/** In characters. No account has a longer name. */
+/** Maximum characters of the input. No account has a longer name. */
 const LONGEST_ASKED = 254
 
 /**

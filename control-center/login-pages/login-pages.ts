@@ -35,7 +35,7 @@ export interface LoginPages {
 }
 
 const KEPT_VERSIONS = 10
-/** In ms. */
+/** How long an unchanged draft is kept, in ms. */
 const DRAFT_KEPT = 30 * 24 * 3_600_000
 
 /** @param now the clock, in epoch milliseconds */

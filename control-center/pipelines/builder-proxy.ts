@@ -43,7 +43,7 @@ export type BuilderProxyOptions = {
 
 /** Maximum concurrent connections from one builder: buildah copies a few layers in parallel. */
 const MOST_CONNECTIONS = 64
-/** In ms: a registry may need time to process a layer it received. */
+/** Timeout of an idle connection, in ms. It is long, because a registry needs time to process a layer. */
 const IDLE_TIME = 5 * 60_000
 const CONNECT_TIME = 30_000
 /** Maximum number of rejections that are reported, so that a malicious registry can't flood the log. */

@@ -83,7 +83,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   }
 }
 
-/** In characters; longer lines are cut. */
+/** Lines with more characters are cut. */
 const LONGEST_LINE = 2000
 
 /** Redacts secrets before a line is cut, because a partial secret would not be found. */

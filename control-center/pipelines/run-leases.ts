@@ -4,7 +4,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /**
  * Leases show which control center on the database performs a run, and which runs have a slot to work. A lease that
- * isn't renewed expires. The host then assumes that its process has ended, and any other process may mark its runs as
+ * isn't renewed expires. Its process is then assumed to have ended, and any other process may mark its runs as
  * interrupted.
  */
 export interface RunLeases {

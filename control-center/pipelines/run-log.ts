@@ -14,7 +14,7 @@ export interface RunLog {
 }
 
 const MOST_LINES = 5000
-/** In characters. */
+/** Maximum characters of a line. */
 const LONGEST_LINE = 2000
 const AT_ONCE = 100
 

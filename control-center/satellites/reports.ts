@@ -15,7 +15,7 @@ export interface Reports {
   sweep(): Promise<void>
 }
 
-/** In ms. A node counts as running until it has missed three reports. */
+/** How long a node counts as running after its last report, in ms: until it has missed three reports. */
 const LIVE_FOR = 3 * REPORT_EVERY
 /**
  * Maximum nodes per environment. Chosen here: far more nodes than one database can serve. The limit stops anyone with a

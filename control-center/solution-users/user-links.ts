@@ -46,7 +46,7 @@ export interface UserLinks {
    * @throws ERR_PASSWORDS_BUSY
    */
   choosePassword(token: string, password: string): Promise<boolean>
-  /** @returns false in the same case as above */
+  /** @returns false if another request has just used the link */
   confirmAddress(token: string): Promise<boolean>
   /** Deletes expired links. */
   sweep(): Promise<void>

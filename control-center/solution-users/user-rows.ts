@@ -28,7 +28,7 @@ export type SolutionUser = {
   readonly createdAt: number
 }
 
-/** In characters. Longer usernames are not looked up. */
+/** Usernames with more characters are not looked up. */
 export const LONGEST_ASKED = 400
 
 /** A condition that selects the users of one solution. */

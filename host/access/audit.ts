@@ -119,7 +119,7 @@ export type OutcomesAsked = {
   /** Epoch ms; `from` is included, `to` is not. */
   readonly from: number
   readonly to: number
-  /** In ms. */
+  /** The length of a time step, in ms. */
   readonly step: number
 }
 

@@ -22,15 +22,15 @@ export interface NetworkLimit {
   reading<T>(address: string, read: () => Promise<T>): Promise<T>
 }
 
-/** In ms. */
+/** The window in which requests are counted, in ms. */
 const WINDOW = 60_000
 /** Maximum networks that are counted separately; all others are counted together. */
 const MOST_NETWORKS = 100_000
 /** Maximum bodies that one network sends at the same time. They are read before the caller is known. */
 const MOST_BODIES = 64
-/** How long all requests that one network may send in a window take to start, in ms. */
+/** Time in ms within which all requests that one network may send in a window are started. */
 const SPREAD = 6000
-/** The part of them that starts immediately. */
+/** The part of these requests that starts immediately. */
 const IMMEDIATE = 0.1
 
 /** `due`: when the network's next request would start if none started immediately. */
@@ -44,7 +44,10 @@ export function createNetworkLimit(
   const sent = new Map<string, Sent>()
   const bodies = new Map<string, number>()
   let endsAt = 0
-  /** During a flood, creating an error takes a tenth of the time of a request, mostly for its stack. */
+  /**
+   * The last error. It is reused during a flood, because creating an error takes a tenth of the time of a request,
+   * mostly for its stack.
+   */
   let last: { readonly retryAfter: number; readonly error: PlatformError } | null = null
 
   function throttled(seconds: number): PlatformError {

@@ -17,7 +17,7 @@ const PURPOSE = 'login-preview'
  * users see anyway.
  */
 const LIFETIME = 12 * 3_600_000
-/** In characters. */
+/** The maximum length of a ticket, in characters. */
 const LONGEST = 500
 
 const Content = z.object({ solution: z.string(), until: z.number() })

@@ -43,7 +43,7 @@ export type ChangePasswordParts = {
 }
 
 const PURPOSE = 'change-password'
-/** In ms: time for the user to choose a password. */
+/** How long the user has to choose a password, in ms. */
 const TICKET_LIFETIME = 15 * 60_000
 
 type Refusal = { readonly status: 422 | 429; readonly text: string }

@@ -22,9 +22,9 @@ export interface LoginTokens {
   sweep(): Promise<void>
 }
 
-/** In ms. It is short, because a token only hands over a sign-in and is not a long-term credential. */
+/** In ms. The maximum is low, because a token only hands over a sign-in and is not a long-term credential. */
 export const LONGEST_LIFETIME = 24 * 3_600_000
-/** In characters. The token is sent in a URL and in a form. */
+/** Maximum characters of a token, which is sent in a URL and in a form. */
 const LONGEST = 4096
 
 const Content = z.strictObject({ username: z.string(), uid: z.string(), permissions: z.array(z.string()) })

@@ -38,7 +38,7 @@ export interface ClientSignIns {
   consume(solution: string, token: string, browser: string): Promise<ClientSignIn | null>
 }
 
-/** In ms. It is short, because the page posts the token immediately. */
+/** How long a token is valid, in ms. The time is short, because the page posts the token immediately. */
 const LIFETIME = 60_000
 /**
  * In characters. The token is sent in a form, which `FORM_BODY` limits to 64 KiB, and has room for a few hundred

@@ -62,7 +62,7 @@ const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DIRECTORY_UNREACHABLE: 'directoryAway',
   ERR_DIRECTORY_REFUSED: 'directoryAway',
 }
-/** In seconds, used if the error does not contain a time. */
+/** `Retry-After` in seconds, used if the error does not contain a time. */
 const RETRY_AFTER = 5
 
 /** More passwords are being checked than the machine can handle at the same time. */

@@ -26,9 +26,11 @@ export interface SignOutTargets {
 }
 
 const PURPOSE = 'client-sign-out'
-/** In ms. It is short, because the page posts the token immediately. */
+/** How long a token is valid, in ms. The time is short, because the page posts the token immediately. */
 const LIFETIME = 60_000
-/** In characters. Addresses and arguments have up to 2,048, and JSON and base64 make them up to 8 times longer. */
+/**
+ * Maximum characters of a token. Addresses and arguments have up to 2,048, which JSON and base64 multiply by up to 8.
+ */
 const LONGEST = 20_000
 
 const Content = z.strictObject({

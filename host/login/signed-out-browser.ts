@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { type CookieScope, readCookie, setCookie } from '../../base/http/cookies.ts'
 
-/** In ms. Chosen here: sessions at large providers last for months. */
+/** How long the sign-out stays recorded, in ms. Chosen here: sessions at large providers last for months. */
 const NOTED_FOR = 365 * 86_400_000
 
 /**

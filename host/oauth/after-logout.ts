@@ -22,7 +22,7 @@ export interface AfterLogoutState {
 }
 
 const LIFETIME = 3_600_000
-/** In characters: `showURL` accepts URLs of up to 2,048. */
+/** Maximum characters of `state`. `showURL` accepts URLs of up to 2,048. */
 const LONGEST = 4096
 
 const Content = z.strictObject({

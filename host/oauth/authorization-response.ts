@@ -13,7 +13,7 @@ export type AuthorizationResponse =
 
 /** Parameters that must not be repeated (RFC 6749 section 3.1). */
 const ONCE = ['code', 'id_token', 'access_token', 'iss', 'error', 'error_description', 'error_uri', 'response']
-/** In characters. Providers send up to about 2,000. */
+/** Maximum characters of a code. Providers send up to about 2,000. */
 const LONGEST_CODE = 8192
 
 /**

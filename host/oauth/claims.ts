@@ -133,7 +133,7 @@ function asksForMore(scope: string, claims: Claims, idToken: string | null): boo
   )
 }
 
-/** In characters, for all claims together as JSON, because they become parameters of an authenticator. */
+/** Maximum characters of all claims together as JSON, because they become parameters of an authenticator. */
 const LONGEST_CLAIMS = 32 * 1024
 /** Claims about the token, not the user: only those in the signed ID token count. */
 const OF_TOKEN = [

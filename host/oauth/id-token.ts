@@ -20,7 +20,7 @@ export type ExpectedIdToken = {
   readonly now: number
   /** The allowed difference between the clocks, in ms: `OAUTH_CLOCK_SKEW`. */
   readonly skew: number
-  /** In seconds: the maximum time since the user signed in at the provider. */
+  /** The maximum time since the user signed in at the provider, in seconds. */
   readonly maxAge?: number | undefined
   /** The values received with the token. If it has `at_hash` or `c_hash`, they must match. */
   readonly accessToken?: string | undefined

@@ -33,7 +33,8 @@ const WHAT = 'the logout token'
 const TYPES = ['jwt', 'logout+jwt']
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 /**
- * In ms: the maximum age. Providers send logout tokens immediately. After this time, the caller may forget the `jti`.
+ * Maximum age of a token, in ms. Providers send logout tokens immediately. After this time, the caller may forget the
+ * `jti`.
  */
 export const LOGOUT_TOKEN_AGE = 10 * 60_000
 

@@ -24,7 +24,7 @@ export interface ProviderFinder {
   find(solution: string, configuration: OAuthConfiguration): Promise<Provider>
 }
 
-/** In ms: how long a discovery document is cached. */
+/** How long a discovery document is cached, in ms. */
 const BELIEVED = 10 * 60_000
 /** Maximum number of cached documents, for all solutions together. */
 const MOST_DOCUMENTS = 200

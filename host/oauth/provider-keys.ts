@@ -27,9 +27,9 @@ export function findKey(keys: ProviderKeys, solution: string, jwksUri: string): 
   return (header, isRejected) => keys[isRejected ? 'findOther' : 'find'](solution, jwksUri, header)
 }
 
-/** In ms: how long a key set is cached. For this long, a withdrawn key is still accepted. */
+/** How long a key set is cached, in ms. For this long, a withdrawn key is still accepted. */
 const BELIEVED = 10 * 60_000
-/** In ms: the minimum interval between requests for a key set because of unknown keys. */
+/** Minimum interval between requests for a key set because of unknown keys, in ms. */
 const COOL_DOWN = 5000
 /**
  * Limits requests that are sent because of unknown keys, for each key set: a burst of `most`, and one more per

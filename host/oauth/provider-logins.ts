@@ -80,7 +80,7 @@ export interface ProviderLogins {
  * host itself.
  */
 const REFRESH_REQUESTS = 5
-/** In ms: how long a provider's logout is recorded, so that sign-ins in progress can be rejected. */
+/** How long a provider's logout stays recorded, in ms, so that sign-ins in progress can be rejected. */
 const SIGNED_OUT_KEPT = 3_600_000
 
 /** @param now the clock, in epoch milliseconds */
@@ -91,7 +91,7 @@ export function createProviderLogins(
   now: () => number = Date.now,
 ): ProviderLogins {
   const purposeOf = (solution: string, id: string) => `provider-login ${solution} ${id}`
-  /** In ms. The claim of an interrupted refresh expires after this time. */
+  /** The claim of an interrupted refresh expires after this time, in ms. */
   const longestRefresh = REFRESH_REQUESTS * limits.OAUTH_TIME
 
   function read(row: { id: string; solution: string; content: string; refreshed_at: number }): ProviderLogin | null {

@@ -18,11 +18,11 @@ export type ProviderLogoutParts = {
 }
 
 /**
- * In characters: servers and proxies accept URLs of 8 KiB. If the hint is left out, `client_id` identifies the client,
- * and the provider asks the user which account to sign out.
+ * Maximum characters of the hint, because servers and proxies accept URLs of 8 KiB. If the hint is left out,
+ * `client_id` identifies the client, and the provider asks the user which account to sign out.
  */
 const LONGEST_HINT = 5 * 1024
-/** In characters: the maximum length of a page's path and query in `state`; longer ones are left out. */
+/** Maximum characters of a page's path and query in `state`; longer ones are left out. */
 const LONGEST_PAGE = 1024
 
 /** Signs users out of a provider login, both here and at the provider. */

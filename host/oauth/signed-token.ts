@@ -31,7 +31,7 @@ export type SignedToken = {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** In characters: tokens may have up to 32 KiB. */
+/** Maximum length of a token, in characters. */
 const LONGEST_TOKEN = 32 * 1024
 const LONGEST_KID = 200
 /**

@@ -6,13 +6,13 @@ import type { Provider } from './provider.ts'
 
 type RawClaims = Readonly<Record<string, unknown>>
 
-/** In characters: the maximum length of an `iss` that the settings do not specify exactly. */
+/** Maximum characters of an `iss` that the settings do not specify exactly. */
 const LONGEST_ISSUER = 500
-/** In characters: the maximum length of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
+/** Maximum characters of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
 /**
- * In ms, in addition to the allowed difference. If the clocks seem to differ by more, the cause is not a wrong clock:
- * the token is old or forged.
+ * If the clocks seem to differ by more than the allowed difference plus this time, in ms, the cause is not a wrong
+ * clock: the token is old or forged.
  */
 const CLOCK_FAULT = 24 * 3_600_000
 /** The latest time that a Date can represent, in epoch ms. Its negative is the earliest. */

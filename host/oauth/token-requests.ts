@@ -37,7 +37,7 @@ export interface TokenRequests {
   readProfile(registration: Registration, accessToken: string, address: string): Promise<unknown>
 }
 
-/** In characters. The token is stored for each sign-in. Providers use up to about 2,000. */
+/** Maximum characters of a refresh token, which is stored for each sign-in. Providers use up to about 2,000. */
 const LONGEST_REFRESH_TOKEN = 16 * 1024
 
 export function createTokenRequests(requests: ProviderRequests): TokenRequests {

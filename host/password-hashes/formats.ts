@@ -12,7 +12,7 @@ export type HashCheck = (password: string) => Promise<boolean>
  * below. They prevent a hash from a malicious table from exhausting the host's memory or CPU time.
  */
 export const MOST = {
-  /** KiB. */
+  /** In KiB. */
   ARGON2_MEMORY: 128 * 1024,
   /** Memory in KiB times passes. */
   ARGON2_WORK: 512 * 1024,
@@ -20,7 +20,7 @@ export const MOST = {
   BCRYPT_COST: 14,
   /** Iterations times the number of the digest's blocks. */
   PBKDF2_WORK: 3_000_000,
-  /** N times r: 128 bytes each. */
+  /** N times r, in units of 128 bytes. */
   SCRYPT_MEMORY: 1024 ** 2,
   /** N times r times p. */
   SCRYPT_WORK: 2 * 1024 ** 2,

@@ -27,7 +27,7 @@ export interface Presses {
   isProof(session: OfSession, press: Pick<AskedPress, 'id'>, proof: string): boolean
 }
 
-/** In ms: the lifetime of a question, and of its proof. */
+/** The lifetime of a question, and of its proof, in ms. */
 export const QUESTION_TIME = 10 * 60_000
 
 export type PressParts = ConfirmationParts & { readonly key: PlatformKey }

@@ -18,7 +18,7 @@ export const alpha: QueryServer = {
     const { severity, message } = error as { severity?: unknown; message?: unknown }
     return typeof severity === 'string' && typeof message === 'string' ? message : null
   },
-  // query_canceled, raised by statement_timeout
+  // 57014 is query_canceled, which statement_timeout raises.
   isTimeout: (error) => (error as { code?: unknown }).code === '57014',
 }
 

@@ -44,7 +44,7 @@ export type EmbeddedOptions = {
 const MOST_WAITING = 100
 /** Interval in ms for polling resident size and CPU time during a query. */
 const WATCH = 50
-/** In ms. After a query has used this much CPU time, its process runs at a lower priority until the query ends. */
+/** After a query has used this much CPU time, in ms, its process runs at a lower priority until the query ends. */
 const LONG_QUERY = 200
 /**
  * Maximum resident size of the process, in MB: a base of 45, plus memory for sorting. SQLite has no setting for this.
@@ -164,8 +164,8 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   }
 
   /**
-   * Kills the process, because SQLite keeps running until then. The query's changes are rolled back when the file is
-   * opened again.
+   * Kills the process, because nothing else can stop a running query of SQLite. The query's changes are rolled back
+   * when the file is opened again.
    */
   function giveUp(error: ScriptError): void {
     takeRunning()?.reject(error)

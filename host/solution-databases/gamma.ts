@@ -19,7 +19,7 @@ export const gamma: QueryServer = {
     const { sqlState, sqlMessage } = error as { sqlState?: unknown; sqlMessage?: unknown }
     return typeof sqlState === 'string' && typeof sqlMessage === 'string' ? sqlMessage : null
   },
-  // MariaDB's max_statement_time, MySQL's max_execution_time
+  // The errors of MariaDB's max_statement_time and MySQL's max_execution_time.
   isTimeout: (error) => [1969, 3024].includes(Number((error as { errno?: unknown }).errno)),
 }
 
@@ -155,7 +155,7 @@ function plainOf(value: unknown, field: FieldPacket | undefined): Value {
     return type === TIMESTAMP ? `${isoText(value)}Z` : type === DATETIME ? isoText(value) : value
   }
   if (Buffer.isBuffer(value)) return value.toString('base64')
-  // Geometry and vector values, which the driver itself parses.
+  // Only geometry and vector values get here: the driver parses them into objects.
   return JSON.stringify(value) ?? null
 }
 

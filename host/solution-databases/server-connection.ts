@@ -5,7 +5,7 @@ import type { Parameter, Row } from '../../plugins/database/host.ts'
 export type Target = DatabaseServer & { readonly database: string }
 
 export type ServerQuery = {
-  /** With placeholders in the server's syntax. */
+  /** The statement, with placeholders in the server's syntax. */
   readonly sql: string
   readonly parameters: readonly Parameter[]
   /** JSON text that is set inside the query's transaction and cleared after it; null for none. */

@@ -22,11 +22,11 @@ export interface OpenClient {
   state(): Json
   /** @throws ScriptError if no user could perform this action, ScriptFailure if a script fails */
   event(type: string, element: string, value: Json): Promise<Json>
-  /** @throws ScriptError if the user is not asked, ScriptFailure if a script fails */
+  /** @throws ScriptError if the page has not asked whether to leave, ScriptFailure if a script fails */
   leave(): Promise<Json>
-  /** @throws ScriptError if the user is not asked, ScriptFailure if a script fails */
+  /** @throws ScriptError if no confirmation is pending, ScriptFailure if a script fails */
   confirm(): Promise<Json>
-  /** @throws ScriptError if the user is not asked */
+  /** @throws ScriptError if no confirmation is pending */
   refuse(): Promise<Json>
   /**
    * @returns the function's result

@@ -39,7 +39,7 @@ export interface Stage {
   stop(): Promise<void>
 }
 
-/** Users are listed in pages of this size. They are read again, because scripts may have created or deleted some. */
+/** The page size for listing all users when the stage is cleared. */
 const ALL = { limit: 1000 }
 
 /**

@@ -74,8 +74,8 @@ export function createCatalog(
   }
 
   /**
-   * While the database is down, use the last known active version, so that its pages can at least show that sign-in is
-   * unavailable.
+   * While the database is down, use the last known active version, so that the solution's pages can at least show that
+   * sign-in is unavailable.
    */
   async function activeSha256(name: string, last: string): Promise<string | null> {
     try {

@@ -13,8 +13,8 @@ export function exampleNames(): readonly string[] {
 }
 
 /**
- * Examples that need only a host. `many-providers` needs providers: `npm run example:oauth` starts both. `webhooks`
- * needs senders.
+ * Examples that need only a host. `many-providers` also needs identity providers, which `npm run example:oauth` starts.
+ * `webhooks` needs services that call it.
  */
 export function firstExampleNames(): readonly string[] {
   return exampleNames().filter((name) => name !== 'many-providers' && name !== 'webhooks')

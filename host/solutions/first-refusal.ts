@@ -9,7 +9,7 @@ import type { Catalog } from './catalog.ts'
 
 /** The errors of the first version in `solhost dev`, when the solution has no page yet. */
 export interface FirstRefusal {
-  /** Null: a version is active. */
+  /** @param report null if a version is active */
   set(report: DevReport | null): void
   current(): { readonly report: DevReport; readonly state: string } | null
 }

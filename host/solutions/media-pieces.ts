@@ -8,7 +8,7 @@ import type { HostDatabase } from '../database/tables.ts'
  * the whole file, because hosts of the previous version read it from there during an upgrade.
  */
 
-/** In bytes. Files up to this size are not split. */
+/** The size of a piece, in bytes. Files up to this size are not split. */
 export const PIECE_SIZE = 64 * 1024
 
 type MediaKey = { readonly solution: string; readonly sha256: string; readonly path: string }

@@ -2,7 +2,7 @@
 export interface Precedence {
   /** Runs work that has precedence. */
   first<T>(work: () => Promise<T>): Promise<T>
-  /** Resolves once no such work is running. */
+  /** Resolves once no work with precedence is running. */
   over(): Promise<void>
 }
 

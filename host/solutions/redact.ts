@@ -1,7 +1,9 @@
 /** Replaces secrets in a text. */
 export type Redact = (text: string) => string
 
-/** In characters. Log lines are far shorter. This limits how much a text grows when names replace shorter values. */
+/**
+ * Longer texts, in characters, are cut. Log lines are far shorter, but names that replace shorter values add length.
+ */
 const LONGEST = 10_000
 const LONGEST_NAME = 40
 

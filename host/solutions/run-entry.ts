@@ -23,7 +23,7 @@ export type EntryCall = {
   /** Values that must not reach the log, by name. */
   readonly secrets: ReadonlyMap<string, string>
   readonly call: Omit<HostCall, 'effects' | 'solution'>
-  /** Kills the call. */
+  /** Kills the call when it is aborted. */
   readonly signal?: AbortSignal
 }
 

@@ -97,7 +97,7 @@ export type ChangePasswordModel = {
   readonly ticket: string | null
   readonly formToken: string
   readonly action: string
-  /** In characters. */
+  /** The minimum length of a password, in characters. */
   readonly leastLength: number
   /** Why the last attempt was rejected, in the user's language. */
   readonly refusal: string | null
@@ -209,7 +209,7 @@ export type LinkPasswordModel = StepModel & {
   readonly kind: LinkKind
   readonly token: string
   readonly username: string
-  /** In characters. */
+  /** The minimum length of a password, in characters. */
   readonly leastLength: number
   readonly refusal: string | null
 }

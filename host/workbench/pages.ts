@@ -30,7 +30,7 @@ export type WorkbenchPageParts = SolutionHeadParts &
     readonly limits: Pick<Limits, 'BUNDLE_SIZE'>
   }
 
-/** In bytes. Longer files are not shown if scripts are disabled. */
+/** Files with more bytes are not shown if scripts are disabled. */
 const MOST_SHOWN = 1_000_000
 
 /**

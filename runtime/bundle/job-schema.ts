@@ -15,7 +15,7 @@ export type JobDeclaration = {
   readonly function: string
   /** Null if it runs only when it is queued. */
   readonly schedule: string | null
-  /** Null: the host's time zone. */
+  /** If null, the host's time zone applies. */
   readonly timeZone: string | null
   /** The runs for due times that were missed because no host could start the job: one run for all of them, or none. */
   readonly missed: (typeof MISSED)[number]

@@ -64,7 +64,7 @@ export type Manifest = {
   /** The object has no prototype. The same is true for `oauth` and `databases`. */
   readonly eventTypes: Readonly<Record<string, EventTypeDeclaration>>
   readonly permissions: readonly string[]
-  /** Null: the default of the solution's sign-in mode. Only the solution's own manifest can have it. */
+  /** If null, the default of the solution's sign-in mode applies. Only the solution's own manifest can set this. */
   readonly signIn: ManifestSignIn | null
   readonly oauth: OAuthSettings | null
   readonly databases: Readonly<Record<string, DatabaseRequest>>

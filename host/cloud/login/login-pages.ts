@@ -46,13 +46,12 @@ type Held = {
 type Asking = { readonly begun: number; readonly read: Promise<void>; readonly done: Promise<void> }
 
 /**
- * In ms: the minimum interval between requests for a page. It applies to all hosts that share a database, taken
- * together.
+ * Minimum interval between requests for a page, in ms. It applies to all hosts that share a database, taken together.
  */
 const ASK_EVERY = 60_000
-/** In ms: how long a visitor waits for a newer page if there is an older one. */
+/** How long a visitor waits for a newer page if there is an older one, in ms. */
 const PATIENCE = 1000
-/** In ms: how long a visitor waits for the first page, which requires a request and a process to compile the page. */
+/** How long a visitor waits for the first page, in ms. That page must first be requested and compiled. */
 const FIRST_PATIENCE = 8000
 /** Maximum pages cached in memory; the others are in the database. */
 const MOST_HELD = 200

@@ -39,9 +39,9 @@ export interface CloudLoginRequests {
 /** Maximum sizes of a page with its texts, and of a response about a user, in bytes after decompression. */
 const MOST_PAGE = 1024 ** 2
 const MOST_ANSWER = 512 * 1024
-/** In ms: the timeout of a request, including its whole response. */
+/** Timeout of a request, including its whole response, in ms. */
 const PATIENCE = 5000
-/** In ms: the maximum for `Retry-After` times from the control center; longer times are reduced to this maximum. */
+/** Maximum for `Retry-After` times from the control center, in ms; longer times are reduced to this maximum. */
 const LONGEST_WAIT = 3_600_000
 /**
  * If the control center closes a keep-alive connection while the request is being sent, the request is retried once.
@@ -53,7 +53,7 @@ const TAG = /^(W\/)?"[\x21\x23-\x7e]{0,200}"$/
 export type CloudLoginRequestsOptions = {
   readonly cloud: Pick<CloudSettings, 'url' | 'token'>
   readonly stopped: AbortSignal
-  /** In ms. */
+  /** The timeout of a request in ms. Default: `PATIENCE`. */
   readonly patience?: number
 }
 

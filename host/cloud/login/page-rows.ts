@@ -24,7 +24,7 @@ export interface PageRows {
   checked(solution: string, checkedAt: number): Promise<void>
 }
 
-/** In ms. It is short, because a visitor may be waiting. */
+/** Timeout of a database query, in ms. It is short, because a visitor may be waiting. */
 const PATIENCE = 1000
 
 export function createPageRows(db: HostDatabase): PageRows {

@@ -36,7 +36,7 @@ const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
     `The login page from the control center was rejected, so the previous or the default one is shown: ${why}. Fix the page there.`,
 }
 
-/** In ms: the minimum interval between log lines for an intermittent problem. */
+/** Minimum interval between log lines for an intermittent problem, in ms. */
 const QUIET = 60_000
 
 export function createCloudLoginProblems(

@@ -26,7 +26,7 @@ export type Applied = { readonly kind: 'done'; readonly results: readonly Soluti
 type Later = { readonly kind: 'later'; readonly why: string; readonly wait: number | null }
 type One = { readonly kind: 'one'; readonly result: SolutionResult } | Later
 
-/** In ms: if downloading a bundle takes longer, it is requested again. */
+/** If downloading a bundle takes longer than this, in ms, the bundle is requested again. */
 const BUNDLE_TIME = 5 * 60_000
 const MOST_FAULTS = 50
 

@@ -29,9 +29,9 @@ export type CloudRequest = {
 /** Sends a request to the control center with the remote environment token. Never throws. */
 export type AskCloud = (asked: CloudRequest) => Promise<CloudAnswer>
 
-/** In ms: the timeout for a response, in addition to the time of long polling. */
+/** Timeout for a response in ms, in addition to the time of long polling. */
 export const ANSWER_TIME = 20_000
-/** In ms: the maximum for `Retry-After` times from the control center; longer times are reduced to this maximum. */
+/** Maximum for `Retry-After` times from the control center, in ms; longer times are reduced to this maximum. */
 const LONGEST_WAIT = 10 * 60_000
 /**
  * Client errors that don't mean that the token is rejected, such as 404 for a bundle that is no longer in the desired

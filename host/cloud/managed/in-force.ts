@@ -40,7 +40,7 @@ export type InForceParts = Omit<ApplyParts, 'host'> & {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** In ms: how long to wait before checking again if another node is applying the state. */
+/** How long to wait before checking again if another node is applying the state, in ms. */
 const OTHER_NODE_WAIT = 1000
 
 type Needs = InForceParts & {

@@ -12,7 +12,7 @@ export interface Lease {
 }
 
 const KEY = 'cloud_lease'
-/** In ms. The lease of a node that crashed expires after this time. */
+/** How long a lease lasts, in ms. After this time, another node can take the lease of a node that crashed. */
 const LENGTH = 30_000
 const RENEW_EVERY = 10_000
 

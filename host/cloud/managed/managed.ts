@@ -34,9 +34,9 @@ export type ManagedParts = InForceParts &
     readonly random?: () => number
   }
 
-/** In ms: the minimum interval between polls, whatever the control center responds. */
+/** Minimum interval between polls in ms, whatever the control center responds. */
 const SHORTEST_ROUND = 1000
-/** In bytes: the maximum size of the statement and the JSON around it. */
+/** Maximum size of the statement and the JSON around it, in bytes. */
 const MOST_ANSWER = LONGEST_STATEMENT + 1024
 const STOP_PATIENCE = 1000
 

@@ -101,7 +101,7 @@ function reasonOf(reason: string | null): Pick<Report, 'reason'> {
   return reason === null ? {} : { reason: reason.slice(0, 2000) }
 }
 
-/** In characters, well below the limit for JSON bodies. Beyond this, the errors of rejected bundles are cut. */
+/** Maximum characters of the results, well below the limit for JSON bodies. Above it, bundles' errors are cut. */
 const MOST_RESULTS_TEXT = 400_000
 function fitting(results: readonly SolutionResult[]): SolutionResult[] {
   if (JSON.stringify(results).length <= MOST_RESULTS_TEXT) return [...results]

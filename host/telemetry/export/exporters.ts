@@ -9,8 +9,8 @@ const FAILED = 1
 type Done = (result: { code: number }) => void
 
 /**
- * An SDK exporter that writes requests to a queue on disk instead of sending them. So they survive a restart, and times
- * when the collector is unreachable.
+ * An SDK exporter that writes requests to a queue on disk instead of sending them. The requests therefore survive
+ * restarts of the host and outages of the collector.
  */
 export function queueExporter<T, R>(
   serializer: ISerializer<T, R>,

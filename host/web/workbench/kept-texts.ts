@@ -4,7 +4,7 @@
 export type KeptText = {
   readonly draft: string
   readonly path: string
-  /** The page that wrote it. */
+  /** The page that wrote the text. */
   readonly page: string
   /** The etag of the host's content that the text is based on; null if the host had no such file. */
   readonly etag: string | null
