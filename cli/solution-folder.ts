@@ -76,8 +76,8 @@ export function isLeftOut(path: string): boolean {
 }
 
 /**
- * Whether it is a regular file in the folder. Don't follow links, because they may point anywhere, and the folder may
- * be from a stranger.
+ * Whether the folder contains a regular file with this name. Don't follow links, because they may point anywhere, and
+ * the folder may be from a stranger.
  */
 export function isOwnFile(path: string, name: string): boolean {
   return linkOnTheWay(path, name) === null && lstatSync(join(path, name), { throwIfNoEntry: false })?.isFile() === true
@@ -166,7 +166,7 @@ function linkOnTheWay(path: string, name: string): string | null {
   return places.find((place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true) ?? null
 }
 
-/** Null if there is no such folder; it may be removed at any time. */
+/** @returns null if there is no such folder, which may be removed at any time */
 function entriesIn(folder: string): Dirent[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true })

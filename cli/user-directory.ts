@@ -39,7 +39,10 @@ const PAGE = 1000
 export interface UserDirectory {
   readonly api: HostApi
   readonly url: URL
-  /** Sorted by name. @param search part of the name, full name, email address or uid; if empty, all users */
+  /**
+   * Lists users, sorted by name.
+   * @param search part of the name, full name, email address or uid; if empty, all users
+   */
   list(search: string): AsyncIterable<User>
   /** @throws CommandError if there is no such user */
   find(username: string): Promise<User>

@@ -22,7 +22,7 @@ export type Returned = {
   readonly code: 'returned'
   /** The string that the entry function returned, else null. */
   readonly result: string | null
-  /** Set if it returned a value that is not a string: a description for the log. */
+  /** A description for the log; set if the entry function returned a value that is not a string. */
   readonly oddResult?: string
   readonly commands: readonly GuestCommand[]
   readonly milliseconds: number

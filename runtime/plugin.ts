@@ -31,10 +31,11 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 /** An effect that a guest requested. It is checked again in the host, and applied only after the call succeeded. */
 export type Command = {
-  /** Whether it also applies if a login attempt ended without an accepted login. */
+  /** Whether the command also applies if a login attempt ended without an accepted login. */
   readonly withoutLogin: boolean
   /**
-   * Whether it logs a user in or out. Such commands are applied first, because the other commands depend on the result.
+   * Whether the command logs a user in or out. Such commands are applied first, because the other commands depend on
+   * the result.
    */
   readonly decidesLogin: boolean
   /** @throws ZodError if the binding doesn't send such arguments */
@@ -49,7 +50,7 @@ export type Command = {
 /** A request whose response a guest awaits, such as a query. */
 export type Request = {
   readonly check: (args: unknown) => unknown
-  /** Whether it can change something. A call that made such a request is never retried. */
+  /** Whether the request can change something. A call that made such a request is never retried. */
   readonly changes: boolean
   /**
    * @returns plain data. If it throws, the script gets an Error with the text "name.method failed" or, for a

@@ -6,7 +6,7 @@ export type KillCause = 'well' | 'error'
 
 /** Why a sandbox process was killed, and the failure reported for the calls that caused it. */
 export interface ProcessEnd<Call> {
-  /** Null if it was not killed, or not by the host. */
+  /** Null if the process was not killed, or not by the host. */
   readonly killed: () => KillCause | null
   readonly failed: ReadonlyMap<Call, Failed>
   readonly kill: (cause: KillCause) => void

@@ -197,7 +197,7 @@ export type SandboxOutcome =
       readonly message: string
       readonly position?: Position
       readonly limit?: { readonly name: string; readonly allowed: number; readonly used?: number }
-      /** Whether it was interrupted while it ran, not while it waited for a response. */
+      /** Whether the call was interrupted while it ran, not while it waited for a response. */
       readonly cutOff?: boolean
       readonly milliseconds: number
     }

@@ -80,7 +80,7 @@ export type SandboxProcess = {
   onEnd: ((byOthers: boolean) => void) | null
   /** Called once, after `onEnd`, when the process has exited and its memory is free. */
   onExit: (() => void) | null
-  /** Whether it was killed or has exited. */
+  /** Whether the process was killed or has exited. */
   readonly ended: () => boolean
   /**
    * Null unless the process was started for debugging. Time limits then exclude pauses in the debugger: the process

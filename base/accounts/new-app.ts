@@ -61,7 +61,7 @@ export function newAppOf(
   const address = parts.apps.addressOf(secret, { issuer, username: login.username })
   return {
     setup: writeSetUpSecret(account, secret, parts),
-    // In groups of four, which are easier to type.
+    // Show the secret in groups of four, which are easier to type.
     secret: secret.replace(/(.{4})(?=.)/g, '$1 '),
     qrCode: renderSVG(address, { border: 2 }),
     address,

@@ -50,7 +50,7 @@ export interface PasskeyRequests {
    * @param hasOwnTemplate whether the solution's author wrote the page
    */
   askAnybody(page: PasskeyPage, hasOwnTemplate: boolean): Promise<string | null>
-  /** For a page where a passkey is created. */
+  /** Like `ask`, but for a page where a passkey is created. */
   offer(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount, username: string): Promise<string | null>
   /** @param account null: any account */
   use(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount | null, answer: string): Promise<PasskeyUse>

@@ -13,7 +13,7 @@ import type { Factors } from './factors.ts'
 export type PasskeyPlace = {
   /** The domain that passkeys are bound to: the host name or one of its parent domains. */
   readonly rpId: string
-  /** Scheme, host and port. */
+  /** The scheme, host and port of the page. */
   readonly origin: string
 }
 
@@ -53,7 +53,7 @@ export interface Passkeys {
   creation(account: FactorAccount, challenge: string, label: PasskeyLabel, place: PasskeyPlace): Promise<string>
   /** The options of `navigator.credentials.get`, as JSON. @param account null: the user chooses the account */
   request(account: FactorAccount | null, challenge: string, place: PasskeyPlace): Promise<string>
-  /** @returns `taken`: it is already registered; `full`: the account has reached the maximum number of passkeys */
+  /** @returns `taken`: the passkey is already registered; `full`: the account has the maximum number of passkeys */
   add(
     account: FactorAccount,
     answer: string,
@@ -109,7 +109,7 @@ const ClientData = z.looseObject({
 /** The content of the column `secret`, which is encrypted. */
 type Stored = {
   readonly credentialId: string
-  /** COSE, in base64url. */
+  /** In COSE format, as base64url. */
   readonly publicKey: string
   readonly transports: readonly string[]
   /** Whether the passkey may be synced to other devices (the flag "backup eligible"). This never changes. */

@@ -80,7 +80,7 @@ export type UserPorts = {
 
 /** The platform's users table: one for all solutions, with permissions that are valid in all solutions or in one. */
 export interface Users {
-  /** Ordered by name. A search reads at most 100,000 users, so a short page can still have a `next`. */
+  /** Lists users, ordered by name. A search reads at most 100,000 users, so a short page can still have a `next`. */
   list(query: UserQuery): Promise<UserPage>
   get(uid: string): Promise<User | null>
   find(username: string): Promise<User | null>

@@ -12,7 +12,7 @@ import { type ArchiveWriter, writeArchive } from './write-archive.ts'
 
 export type BackupOptions = {
   readonly settings: DatabaseSettings & { readonly platformKey: string }
-  /** Must not exist yet. */
+  /** The file to create, which must not exist yet. */
   readonly file: string
   /** Whether to include the platform's key if it is stored in PLATFORM_HOME. */
   readonly withKey: boolean
@@ -137,7 +137,7 @@ async function addSolutionDatabases(
   }
 }
 
-/** Copies all pages in one step. */
+/** Stands for all pages of a file, so that they are copied in one step. */
 const EVERY_PAGE = 2 ** 31 - 1
 
 async function copySolutionDatabase(file: string, copy: string): Promise<void> {

@@ -3,7 +3,7 @@ import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
-/** The part that lists all other parts. Written last, read first. */
+/** The part that lists all other parts. It is written last and read first. */
 export const MANIFEST = 'manifest.json'
 /** The platform's key, if it is stored in PLATFORM_HOME. */
 export const KEY_PART = 'platform-key'

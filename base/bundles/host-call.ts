@@ -22,7 +22,7 @@ export type Effects = {
   form: string | null
   /** The form to show once the user agrees to discard the current form's unsaved input. */
   leaving?: string
-  /** From `application.closeSolution`. If absent, the client stays open. */
+  /** The page that `application.closeSolution` opens. If absent, the client stays open. */
   close?: SolutionPage
   /** Updates for the forms that the client shows, in order. */
   formUpdates?: readonly FormUpdate[]

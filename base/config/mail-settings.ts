@@ -48,7 +48,7 @@ export const MAIL_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** Null if no emails are sent. If there is a mail server but no sender, `mailFaults` reports an error. */
+/** Returns null if no emails are sent. If there is a mail server but no sender, `mailFaults` reports an error. */
 export function mailSettingsOf(values: Values): MailSettings | null {
   const { SMTP_URL: server, MAIL_FROM: from } = values
   return server === null || from === null ? null : { ...server, from, hourly: values.MAILS_HOURLY }

@@ -7,12 +7,12 @@ import { insertOnce } from '../database/portable.ts'
 
 /** Signs and encrypts strings, each for one purpose. A signature for one purpose is invalid for another. */
 export type PlatformKey = {
-  /** HMAC-SHA-256, base64url. */
+  /** Returns the HMAC-SHA-256 as base64url. */
   readonly sign: (purpose: string, text: string) => string
   readonly verify: (purpose: string, text: string, signature: string) => boolean
   /**
-   * AES-256-GCM with a random nonce, base64url. Use a different `purpose` for each value, such as where it is stored,
-   * so that values cannot be swapped.
+   * Encrypts with AES-256-GCM and a random nonce; the result is base64url. Use a different `purpose` for each value,
+   * such as where it is stored, so that values cannot be swapped.
    */
   readonly encrypt: (purpose: string, text: string) => string
   /** @returns null if it is not a result of `encrypt` for this purpose */
@@ -32,7 +32,7 @@ function createPlatformKey(secret: string): PlatformKey {
   }
   const hmacOf = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text)
   return {
-    // Faster than encoding a buffer.
+    // This is faster than encoding a buffer.
     sign: (purpose, text) => hmacOf(purpose, text).digest('base64url'),
     verify: (purpose, text, signature) => {
       const given = Buffer.from(signature, 'base64url')

@@ -129,7 +129,7 @@ function preparingPool(pool: Pool, statementTime: number): MysqlPool {
         )
       }
     }
-    // ER_UNKNOWN_SYSTEM_VARIABLE
+    // 1193 is ER_UNKNOWN_SYSTEM_VARIABLE.
     connection.query(PREPARE, (error) =>
       error?.errno === 1193 ? connection.query(PREPARE_OLDER, readLargest) : readLargest(error),
     )

@@ -106,7 +106,7 @@ export interface Tables {
     user_handle: string
     /** When the user was first asked to set up a factor. The grace period starts then. */
     first_asked_at: number | null
-    /** Wrong codes in a row. */
+    /** The number of wrong codes in a row. */
     wrong_tries: number
     last_login_at: number | null
     created_at: number

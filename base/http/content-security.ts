@@ -36,26 +36,30 @@ export function setSecurityHeaders({ res }: Context): void {
   for (const [name, value] of SECURITY_LINES) res.setHeader(name, value)
 }
 
-/** For the login page, which runs the solution's own template and must not fetch anything. */
+/** Sets the policy for the login page, which runs the solution's own template and must not fetch anything. */
 export function allowLoginPage(ctx: Context, nonce: string, sharedOrigin: boolean): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'none'") + (sharedOrigin ? NO_POPUPS : ''))
 }
 
-/** For the client and the platform's other pages. @param options `frames`: the page contains a same-origin iframe */
+/**
+ * Sets the policy for the client and the platform's other pages.
+ * @param options `frames`: whether the page contains a same-origin iframe
+ */
 export function allowPage(ctx: Context, nonce: string, options: { readonly frames?: boolean } = {}): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'self'") + (options.frames === true ? "; frame-src 'self'" : ''))
 }
 
 /**
- * For pages of the platform that may be embedded in an iframe by pages of the same origin. A solution's own pages can't
- * contain iframes.
+ * Sets the policy for pages of the platform that may be embedded in an iframe by pages of the same origin. A solution's
+ * own pages can't contain iframes.
  */
 export function allowFramedPage(ctx: Context, nonce: string): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'self'", "'self'"))
 }
 
 /**
- * For the preview of a login page in a frame on the admin pages. It runs the author's scripts in an opaque origin.
+ * Sets the policy for the preview of a login page in a frame on the admin pages. The preview runs the author's scripts
+ * in an opaque origin.
  * @param media the URL of the solution's media; images, styles and fonts load only from there
  */
 export function allowLoginPreview(ctx: Context, nonce: string, media: string): void {
@@ -76,7 +80,7 @@ export function allowPasskeys(ctx: Context, use: 'get' | 'create'): void {
   ctx.set('Permissions-Policy', `publickey-credentials-get=${get}, publickey-credentials-create=${create}`)
 }
 
-/** For the docs, whose pages have their scripts and styles in files. */
+/** Sets the policy for the docs, whose pages have their scripts and styles in files. */
 export function allowGuide(ctx: Context): void {
   ctx.set(
     'Content-Security-Policy',
@@ -86,7 +90,7 @@ export function allowGuide(ctx: Context): void {
   ctx.set('Cache-Control', 'public, no-cache')
 }
 
-/** For the responses of endpoints: a browser that opens one renders nothing and runs nothing. */
+/** Sets the policy for the responses of endpoints: a browser that opens one renders nothing and runs nothing. */
 export function allowEndpoint(ctx: Context): void {
   ctx.set('Content-Security-Policy', `sandbox; ${NOT_HTML}`)
 }

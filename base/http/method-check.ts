@@ -13,7 +13,7 @@ export async function checkMethod(ctx: Context, next: Next): Promise<void> {
   throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not allowed here. Use ${allow}.`, { allow })
 }
 
-/** For read-only paths. @throws ERR_METHOD_NOT_ALLOWED */
+/** Rejects requests to read-only paths unless they are GET or HEAD. @throws ERR_METHOD_NOT_ALLOWED */
 export function requireReading(ctx: Context): void {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') return
   const allow = 'HEAD, GET'

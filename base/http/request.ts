@@ -37,7 +37,7 @@ export function sendHtml(ctx: Context, status: number, html: string): void {
   send(ctx, status, html)
 }
 
-/** Set only for pages that call `allowFramedPage`. */
+/** Sends a page for an iframe in one of our own pages. Only for pages that call `allowFramedPage`. */
 export function sendFramedHtml(ctx: Context, status: number, html: string): void {
   requireFrameOfOurs(ctx)
   send(ctx, status, html)

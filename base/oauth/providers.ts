@@ -32,7 +32,9 @@ export type ProviderRow = {
   readonly needs: string
   readonly scope: string
   readonly pkce: 'S256' | null
-  /** Whether its ID tokens contain the request's `nonce`. If not, only `state` binds a response to its request. */
+  /**
+   * Whether the provider's ID tokens contain the request's `nonce`. If not, only `state` binds a response to a request.
+   */
   readonly sendsNonce: boolean
   readonly responseTypes: readonly ResponseType[]
   readonly responseModes: readonly ResponseMode[]

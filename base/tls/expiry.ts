@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 
 /** Information for the operator about the certificate in use. */
 export type CertificateState = {
-  /** The names that it is valid for, as the certificate lists them: `DNS:apps.example.org`. */
+  /** The names that the certificate is valid for, as it lists them: `DNS:apps.example.org`. */
   readonly names: string
   /** Epoch ms. */
   readonly validFrom: number

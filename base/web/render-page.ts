@@ -61,7 +61,7 @@ export type ServiceFrame = {
   /** The URL of the guide for the page; null if no docs are installed. */
   readonly guide: string | null
   readonly brand?: Brand | null
-  /** Only on the admin pages. */
+  /** Set only on the admin pages. */
   readonly workbench?: WorkbenchLinks
   /** The organisation that the page shows. */
   readonly organisation?: { readonly name: string; readonly title: string } | null

@@ -54,7 +54,7 @@ export interface Access {
 
 type State = { caller?: Caller | null; member?: Member | null }
 
-/** Null if the sender isn't authenticated, or `identify` has not run yet. */
+/** @returns null if the sender isn't authenticated, or `identify` has not run yet */
 export function callerOf(ctx: Context): Caller | null {
   return (ctx.state as State).caller ?? null
 }

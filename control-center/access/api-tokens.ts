@@ -16,7 +16,7 @@ export interface ApiTokens {
     organisation: string,
     wanted: Pick<ApiToken, 'name' | 'role' | 'expiresAt'>,
   ): Promise<ApiToken & { readonly token: string }>
-  /** Oldest first, including expired tokens. */
+  /** @returns the tokens, oldest first, including expired ones */
   list(organisation: string): Promise<readonly ApiToken[]>
   /** @returns false if there is no such token */
   remove(organisation: string, id: string): Promise<boolean>

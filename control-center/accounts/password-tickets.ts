@@ -6,7 +6,7 @@ import type { PlatformKey } from '../../base/config/platform-key.ts'
  */
 export interface PasswordTickets {
   issue(user: User): string
-  /** Null if the ticket expired, was used or was never issued. */
+  /** @returns null if the ticket expired, was used or was never issued */
   read(ticket: string): Promise<User | null>
 }
 

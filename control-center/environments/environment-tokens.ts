@@ -12,7 +12,7 @@ export type EnvironmentToken = Omit<StoredToken, 'expiresAt'> & {
 export interface EnvironmentTokens {
   /** `token` is returned only here: 256 random bits. Only its hash is stored. */
   create(environment: string, name: string): Promise<EnvironmentToken & { readonly token: string }>
-  /** Oldest first. */
+  /** @returns the environment's tokens, oldest first */
   list(environment: string): Promise<readonly EnvironmentToken[]>
   /**
    * The tokens of all environments in an organisation, sorted by the environment's name and then by age, oldest first.

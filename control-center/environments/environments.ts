@@ -29,7 +29,7 @@ export interface Environments {
    * @throws ERR_NAME_EXISTS, or ERR_REQUEST_INVALID if the organisation already has the maximum number of environments
    */
   create(organisation: string, wanted: Pick<Environment, 'name' | 'type'>): Promise<Environment>
-  /** Sorted by name. */
+  /** @returns the organisation's environments, sorted by name */
   list(organisation: string): Promise<readonly Environment[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Environment>

@@ -12,7 +12,7 @@ export type EnvironmentState = {
 }
 
 export interface EnvironmentStates {
-  /** Null if none of its Satellites has ever connected. */
+  /** @returns null if none of the environment's Satellites has ever connected */
   find(environment: string): Promise<EnvironmentState | null>
   /** All environments of an organisation, by the environment's id. */
   ofOrganisation(organisation: string): Promise<ReadonlyMap<string, EnvironmentState>>

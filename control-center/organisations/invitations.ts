@@ -37,7 +37,7 @@ export interface Invitations {
   list(organisation: string): Promise<readonly Invitation[]>
   /** @returns null if there is no such invitation */
   remove(organisation: string, id: string): Promise<Invitation | null>
-  /** Null if the invitation is unknown, expired, revoked or already accepted. */
+  /** @returns null if the invitation is unknown, expired, revoked or already accepted */
   find(token: string): Promise<OpenInvitation | null>
   /**
    * Deletes the invitation and adds the person as a member; existing members keep their role.

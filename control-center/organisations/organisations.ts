@@ -25,7 +25,7 @@ export interface Organisations extends Memberships {
    * @throws ERR_NAME_EXISTS, or ERR_REQUEST_INVALID if the user owns too many organisations
    */
   create(wanted: { readonly name: string; readonly title: string }, uid: string): Promise<Organisation>
-  /** Sorted by title. */
+  /** @returns the user's organisations, sorted by title */
   ofMember(uid: string): Promise<readonly (Organisation & { readonly role: Role })[]>
   rename(id: string, title: string): Promise<void>
   /** Whether the organisation's members need a second factor. */
@@ -33,7 +33,7 @@ export interface Organisations extends Memberships {
   setSecondFactor(id: string, rule: SecondFactorRule): Promise<void>
   /** Whether any of the person's organisations requires a second factor. */
   requireSecondFactor(uid: string): Promise<boolean>
-  /** Sorted by username. */
+  /** @returns the organisation's members, sorted by username */
   members(id: string): Promise<readonly ListedMember[]>
   /** @throws ERR_NOT_FOUND, ERR_LAST_OWNER */
   setRole(id: string, uid: string, role: Role): Promise<void>

@@ -59,7 +59,7 @@ export interface BundleChecks {
 
 /** The size of a bundle before it is read. */
 const NOT_READ = { length: 0 }
-/** Compares whole files only, not their lines. */
+/** With these limits, only whole files are compared, not their lines. */
 const NO_TIME = { one: 0, all: 0 }
 
 /**

@@ -29,7 +29,7 @@ export type Package = {
 
 /** Stored packages and versions. The first argument of all methods is the organisation's id. */
 export interface PackageRows {
-  /** Sorted by name. */
+  /** @returns the organisation's packages, sorted by name */
   list(organisation: string): Promise<readonly PackageSummary[]>
   find(organisation: string, name: string): Promise<Package | null>
   findVersion(organisation: string, name: string, sha256: string): Promise<PackageVersion | null>

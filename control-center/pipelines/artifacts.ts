@@ -39,7 +39,7 @@ export interface Artifacts {
   /** @throws ERR_STORAGE_FULL */
   keepContext(origin: ArtifactOrigin, name: string, content: Uint8Array): Promise<void>
   noteImage(origin: ArtifactOrigin, reference: string, digest: string | null): Promise<void>
-  /** Newest first, at most `MOST_LISTED`. */
+  /** @returns the package's artifacts, newest first, at most `MOST_LISTED` */
   list(organisation: string, name: string): Promise<readonly Artifact[]>
   /** @throws ERR_NOT_FOUND, also for an image: its content is in its registry */
   content(

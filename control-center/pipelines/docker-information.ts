@@ -14,7 +14,7 @@ export type Commands = {
   readonly configFile: string
   readonly logIn: string
   readonly pull: string
-  /** Creates the folder that `run` mounts. */
+  /** The command that creates the folder that `run` mounts. */
   readonly folder: string
   readonly run: string
 }

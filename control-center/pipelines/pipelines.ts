@@ -31,7 +31,7 @@ export type PipelineInput = PipelineSettings & Pick<Pipeline, 'name' | 'package'
 export interface Pipelines {
   /** @throws ERR_NAME_EXISTS; ERR_REQUEST_INVALID if the organisation has too many */
   create(organisation: string, wanted: PipelineInput): Promise<Pipeline>
-  /** Sorted by package, then name. */
+  /** @returns the organisation's pipelines, sorted by package, then name */
   list(organisation: string): Promise<readonly Pipeline[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Pipeline>

@@ -34,7 +34,7 @@ export interface RunRows {
    *   ERR_VERSION_NOT_FOUND if the version was deleted in the meantime
    */
   add(pipeline: Pipeline, version: PackageVersion, stamp: GivenStamp, by: string): Promise<Run>
-  /** Newest first, at most `MOST_KEPT`. */
+  /** @returns the pipeline's runs, newest first, at most `MOST_KEPT` */
   list(pipeline: string): Promise<readonly Run[]>
   /** The last run of each pipeline in an organisation, by pipeline id. */
   last(organisation: string): Promise<ReadonlyMap<string, Run>>

@@ -40,7 +40,7 @@ export type NewRegistry = Pick<Registry, 'name' | 'host' | 'namespace'> & { read
  * organisation's id.
  */
 export interface Registries {
-  /** Sorted by name. */
+  /** @returns the organisation's registries, sorted by name */
   list(organisation: string): Promise<readonly Registry[]>
   find(organisation: string, id: string): Promise<Registry | null>
   /**

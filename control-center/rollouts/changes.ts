@@ -35,7 +35,7 @@ export type EnvironmentBefore = { readonly name: string; readonly before: Desire
 /** Maximum number of different versions to compare for one page, so that the page loads quickly. */
 const MOST_COMPARED = 5
 
-/** In the order of the given environments. */
+/** @returns the changes in the order of the given environments */
 export async function changesOf(
   { packages, bundleChecks }: ChangeParts,
   { organisation, package: name, sha256, version }: WantedVersion,

@@ -91,7 +91,7 @@ export interface Rollouts {
    *   ERR_VERSION_NOT_FOUND if the version was deleted in the meantime
    */
   create(wanted: NewRolloutRows): Promise<Rollout>
-  /** Newest first. @param most defaults to `MOST_LISTED` */
+  /** @returns the organisation's rollouts, newest first. @param most defaults to `MOST_LISTED` */
   list(organisation: string, most?: number): Promise<readonly Rollout[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, id: string): Promise<Rollout>

@@ -12,11 +12,11 @@ export type KnownSolution = {
 
 /** An organisation's solutions, collected from packages, environments, users, roles and login pages. */
 export interface KnownSolutions {
-  /** Sorted by name. */
+  /** @returns the organisation's solutions, sorted by name */
   list(organisation: string): Promise<readonly KnownSolution[]>
   /** Adds a solution that has no package yet. */
   add(place: Place): Promise<void>
-  /** Null if the organisation was deleted. */
+  /** @returns null if the organisation was deleted */
   organisation(id: string): Promise<Organisation | null>
   /** Deletes the solution's users, roles, login page and entry. */
   remove(place: Place): Promise<void>

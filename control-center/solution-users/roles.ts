@@ -12,7 +12,7 @@ export type SolutionRole = {
 }
 
 export interface SolutionRoles {
-  /** Sorted by name. */
+  /** @returns the solution's roles, sorted by name */
   list(place: Place): Promise<readonly SolutionRole[]>
   /** @throws ERR_REQUEST_INVALID if the solution already has the maximum number of roles */
   put(place: Place, name: string, permissions: readonly string[]): Promise<SolutionRole>

@@ -28,7 +28,7 @@ import { createUserSignIns, type UserSignIns } from './user-sign-ins.ts'
  * users.
  */
 export interface SolutionUsers extends UserSignIns {
-  /** Sorted by name. */
+  /** Lists the solution's users, sorted by name. */
   list(
     place: Place,
     query: z.infer<typeof SolutionUserQuery>,

@@ -49,9 +49,9 @@ export type ErrorPlace = {
 export interface LogStore {
   /** Must be called within a transaction. */
   store(db: TelemetryDatabase, environment: string, lines: readonly SearchableLine[]): Promise<void>
-  /** Newest first. */
+  /** @returns the lines that match, newest first */
   read(filter: LogFilter, place: LogPlace): Promise<readonly StoredLine[]>
-  /** Null if none of these environments has the line. */
+  /** @returns null if none of these environments has the line */
   find(environments: readonly string[], id: number): Promise<StoredLine | null>
   /** The highest line id so far; 0 if there are no lines. */
   last(): Promise<number>

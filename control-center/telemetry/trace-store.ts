@@ -41,9 +41,9 @@ export type TraceFilter = {
 export interface TraceStore {
   /** Must be called within a transaction. Storing a span that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, spans: readonly Span[]): Promise<void>
-  /** Newest first, unless `only` is 'slow'. */
+  /** @returns the requests that match, newest first unless `only` is 'slow' */
   list(filter: TraceFilter): Promise<readonly TracedRequest[]>
-  /** Null if none of these environments has the trace. */
+  /** @returns null if none of these environments has the trace */
   find(
     environments: readonly string[],
     trace: string,

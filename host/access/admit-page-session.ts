@@ -9,7 +9,7 @@ import type { PageSession, PageSessions } from './page-sessions.ts'
 type Found = { readonly session: PageSession; readonly cookie: string }
 type State = { pageSession?: Found }
 
-/** Null if the user is not signed in to the admin pages. */
+/** @returns null if the user is not signed in to the admin pages */
 export function pageSessionOf(ctx: Context): PageSession | null {
   return (ctx.state as State).pageSession?.session ?? null
 }

@@ -34,7 +34,7 @@ export interface ApiTokens {
    * @throws ERR_REQUEST_INVALID if there are too many tokens
    */
   create(wanted: NewApiToken): Promise<ApiToken & { readonly token: string }>
-  /** Oldest first, including expired tokens that have not been removed yet. */
+  /** @returns the tokens, oldest first, including expired ones that have not been removed yet */
   list(): Promise<readonly ApiToken[]>
   /** Revokes the token immediately on all hosts. @returns false if there is no such token */
   remove(id: string): Promise<boolean>

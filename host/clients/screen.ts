@@ -19,7 +19,7 @@ export interface Screen {
   hasShown(form: string): boolean
   readonly locale: string
   readonly views: FormViews
-  /** Null if there is no such form. */
+  /** @returns null if there is no such form */
   definitionOf(form: string): FormDefinition | null
   contextOf(form: string): RenderContext
   viewOf(form: string): FormView

@@ -18,7 +18,7 @@ export type CloudParts = {
   readonly managedSettings: ManagedSettings
   /** Null if the host is not connected to a control center, as is `managed`. */
   readonly cloudLogin: CloudLogin | null
-  /** Not started yet. */
+  /** The part that applies the desired state. It is not started yet. */
   readonly managed: Managed | null
 }
 

@@ -12,7 +12,7 @@ export type CloudSettings = {
   readonly publicKey: string
 }
 
-/** Null unless `ENVIRONMENT=onprem`, `REMOTE_ENVIRONMENT_TOKEN` and `CLOUD_URL` are set. */
+/** @returns null unless `ENVIRONMENT=onprem`, `REMOTE_ENVIRONMENT_TOKEN` and `CLOUD_URL` are set */
 export function cloudSettingsOf(values: Values): CloudSettings | null {
   const { CLOUD_URL: url, REMOTE_ENVIRONMENT_TOKEN: token } = values
   if (values.ENVIRONMENT !== 'onprem' || token === '' || url === null) return null

@@ -13,7 +13,7 @@ export type ShownSetting = {
   readonly isSet: boolean
   readonly isSecret: boolean
   readonly source: SettingSource
-  /** As text, or null. */
+  /** The default as text; null if there is none. */
   readonly default: string | null
   readonly what: string
 }

@@ -32,10 +32,10 @@ export type ShownDirectory = DirectorySettings & {
 
 /** The directories (LDAP) that are a source of users. */
 export interface Directories {
-  /** In the order in which they are searched. */
+  /** @returns the directories in the order in which they are searched */
   list(): Promise<readonly ShownDirectory[]>
   /**
-   * In the order in which they are searched. Cached for at most 1 s; a change on this host applies immediately.
+   * Does the same, with the passwords. The result is cached for at most 1 s; a change on this host applies immediately.
    * @throws ERR_PLATFORM_KEY if a password cannot be decrypted
    */
   all(): Promise<readonly Directory[]>

@@ -45,7 +45,7 @@ export interface DraftStore {
   /** @throws ERR_DRAFT_NOT_FOUND */
   need(solution: string, id: string): Promise<Draft>
   entries(id: string): Promise<DraftEntries>
-  /** Null if the draft doesn't change the file, or deletes it. */
+  /** @returns null if the draft doesn't change the file, or deletes it */
   content(id: string, path: string): Promise<Uint8Array | null>
   contents(id: string): Promise<ReadonlyMap<string, Uint8Array | null>>
   /**

@@ -12,7 +12,7 @@ export type FileFacts = { readonly etag: string; readonly bytes: number }
 export interface VersionFiles {
   /** Sizes and etags by path, sorted. @throws ERR_VERSION_NOT_FOUND */
   list(solution: string, sha256: string): Promise<ReadonlyMap<string, FileFacts>>
-  /** Null if the version has no such file. @throws ERR_VERSION_NOT_FOUND */
+  /** @returns null if the version has no such file. @throws ERR_VERSION_NOT_FOUND */
   read(solution: string, sha256: string, path: string): Promise<Uint8Array | null>
   /** @throws ERR_VERSION_NOT_FOUND */
   readAll(solution: string, sha256: string): Promise<ReadonlyMap<string, Uint8Array>>

@@ -22,7 +22,7 @@ export type Run = {
   /** The number of the last attempt; 0 before the first one. */
   readonly attempt: number
   readonly missed: number
-  /** Null if it was queued. */
+  /** When the run was due according to its job's schedule; null if the run was queued. */
   readonly scheduledFor: number | null
   /** The earliest time when the next attempt may start. */
   readonly dueAt: number

@@ -31,8 +31,8 @@ export type SessionBasis = {
 }
 
 /**
- * For sign-ins with tokens. A script may issue a token for any uid, so the token's user may be someone other than an
- * account with the same uid, and no source can check the user again.
+ * The basis of sign-ins with tokens. A script may issue a token for any uid, so the token's user may be someone other
+ * than an account with the same uid. No source can check the user again.
  */
 export const BASIS_OF_TOKEN: SessionBasis = {
   source: '',

@@ -92,7 +92,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
 }
 
 /**
- * The registration that a token is for: the registration of a current provider login or, if there is none, the
+ * Finds the registration that a token is for: the one of a current provider login. If there is none, this is the
  * registration in the settings, unless the settings depend on query parameters. `iss` and `aud` are not verified yet,
  * so they are used only for the lookup.
  */

@@ -12,7 +12,7 @@ export type ProviderKey = {
   readonly kty: string
   /** Null for RSA. */
   readonly crv: string | null
-  /** Only the public members. */
+  /** The key with only its public members. */
   readonly jwk: JWK
 }
 
@@ -21,7 +21,7 @@ const MOST_KEYS = 100
 const RSA_BITS = { least: 2048, most: 8192 }
 /** Maximum size of the public exponent. The usual ones are 3 and 65537; large ones are slow to verify. */
 const LARGEST_EXPONENT = 2n ** 32n - 1n
-/** Bytes of each coordinate. */
+/** `bytes`: the size of each coordinate. */
 const CURVES: Readonly<Record<string, { readonly kty: 'EC' | 'OKP'; readonly bytes: number }>> = {
   'P-256': { kty: 'EC', bytes: 32 },
   'P-384': { kty: 'EC', bytes: 48 },

@@ -26,7 +26,7 @@ export type ShownPage = {
   readonly part: AdminPart | null
   /** Defaults to 200. */
   readonly status?: number
-  /** Allows our own frames in the Content-Security-Policy. */
+  /** Whether the Content-Security-Policy allows our own frames. */
   readonly frames?: boolean
 }
 

@@ -196,7 +196,7 @@ function scryptOf(N: number, r: number, p: number, salt: Buffer, key: Buffer): B
   return async (password) => timingSafeEqual(await scryptKey(password, salt, key.length, options), key)
 }
 
-/** Salt and key, concatenated. */
+/** @param bytes the salt and the key, concatenated */
 function saltedHex(digest: Digest, iterations: number, saltSize: number, bytes: Buffer): HashCheck {
   return pbkdf2Of(digest, iterations, bytes.subarray(0, saltSize), bytes.subarray(saltSize))
 }

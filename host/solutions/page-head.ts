@@ -12,7 +12,7 @@ export type SolutionHeadParts = {
 /** The data about a solution that its pages show. */
 export type ShownSolution = Omit<SolutionSummary, 'state'> & {
   readonly state: SolutionSummary['state'] | 'quarantined'
-  /** When it may run again, in epoch ms; null if it is not quarantined. */
+  /** When the solution may run again, in epoch ms; null if it is not quarantined. */
   readonly retryAt: number | null
 }
 

@@ -37,7 +37,7 @@ export interface Figures {
    */
   called(end: CallEnd): void
   looked(gauges: Gauges): void
-  /** Oldest first, without gaps; the last point is still being filled. */
+  /** @returns the points, oldest first, without gaps; the last point is still being filled */
   points(range: Range): readonly Point[]
   /** Entry functions and handlers called in the last `hours` hours, by total run time in descending order. */
   entries(hours: number): readonly EntryFigures[]

@@ -181,7 +181,7 @@ export function createUsersForScripts({
   }
 }
 
-/** Passes rejections by the users table to the script, since its caller can fix them. */
+/** Passes rejections by the users table to the script, since the script's author or user can fix them. */
 async function forScript<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -73,7 +73,7 @@ export type OAuthProblemModel = {
   readonly tryAgainHref: string
   /** The link that lets users choose another account at the provider; null if this is not offered. */
   readonly otherAccountHref: string | null
-  /** For the page 'busy'. */
+  /** Shown only on the page 'busy'. */
   readonly retryInSeconds?: number | undefined
 }
 
@@ -159,9 +159,9 @@ export type ConfirmModel = Omit<SecondStepModel, 'cancelHref'> & {
 
 export type AccountModel = StepModel &
   Omit<FactorSet, 'firstAskedAt' | 'factors'> & {
-    /** `isElsewhere`: a passkey of another address. */
+    /** `isElsewhere`: whether the factor is a passkey of another address. */
     readonly factors: readonly (FactorSet['factors'][number] & { readonly isElsewhere: boolean })[]
-    /** `isBlocked`: browsers don't allow passkeys at this address. */
+    /** `isBlocked`: whether browsers don't allow passkeys at this address. */
     readonly passkeys: { readonly isOffered: boolean; readonly isBlocked: boolean }
     readonly solution: { readonly title: string; readonly href: string }
     readonly username: string

@@ -2,9 +2,9 @@
 declare const security: {
   /**
    * Signs a user in with these permissions. Works in an authenticator, and in a function called by `onAction` of a login form.
-   * @returns false if the list is empty, if the manifest lists permissions and one of the names is not among them, if
-   * the call has already signed a user in, or if a name is empty, is longer than 200 characters or contains control
-   * characters. The solution's log contains the reason.
+   * @returns false if the list is empty, if a name is not allowed, or if the call has already signed a user in. The
+   * solution's log contains the reason. A name is not allowed if it is empty, is longer than 200 characters, contains
+   * control characters or, if the manifest lists permissions, is not one of them.
    * @throws TypeError if an argument has the wrong type
    */
   login(username: string, uid: string, permissions: string[]): boolean

@@ -29,7 +29,7 @@ export type I18nFile = {
 export type Bundle = {
   /** SHA-256 of the packed bytes, in lowercase hex. */
   readonly sha256: string
-  /** Packed size. */
+  /** The size of the packed bundle, in bytes. */
   readonly bytes: number
   readonly manifest: Manifest
   /**

@@ -13,7 +13,7 @@ export const MISSED = ['once', 'skip'] as const
 
 export type JobDeclaration = {
   readonly function: string
-  /** Null if it runs only when it is queued. */
+  /** Null if the job runs only when it is queued. */
   readonly schedule: string | null
   /** If null, the host's time zone applies. */
   readonly timeZone: string | null

@@ -69,9 +69,9 @@ type AnyText<Type extends string> = AnyInput<Type> & {
 }
 
 type NumberFormat = {
-  /** Digits after the decimal separator. */
+  /** The number of digits after the decimal separator. */
   readonly decimals?: number | undefined
-  /** ISO 4217, such as `EUR`. */
+  /** An ISO 4217 code, such as `EUR`. */
   readonly currency?: string | undefined
 }
 

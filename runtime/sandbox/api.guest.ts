@@ -32,7 +32,7 @@ export function createApi(parts: ApiParts) {
     return freeze({
       state: () => stateOf(name),
       onLoad: (start: (settings: unknown) => void) => {
-        // Not assigned directly: see `state.host` in guest.ts.
+        // Don't assign the function to the property directly: see `state.host` in guest.ts.
         const onLoad = (settings: Record<string, unknown>) => start(settings[name] ?? null)
         loadStarts[loadStarts.length] = onLoad
       },

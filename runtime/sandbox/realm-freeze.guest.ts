@@ -176,8 +176,8 @@ function isKept(key: string): boolean {
 }
 
 /**
- * Whether it is a constructor such as Array or Promise, whose methods V8 speeds up as long as `constructor` is a data
- * property.
+ * Whether the value is a constructor such as Array or Promise. V8 speeds up the methods of these as long as
+ * `constructor` is a data property.
  */
 function hasSpecies(value: unknown): boolean {
   return typeof value === 'function' && getOwnPropertyDescriptor(value, Symbol.species) !== undefined
@@ -187,7 +187,7 @@ function accessorOf(holder: object, key: string, { value, enumerable }: Property
   const accessor = {
     __proto__: null,
     get: () => value as unknown,
-    // A method, since it needs `this` but must not be a constructor.
+    // Use a method, because the setter needs `this` but must not be a constructor.
     set(this: unknown, assigned: unknown): void {
       if (this !== holder && ((typeof this === 'object' && this !== null) || typeof this === 'function')) {
         const own: PropertyDescriptor = create(null)
@@ -232,7 +232,7 @@ function replaceConstructor(name: string, prototype: object, parent: object): ob
 }
 
 function compilerOf(name: string): object {
-  // A declaration, since classes may extend these.
+  // Use a declaration, because classes may extend these functions.
   function refuse(): never {
     throw new SafeEvalError(`the hardened realm has no ${name}: it cannot compile text. Write a function instead.`)
   }

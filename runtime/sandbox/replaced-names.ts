@@ -5,8 +5,8 @@ import { topLevelNames } from './top-level-names.ts'
 type Script = { readonly file: string; readonly source: string }
 
 /**
- * Replacements for names that scripts for the original product use but that Solhost lacks, and for members that
- * Solhost's objects of the same name lack. docs/migrating.md explains each of them.
+ * Replacements for names that scripts for the original product use and that Solhost lacks. They include members that
+ * objects of the same name lack in Solhost. docs/migrating.md explains each of them.
  */
 export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   databaseManager: 'await plugins.database.query(name, sql, parameters)',

@@ -10,7 +10,8 @@ import { writeParts } from './write-parts.ts'
  * Warnings refer to the file as the author wrote it. The parts are generated from the tree that a browser would parse.
  * @param file the file name in the warnings
  * @returns a null template, with the warning `template_replaced`, if the default page must replace it: the source
- * cannot be parsed within its limits, or the form `login_form`, the input `username` or `password` is missing
+ * cannot be parsed within its limits, or the form `login_form` or one of the inputs `username` and `password` is
+ * missing
  */
 export function compileTemplate(
   source: string,

@@ -63,7 +63,7 @@ type OpenElement = { readonly element: Tree.Element | null; readonly nodes: read
 
 /**
  * Walks a document without recursion, so that depth costs no stack.
- * Two elements are written in a different order from the tree: `plaintext` has no end, so nothing follows it; and a
+ * Two elements are written in a different order from the tree: `plaintext` has no end, so nothing follows it. A
  * form directly inside a table is empty in the tree but owns the fields that follow it, so its end tag comes after the
  * table.
  */

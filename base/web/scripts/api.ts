@@ -16,13 +16,13 @@ export type Fault = {
   readonly code?: string
   /** The source line with the error. */
   readonly source?: string | null
-  /** How to fix it. */
+  /** How to fix the error. */
   readonly advice?: string | null
 }
 
 export type Answer = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly problem: Problem }
 
-/** Sent with each request from a page to prove that the page sent it (CSRF). */
+/** Returns the token that each request contains to prove that the page sent it (CSRF). */
 export function csrfToken(): string {
   return document.querySelector<HTMLMetaElement>('meta[name=csrf-token]')?.content ?? ''
 }

@@ -67,7 +67,7 @@ async function follow(live: LiveLog): Promise<void> {
   }
 }
 
-/** `wait` in ms. */
+/** `wait` is in ms. */
 type Refusal = { readonly reason: string; readonly wait: number }
 
 /**

@@ -84,7 +84,7 @@ ${devScriptHref && html`  <script nonce="${nonce}" src="${devScriptHref}"></scri
   return page.text
 }
 
-/** Shown until the first form arrives. */
+/** Renders what the page shows until the first form arrives. */
 function renderOpening(locale: string): Markup {
   const bars = Array.from({ length: 7 }, () => html`<span></span>`)
   return html`<div class="opening"><h1 class="hidden">${platformText(locale, 'platform.client.opening')}</h1><div class="bars" aria-hidden="true">${bars}</div></div>`

@@ -7,7 +7,7 @@ export type TablePage = {
   readonly rows: readonly TableRow[]
   /** Starts at 1. */
   readonly page: number
-  /** At least 1. */
+  /** The number of pages, at least 1. */
   readonly pages: number
   /** Position of the first row among all rows, starting at 1; 0 if there are no rows. */
   readonly first: number

@@ -15,7 +15,7 @@ export type CloudAnswer =
 
 export type CloudRequest = {
   readonly method: 'GET' | 'POST'
-  /** Below `/satellite/v1/`. */
+  /** The path below `/satellite/v1/`. */
   readonly path: string
   /** JSON. */
   readonly body?: string

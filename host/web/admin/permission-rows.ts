@@ -30,7 +30,7 @@ export function takeOverPermissionGroup(group: HTMLElement): void {
   })
 }
 
-/** Empty for a row without a name. */
+/** Returns an empty list for a row without a name. */
 function permissionOfRow(row: Element): (string | { name: string; solution: string })[] {
   const name = row.querySelector('input')?.value.trim() ?? ''
   const solution = row.querySelector('select')?.value ?? ''

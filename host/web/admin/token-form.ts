@@ -69,7 +69,7 @@ function permissionsOf(form: HTMLFormElement): readonly string[] {
   return names.map((name) => name.trim()).filter((name) => name !== '')
 }
 
-/** In epoch ms; null if the token never expires. */
+/** @returns the expiry in epoch ms; null if the token never expires */
 function expiryOf(form: HTMLFormElement): number | null {
   const lifetime = valueIn(form, 'lifetime')
   if (lifetime === 'never') return null
