@@ -32,7 +32,7 @@ const PipelineChange = z
   .strictObject({
     registry: z.string().min(1).max(100).describe('the id of a registry in the organisation'),
     repository: RepositoryName.describe('<docker-repo-name>'),
-    baseImage: BaseImage.describe('the base image: a host image to which the solution is added'),
+    baseImage: BaseImage.describe('the base image: a host image that the solution is added to'),
   })
   .meta({ id: 'PipelineChange' })
 

@@ -34,7 +34,7 @@ export function secretRoutes({ store, secrets }: SecretApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/secrets',
       {
-        summary: 'List the names of the secrets, and the hosts to which they can be sent',
+        summary: 'List the names of the secrets, and the hosts that they can be sent to',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: z.object({ items: z.array(Secret) }) },

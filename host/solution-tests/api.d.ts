@@ -204,7 +204,7 @@ interface TestClient {
   readonly locale: string
   /** The reason on the page that asks the user to confirm; null if no confirmation is pending. */
   readonly confirming: string | null
-  /** The URL to which `application.showURL` last sent the browser. */
+  /** The URL that `application.showURL` last sent the browser to. */
   readonly wentTo: { readonly href: string; readonly target?: string } | null
   /** The user that a login form signed in. */
   readonly login: TestLogin | null

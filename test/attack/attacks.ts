@@ -12,7 +12,7 @@ export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escap
 export type Attack = {
   readonly name: string
   readonly source: string
-  /** `// expect:`, `// also:`, `// also2:` … */
+  /** The permitted ends, from the lines `// expect:`, `// also:`, `// also2:` and so on. */
   readonly expected: readonly string[]
   /** `// calls: n` runs `n` logins, sequentially. */
   readonly calls: number
@@ -62,11 +62,11 @@ export type ClientAttack = {
   readonly name: string
   readonly source: string
   /**
-   * `// expect:` and `// also:`. The attempts fail or have only permitted effects ("contained"), the user sees an
-   * error, …
+   * The permitted ends, from the lines `// expect:` and `// also:`. "contained": the attempts fail or have only
+   * permitted effects. "error": the user sees an error.
    */
   readonly expected: readonly ('contained' | 'error' | 'closed' | 'reopened')[]
-  /** `// presses: n` */
+  /** `// presses: n` presses the attack's button `n` times. */
   readonly presses: number
   /** `// shows:` is a text that the browser must receive. */
   readonly shows: string | null
@@ -76,7 +76,6 @@ export type ClientAttack = {
   readonly settles: boolean
 }
 
-/** Reads the scripts in `clients/`. */
 export function readClientAttacks(): readonly ClientAttack[] {
   return readAttacks('clients').map(({ name, source, expected }) => {
     const line = (key: string) => new RegExp(`^// ${key}: (.+)$`, 'm').exec(source)?.[1] ?? null

@@ -198,8 +198,8 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => `m${
 
 test.each([
   ['itself', { a: ['a'] }, ['a']],
-  ['one another', { a: ['b'], b: ['a'] }, ['b', 'a']],
-  ['one another in a cycle of three', { a: ['b'], b: ['c', 'b'], c: ['a'] }, ['c', 'b', 'a']],
+  ['another one that lists it', { a: ['b'], b: ['a'] }, ['b', 'a']],
+  ['another one, in a cycle of three,', { a: ['b'], b: ['c', 'b'], c: ['a'] }, ['c', 'b', 'a']],
 ] as const)('modules: a module that lists %s is read once', async (_case, graph, order) => {
   expect(await modulesOf(['a'], graph)).toEqual(order)
 })

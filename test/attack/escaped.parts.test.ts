@@ -132,7 +132,7 @@ test('the deliberate vulnerability works: the escaped code runs in Node.js, outs
   )
 })
 
-describe('it can read its own program, but no other file', () => {
+describe('escaped code can read its own program, but no other file', () => {
   test.each([
     ['its own program', `${FS} return fs.readFileSync(process.argv[1]).length > 0`, 'done true'],
     ['the sources of the platform', `${FS} fs.readFileSync(${quoted(`${ROOT}runtime/errors.ts`)})`, DENIED],
@@ -146,30 +146,30 @@ describe('it can read its own program, but no other file', () => {
     ['files next to the code', `${FS} fs.readdirSync(${quoted(ROOT)})`, DENIED],
     ['a system file', `${FS} fs.readFileSync('/etc/passwd')`, DENIED],
     [
-      'the same with a path through the code folder',
+      'a system file, with a path through the code folder',
       `${FS} fs.readFileSync(${quoted(`${ROOT}runtime/${'../'.repeat(20)}etc/passwd`)})`,
       DENIED,
     ],
-    ['the same through /proc', `${FS} fs.readFileSync('/proc/self/root/etc/passwd')`, DENIED],
-    ['the same from another folder', `${FS} process.chdir('/etc'); fs.readFileSync('passwd')`, DENIED],
-    ['the same with a path as bytes', `${FS} fs.readFileSync(Buffer.from('/etc/passwd'))`, DENIED],
-    ['the same with the promise API', "await node('fs/promises').readFile('/etc/passwd')", DENIED],
+    ['a system file through /proc', `${FS} fs.readFileSync('/proc/self/root/etc/passwd')`, DENIED],
+    ['a system file from another working directory', `${FS} process.chdir('/etc'); fs.readFileSync('passwd')`, DENIED],
+    ['a system file, with the path as bytes', `${FS} fs.readFileSync(Buffer.from('/etc/passwd'))`, DENIED],
+    ['a system file with the promise API', "await node('fs/promises').readFile('/etc/passwd')", DENIED],
     [
-      'the same as a stream',
+      'a system file as a stream',
       `${FS} await new Promise((_, reject) => fs.createReadStream('/etc/passwd').on('error', reject))`,
       DENIED,
     ],
-    ['the same as a Blob', `${FS} await (await fs.openAsBlob('/etc/passwd')).text()`, DENIED],
-    ['the same as an environment file', "process.loadEnvFile('/etc/passwd')", DENIED],
-    ['the same as a module', "await load('file:///etc/passwd')", DENIED],
+    ['a system file as a Blob', `${FS} await (await fs.openAsBlob('/etc/passwd')).text()`, DENIED],
+    ['a system file as an environment file', "process.loadEnvFile('/etc/passwd')", DENIED],
+    ['a system file as a module', "await load('file:///etc/passwd')", DENIED],
     ['whether a file exists', `${FS} fs.statSync('/etc/passwd')`, DENIED],
     ['a link that it creates', `${FS} fs.symlinkSync('/etc/passwd', ${quoted(`${ROOT}node_modules/x`)})`, DENIED],
     ['the platform’s folder', `${FS} fs.readdirSync(${quoted(home)})`, DENIED],
     ['the platform’s key', `${FS} fs.readFileSync(${quoted(join(home, 'platform-key'))})`, DENIED],
     ['the platform’s database as a file', `${FS} fs.readFileSync(${quoted(join(home, 'platform.sqlite'))})`, DENIED],
     ['the platform’s database with SQLite', "return typeof node('node:sqlite')", 'done "undefined"'],
-    ['the same, required', "require('node:sqlite')", 'ERR_UNKNOWN_BUILTIN_MODULE'],
-    ['the same, imported', "await load('node:sqlite')", 'ERR_UNKNOWN_BUILTIN_MODULE'],
+    ['node:sqlite with require', "require('node:sqlite')", 'ERR_UNKNOWN_BUILTIN_MODULE'],
+    ['node:sqlite with import', "await load('node:sqlite')", 'ERR_UNKNOWN_BUILTIN_MODULE'],
     ['its environment at the start', `${FS} fs.readFileSync('/proc/self/environ')`, DENIED],
     ['the host’s environment', `${FS} fs.readFileSync('/proc/' + process.ppid + '/environ')`, DENIED],
     ['the host’s memory', `${FS} fs.openSync('/proc/' + process.ppid + '/mem')`, DENIED],
@@ -182,7 +182,7 @@ describe('it can read its own program, but no other file', () => {
   })
 })
 
-describe('it cannot write', () => {
+describe('escaped code cannot write', () => {
   test.each([
     ['into the platform’s folder', `${FS} fs.writeFileSync(${quoted(WRITTEN)}, 'x')`],
     ['into /tmp', `${FS} fs.writeFileSync('/tmp/solhost-escaped-file', 'x')`],
@@ -221,7 +221,7 @@ describe('it cannot write', () => {
     expect(readdirSync('/dev/shm').filter((name) => name.startsWith('solhost-escaped'))).toEqual([])
   })
 
-  test('it inherits only its channel, no open files', () => {
+  test('the process of the escaped code inherits only its channel, no open files', () => {
     const folder = `/proc/${sandbox.pid}/fd`
     const open = readdirSync(folder).map((name) => readlinkSync(join(folder, name)).replace(/:\[?.*$/, ''))
     expect([...new Set(open)].sort()).toEqual(expect.arrayContaining(['/dev/null', 'socket']))
@@ -229,7 +229,7 @@ describe('it cannot write', () => {
   })
 })
 
-describe('it cannot start other programs', () => {
+describe('escaped code cannot start other programs', () => {
   test.each([
     ['a program', "node('child_process').spawnSync('id')"],
     ['a shell', "node('child_process').execSync('id')"],
@@ -252,7 +252,7 @@ describe('it cannot start other programs', () => {
   })
 })
 
-describe('it has no network', () => {
+describe('escaped code has no network', () => {
   test.each([
     ['a connection', () => `${NET} await told(net.connect(${port}, '127.0.0.1'))`],
     ['TLS', () => `${NET} await told(node('tls').connect(${port}, '127.0.0.1'))`],
@@ -274,19 +274,19 @@ describe('it has no network', () => {
   })
 })
 
-describe('it cannot see other processes’ data', () => {
-  test('its environment and command line contain no settings', async () => {
+describe('escaped code cannot see other processes’ data', () => {
+  test('the environment and command line of its process contain no settings', async () => {
     expect(await outcomeOf('return Object.keys(process.env).sort()')).toBe('done ["LIBC","TZ"]')
     expect(await outcomeOf('return process.argv.length')).toBe('done 2')
   })
 
-  test('the host’s secrets are nowhere in its memory, which the test searches from outside', async () => {
+  test('the memory of its process, which the test searches from outside, contains none of the host’s secrets', async () => {
     expect(await outcomeOf(`globalThis.kept = ${quoted(OF_THE_GUEST)}; return 1`)).toBe('done 1')
     expect([isInMemory(OF_THE_GUEST), isInMemory(OF_THE_HOST)]).toEqual([true, false])
   })
 })
 
-describe('it can do the things that docs/security/solution.md lists', () => {
+describe('escaped code can do the things that docs/security/solution.md lists', () => {
   test.each([
     ['send signals to processes of the same user', 'return process.kill(process.ppid, 0)', 'done true'],
     ['load the addons of the platform’s own packages', "return typeof require('isolated-vm')", 'done "object"'],

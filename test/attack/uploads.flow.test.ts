@@ -129,7 +129,7 @@ describe('a bundle with many errors', () => {
     expect(faults.map(({ code }) => code)).toEqual(codes)
   })
 
-  test('there are no other errors, and the host keeps running', async () => {
+  test('the response lists no errors beyond these, and the host keeps running', async () => {
     expect([problem.status, problem.code]).toEqual([422, 'ERR_BUNDLE_REFUSED'])
     expect(problem.faults).toHaveLength(FAULTY.flatMap(([, , codes]) => codes).length)
     await checkUntouched()

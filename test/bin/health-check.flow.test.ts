@@ -27,7 +27,7 @@ test.each([
   [{ HOST: '::' }, 'http://[::1]:8080/health/live'],
   [{ HOST: 'fd00::2' }, 'http://[fd00::2]:8080/health/live'],
   [{ HOST: '10.1.2.3', CERTIFICATE_NAME: 'server.p12' }, 'https://10.1.2.3:8080/health/live'],
-])('health check: with the settings %j it requests %s', (environment, url) => {
+])('health check: with the settings %j, it requests %s', (environment, url) => {
   expect(healthUrl(environment)).toBe(url)
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checksums, notesOf, whyNoImage } from '../../bin/release-parts.ts'
 
-test('release notes: they contain only the section for the version', () => {
+test('release notes contain only the section for the version', () => {
   const changelog = '# Changelog\n\n## 0.2.0 (2026-12-01)\n\nNew.\n\n### Forms\n\n- a\n\n## 0.1.0\n\nFirst.\n'
   expect(notesOf(changelog, '0.2.0')).toBe('# Solhost 0.2.0\n\nNew.\n\n### Forms\n\n- a\n')
   expect(notesOf(changelog, '0.1.0')).toBe('# Solhost 0.1.0\n\nFirst.\n')

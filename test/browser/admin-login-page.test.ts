@@ -114,7 +114,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
     return frame
   }
 
-  test('it shows the template with its scripts, text, styles and media', async () => {
+  test('the preview shows the template with its scripts, text, styles and media', async () => {
     await using opened = await open('pretty')
     const frame = await frameOf(opened.page)
     await untilTrue(frame, 'document.images[0].complete')
@@ -232,7 +232,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
     expect(opened.complaints).toEqual([])
   })
 
-  test('it downloads the default template', async () => {
+  test('the user can download the default template', async () => {
     await using opened = await open('bare')
     const [download] = await Promise.all([
       opened.page.waitForEvent('download'),
@@ -257,7 +257,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
     expect(await opened.page.locator('h1').textContent()).toBe('<script>alert(1)</script>')
   })
 
-  test('if there is no login page, it says what users see instead', async () => {
+  test('if there is no login page, the page says what users see instead', async () => {
     await using opened = await open('open')
     expect(await opened.page.locator('#login-none').innerText()).toContain(
       'anyone can open the solution without signing in',

@@ -227,7 +227,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${host.url}/solution/crm/app_oauth/index.html`)
   })
 
-  test('it says what to do if the solution chooses the provider, or if users sign in another way', async () => {
+  test('the page says what to do if the solution chooses the provider, or if users sign in another way', async () => {
     await using many = await open('many')
     expect(await many.page.locator('#oauth-chosen').innerText()).toContain('getOAuthConfig')
     expect(await many.page.locator('#oauth-address-redirect').innerText()).toContain('/solution/many/app_oauth/')

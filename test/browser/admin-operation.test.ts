@@ -261,7 +261,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     }
     const refreshes = (page: Page) => page.waitForResponse(/\/admin\/health\.json/)
 
-    test('it shows that everything is healthy, charts with their values in tables, and which scripts ran', async () => {
+    test('the page says that there are no problems, shows charts with their values in tables, and lists the scripts that ran', async () => {
       await using opened = await open('/admin/health')
       const { page } = opened
       expect((await page.textContent('#live-state'))?.trim()).toBe('No problems found.')
@@ -279,7 +279,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
       expect(await page.textContent('#live-entries')).toContain('onSolutionOpen')
     })
 
-    test('while the host does not respond, it says that the data is out of date', async () => {
+    test('while the host does not respond, the page says that its data is out of date', async () => {
       await using opened = await openLive()
       const { page } = opened
       await page.route('**/admin/health.json*', (route) => route.abort())
@@ -290,7 +290,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
       await page.waitForSelector('#live-lost', { state: 'hidden' })
     })
 
-    test('it refreshes automatically: changes appear, details stay open, and the focus does not move', async () => {
+    test('the page refreshes automatically: changes appear, details stay open, and the focus does not move', async () => {
       await using opened = await openLive()
       const { page, complaints } = opened
       await page.click('#chart-times-table summary')
@@ -306,7 +306,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
       expect(complaints).toEqual([])
     })
 
-    test('the refresh can be paused; resuming it refreshes immediately', async () => {
+    test('automatic refreshes can be paused; when they are resumed, the page refreshes immediately', async () => {
       await using opened = await openLive()
       const { page } = opened
       let asked = 0
@@ -323,7 +323,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
       expect(asked).toBe(1)
     })
 
-    test('if the session has ended, it redirects to the sign-in page and then back', async () => {
+    test('if the session has ended, the page redirects to the sign-in page and, after the sign-in, back', async () => {
       await using opened = await openLive()
       const { page } = opened
       await page.context().clearCookies()
@@ -372,7 +372,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     expect(complaints).toEqual([])
   })
 
-  test('settings: without scripts, the form filters them', async () => {
+  test('settings: in a browser without scripts, the form filters the settings', async () => {
     await using opened = await open('/admin/settings', { javaScriptEnabled: false })
     const { page } = opened
     await page.check('#set')

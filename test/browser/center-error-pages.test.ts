@@ -14,7 +14,7 @@ afterAll(() => center?.stop())
 const SIGN_OUT = '<form class="top-end" method="post" action="/sign-out">'
 const NAVIGATION_OF_ACME = 'href="/o/acme/environments"'
 
-test('error pages: for a signed-in user they show the name and the sign-out button', async () => {
+test('error pages: a signed-in user sees their name and the sign-out button', async () => {
   const { get, csrfToken } = await signInToCenter(center)
   const answer = await get('/nothing-here')
   expect(answer.status).toBe(404)
@@ -25,7 +25,7 @@ test('error pages: for a signed-in user they show the name and the sign-out butt
   expect(answer.text).not.toContain(NAVIGATION_OF_ACME)
 })
 
-test('error pages: within an organisation they keep the navigation that the user’s role can see', async () => {
+test('error pages: within an organisation, they keep the navigation that the user’s role can see', async () => {
   const uid = await center.account('viewer@example.org')
   const acme = await center.parts.organisations.find('acme')
   const wanted = { email: 'viewer@example.org', role: 'viewer', invitedBy: 'test' } as const
@@ -48,7 +48,7 @@ test('error pages: they reveal nothing about other users’ organisations', asyn
   expect(answer.text).not.toMatch(/acme/i)
 })
 
-test('error pages: without a session they show no user', async () => {
+test('error pages: without a session, they show no user', async () => {
   const answer = await ask(`${center.url}/nothing-here`, { headers: NAVIGATION })
   expect([answer.status, answer.text.includes('/sign-out')]).toEqual([404, false])
 })

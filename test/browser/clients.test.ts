@@ -162,7 +162,7 @@ describe('solutions without forms', () => {
     expect(complaints).toEqual([])
   })
 
-  test('without a sign-in the page says that it is open to everyone', async () => {
+  test('without a sign-in, the page says that the solution is open to everyone', async () => {
     await using opened = await openWatched(browser)
     const { page, complaints } = opened
     await page.goto(`${host.url}/solution/open-to-all/index.html`)

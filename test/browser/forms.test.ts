@@ -1115,7 +1115,7 @@ else {
       await waitUntil(async () => expect(await page.locator('.message').count()).toBe(0))
     })
 
-    test('a closed client shows the reason, does not accept input, and links to start again', async () => {
+    test('a closed client shows the reason, does not accept input, and has a link that opens a new client', async () => {
       await using opened = await open()
       const { page, host } = opened
       host.send({ kind: 'closed', why: 'signed-out' })

@@ -156,7 +156,7 @@ if (browserPath === undefined) {
     }
 
     describe.each(Object.entries(PAGES))('%s', (address, { controls }) => {
-      test('it passes axe in light and dark mode, fits 320 and 1280 px, and the Tab key reaches every control in order', async () => {
+      test('the page passes axe in light and dark mode, fits 320 and 1280 px, and the Tab key reaches every control in order', async () => {
         await using opened = await open(address, { viewport: { width: 1280, height: 640 } })
         expect(await tabOrder(opened.page)).toEqual(controls)
         expect(await lookOf(opened.page)).toEqual(SOUND_LOOK)
@@ -164,7 +164,7 @@ if (browserPath === undefined) {
       })
     })
 
-    test.each(PLATFORM_LOCALES)('its content fits a window 320 px wide in %s, even with long words', async (locale) => {
+    test.each(PLATFORM_LOCALES)('each page fits a window 320 px wide in %s, even with long words', async (locale) => {
       await using opened = await blank({ viewport: { width: 320, height: 640 } })
       for (const page of pagesOfProblems) {
         const model = { ...problem, page, provider: null, otherAccountHref: HOME, retryInSeconds: 30 }
@@ -205,7 +205,7 @@ if (browserPath === undefined) {
       })
 
       test.each(['error=access_denied&state=s', 'access_token=a', 'state=s', 'id_token=t'])(
-        'is posted with %s',
+        'the fragment is posted if it has %s',
         async (fragment) => {
           await using opened = await blank()
           await opened.page.goto(`${origin}${BACK}#${fragment}`)

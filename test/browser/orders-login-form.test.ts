@@ -142,7 +142,7 @@ test('after too many attempts from one network, an alert says so, even if the pa
   await throttled.stop()
 })
 
-test('two tabs on the login form: the first sign-in is used, and the second tab shows who signed in', async () => {
+test('two tabs on the login form: only the first sign-in takes effect, and the second tab shows who signed in', async () => {
   await using opened = await open()
   const { page, profile, complaints } = opened
   const other = await profile.newPage()
@@ -157,7 +157,7 @@ test('two tabs on the login form: the first sign-in is used, and the second tab 
   expect(complaints).toEqual([])
 })
 
-test('two tabs: after a sign-in in one, a reload signs the other in; signing out ends both', async () => {
+test('two tabs: after a sign-in in one, a reload signs the user in in the other; signing out signs the user out in both', async () => {
   await using opened = await open()
   const { page, profile, complaints } = opened
   const other = await profile.newPage()

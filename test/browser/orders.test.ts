@@ -590,7 +590,7 @@ describe('two users at the same time', () => {
 })
 
 describe('every page passes axe in light and dark mode, at 320 and 1280 px, and nothing scrolls horizontally', () => {
-  test('the list, with and without search results, and an order with its tabs', async () => {
+  test('the list passes, with and without search results, and so does an order with its tabs', async () => {
     await using opened = await open()
     const { page, complaints } = opened
     expect(await faultsOfScreen(page, 'list')).toEqual([])
@@ -609,7 +609,7 @@ describe('every page passes axe in light and dark mode, at 320 and 1280 px, and 
     expect(complaints).toEqual([])
   })
 
-  test('the page for a user without any permission for the form', async () => {
+  test('the page for a user without any permission for the form passes', async () => {
     await addUser(host, 'nora', { permissions: ['Approve'] })
     await using opened = await openWatched(browser)
     const { page, complaints, frames } = opened
@@ -620,7 +620,7 @@ describe('every page passes axe in light and dark mode, at 320 and 1280 px, and 
     expect(complaints).toEqual([])
   })
 
-  test('the notice that an administrator ended the session', async () => {
+  test('the notice that an administrator ended the session passes', async () => {
     await using opened = await open('edith')
     const { page, complaints } = opened
     await openOrder(page, 1060)

@@ -49,7 +49,7 @@ describe('tokens for remote environments', () => {
     expect(places[1]).toContain('Utrecht')
   })
 
-  test('after a rotation the old token works until it is revoked, with immediate effect', async () => {
+  test('after a rotation, the old token works until it is revoked; the revocation takes effect immediately', async () => {
     const first = (await center.api('POST', all, { name: 'rotates' })).body
     const second = (await center.api('POST', `${all}/${first.id}/rotate`)).body
     expect([second.name, second.token === first.token]).toEqual(['rotates', false])
@@ -166,16 +166,19 @@ describe('registries other than Amazon', () => {
     ['registry.gitlab.com', 'group/project', 'gitlab+deploy-token-1', 'gldt-abcdefghijklmnopqrst'],
     ['harbor.example.org:8443', 'acme', 'robot$acme+push', 'short'],
     ['europe-docker.pkg.dev', 'project/images', '_json_key', '{\n  "type": "service_account"\n}'],
-  ])('%s: sign-in uses username and password; only the name is shown', async (host, namespace, username, password) => {
-    const made = await center.api('POST', all, { name: `at ${host}`, host, namespace, username, password })
-    expect([made.status, made.body]).toMatchObject([201, { host, namespace, region: '', username, keyEnd: null }])
-    expect(made.text).not.toContain(JSON.stringify(password).slice(1, -1))
-    const organisation = (await center.parts.organisations.find('acme'))?.id ?? ''
-    const keys = await center.parts.registries.secret(organisation, made.body.id)
-    expect(keys && (await logInToRegistry({ host, region: '' }, keys))).toEqual({ username, password })
-    const page = (await (await signInToCenter(center)).get('/o/acme/credentials')).text
-    expect([page.includes(username), page.includes(password)]).toEqual([true, false])
-  })
+  ])(
+    '%s: the control center signs in with username and password, and shows only the username',
+    async (host, namespace, username, password) => {
+      const made = await center.api('POST', all, { name: `at ${host}`, host, namespace, username, password })
+      expect([made.status, made.body]).toMatchObject([201, { host, namespace, region: '', username, keyEnd: null }])
+      expect(made.text).not.toContain(JSON.stringify(password).slice(1, -1))
+      const organisation = (await center.parts.organisations.find('acme'))?.id ?? ''
+      const keys = await center.parts.registries.secret(organisation, made.body.id)
+      expect(keys && (await logInToRegistry({ host, region: '' }, keys))).toEqual({ username, password })
+      const page = (await (await signInToCenter(center)).get('/o/acme/credentials')).text
+      expect([page.includes(username), page.includes(password)]).toEqual([true, false])
+    },
+  )
 
   test.each([
     [{}, /requires username and password/],
@@ -184,7 +187,7 @@ describe('registries other than Amazon', () => {
     [{ username: 'some:body', password: 'x' }, /without spaces or colons/],
     [{ username: 'somebody', password: 'x', region: 'eu-west-1' }, /is not an Amazon ECR registry/],
     [{ username: 'somebody', password: 'with\u0000null' }, /password/],
-  ])('is rejected: %j', async (keys, why) => {
+  ])('the credentials %j are rejected', async (keys, why) => {
     const answer = await center.api('POST', all, { name: 'Refused', host: 'ghcr.io', namespace: 'acme', ...keys })
     expect([answer.status, answer.body.detail]).toEqual([422, expect.stringMatching(why)])
   })

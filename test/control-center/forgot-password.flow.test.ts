@@ -239,7 +239,7 @@ describe('the link for a new password', () => {
     expect((await open(third)).status).toBe(404)
   })
 
-  test('the response is the same for a link that never existed and one that expired, and many attempts are throttled', async () => {
+  test('the response is the same for a link that never existed and one that has expired, and attempts are throttled', async () => {
     const strict = await startTestCenter({ THROTTLE_NETWORK: '3' })
     try {
       const answers = []

@@ -273,7 +273,7 @@ describe('activity', () => {
 })
 
 test.each(['members', 'invitations', 'access-tokens', 'activity', 'registries'])(
-  'a viewer has no access: %s',
+  'a viewer has no access to %s',
   async (path) => {
     const { name } = await newOrganisation()
     const viewer = await center.tokenOf('viewer', name)

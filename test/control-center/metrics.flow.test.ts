@@ -265,7 +265,7 @@ describe('quantiles', () => {
   test('without values, there are no quantiles', () => {
     expect(quantileOf(0.5, new Map(), edges)).toBeNull()
   })
-  test('within a bucket values are assumed to be spread evenly', () => {
+  test('values are assumed to be spread evenly within a bucket', () => {
     expect(quantileOf(0.5, new Map([[0.5, 10]]), edges)).toBeCloseTo(0.3)
   })
   test('if a quantile is above the last boundary, the result is that boundary', () => {

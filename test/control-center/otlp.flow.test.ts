@@ -150,7 +150,7 @@ test('otlp: bodies that are declared but do not arrive block nobody', async () =
   }
 })
 
-test('otlp: partially received bodies count only for their own environment, until they end', async () => {
+test('otlp: bodies that are still arriving count only towards their own environment’s limit, until they end', async () => {
   const { token: own } = await center.environment('much')
   const much = () => slowly(own, 4 * 1024 * 1024 - 1)
   const held = Array.from({ length: 6 }, much)

@@ -131,7 +131,7 @@ test('rollouts: each environment waits for the previous one', async () => {
   ])
 })
 
-test('rollouts: at the pace "all", every environment starts immediately, and a halt takes effect after all have finished', async () => {
+test('rollouts: at the pace "all", every environment starts immediately, and a failure halts the rollout only when all have finished', async () => {
   const rollout = await start({ pace: 'all' })
   await look()
   expect(await states(rollout)).toBe('running running running running')

@@ -165,7 +165,7 @@ test('satellites: storing a report does not read other nodes’ reports', async 
   }
 })
 
-test('satellites: an environment can report a limited amount per half minute; others are not affected', async () => {
+test('satellites: each environment can report a limited amount per half minute, independently of others', async () => {
   const { token } = await center.environment('talks')
   const { token: other } = await center.environment('listens')
   const findings = Array.from({ length: 20 }, () => 'y'.repeat(2000))
@@ -237,7 +237,7 @@ test('waiting: a single database query wakes all requests whose environment has 
   expect(asked).toBe(before)
 })
 
-test('waiting: a stop or a closed connection ends the wait, and after a stop no request waits', async () => {
+test('waiting: a stop of the control center or a closed connection ends the wait, and after a stop no request waits', async () => {
   const waiting = createWaiting(async () => new Map(), 5)
   const gone = new AbortController()
   const first = waiting.wait('a', 0, 60_000, gone.signal)

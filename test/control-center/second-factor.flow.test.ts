@@ -154,7 +154,7 @@ describe('a person with an authenticator app', () => {
     expect((await browser.post('/second-step', { code: codeOf(secret, 1) })).status).toBe(410)
   })
 
-  test('a person cannot skip it with a forced password change, and a changed password ends a pending sign-in', async () => {
+  test('a person cannot skip the code with a forced password change, and a changed password ends a pending sign-in', async () => {
     const { users } = center.parts
     const uid = (await users.find(anna))?.uid ?? ''
     const browser = browserOf(anna)
@@ -242,7 +242,7 @@ describe('a person with an authenticator app', () => {
   })
 })
 
-test('a passkey is accepted as a second step, for a confirmation or alone; each challenge works once, and a copy is refused', async () => {
+test('a passkey is accepted as a second step, for a confirmation or alone; each challenge works once, and a copied passkey is refused', async () => {
   const { username, uid } = await member('emma', 'acme')
   const browser = browserOf(username)
   await browser.signIn()
@@ -331,7 +331,7 @@ describe('an organisation that requires a second factor', () => {
     expect((await owner.post('/account', { act: 'remove', id })).status).toBe(409)
   })
 
-  test('the sign-in sends members without one to the set-up, after they enter a mailed code', async () => {
+  test('members without a second factor are redirected to the set-up at their sign-in, and set one up after they enter a mailed code', async () => {
     const { username, uid } = await member('frank', 'strict')
     const browser = browserOf(username)
     expect((await browser.signIn('/o/strict')).headers.location).toBe('/second-step/set-up')
@@ -359,7 +359,7 @@ describe('an organisation that requires a second factor', () => {
     expect(items).toContainEqual(expect.objectContaining({ uid, hasSecondFactor: true }))
   })
 
-  test('the host ends the sign-in after three wrong entries of the mailed code', async () => {
+  test('the sign-in ends after three wrong entries of the mailed code', async () => {
     const { username } = await member('grace', 'strict')
     const browser = browserOf(username)
     await browser.signIn()

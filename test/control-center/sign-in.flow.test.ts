@@ -36,7 +36,7 @@ describe('sign-in', () => {
   test.each([
     ...['//evil.example/', 'https://evil.example/', '/\\evil.example', '/sign-out'],
     ...['/.//evil.example/', '/o/..//evil.example', '/.\\/evil.example', 'http://center.invalid//evil.example'],
-  ])('it never redirects to another site: %s', async (to) => {
+  ])('the sign-in never redirects to another site: %s', async (to) => {
     const answer = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD, to })
     expect(answer.headers.location).toBe('/')
   })

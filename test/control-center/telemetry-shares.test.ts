@@ -4,7 +4,7 @@ import { createShares } from '../../control-center/telemetry/shares.ts'
 
 const owner = (id: string, organisation: string) => ({ id, organisation })
 
-test('shares: neither an environment nor an organisation can use up the shared capacity', () => {
+test('shares: neither one environment nor one organisation can use up the shared capacity', () => {
   const shares = createShares({ environment: 20, organisation: 30, all: 50 })
   shares.count(owner('a', 'one'), 20)
   expect(() => shares.need(owner('a', 'one'), 1)).toThrow(/environment has too much telemetry/)

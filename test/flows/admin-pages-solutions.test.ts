@@ -37,7 +37,7 @@ async function upload(name: string, manifest: object, files: Record<string, stri
   return body.sha256
 }
 
-test('without a session no page of a solution is shown; after the sign-in the browser returns to it', async () => {
+test('a visitor without a session cannot see any page of a solution; after the sign-in, the browser returns to the page', async () => {
   for (const path of PATHS) {
     const answer = await ask(`${host.adminUrl}/admin/solutions/plain${path}?a=1`, { headers: NAVIGATION })
     const back = encodeURIComponent(`/admin/solutions/plain${path}?a=1`)

@@ -188,7 +188,7 @@ async function tokenOf(browser: ReturnType<typeof browserAt>) {
   return { token: /name="csrf_token" value="([^"]+)"/.exec(page.text)?.[1] ?? '' }
 }
 
-test('a passkey is accepted as a second step and for a confirmation, only where it was created; a copy is refused', async () => {
+test('a passkey is accepted as a second step and for a confirmation, only on the origin where it was created; a copied passkey is refused', async () => {
   await using other = await started({})
   const local = { adminUrl: other.adminUrl.replace('127.0.0.1', 'localhost') }
   const browser = browserAt(local)
@@ -255,7 +255,7 @@ test('with ADMIN_SECOND_FACTOR=required, the first sign-in sets up an app, and t
   expect((await browser.post('/admin/account', { act: 'remove', id }, await tokenOf(browser))).status).toBe(409)
 })
 
-test('if ADMIN_SECOND_FACTOR=required is set while the operator is signed in, they confirm with the password and set up a factor', async () => {
+test('if ADMIN_SECOND_FACTOR=required is set while the operator is signed in, they must confirm with the password and set up a factor', async () => {
   const home = join(folder.path, 'switched')
   // The cookie's name contains the port.
   const properties = { ADMIN_PORT: String(await freePort()), CONFIRMED_FOR: '1s' }

@@ -281,7 +281,7 @@ test('dev: script output and errors are shown immediately, with their positions'
   page.close()
 })
 
-test('dev: a port set with --port must be free; otherwise the next free port is used and shown. Plugins are never loaded', async () => {
+test('dev: a port set with --port must be free; without --port, the next free port is used and shown. Plugins are never loaded', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

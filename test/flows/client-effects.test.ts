@@ -138,7 +138,7 @@ test('setLocale and setTenantValue in a handler apply to the session and to clie
 test.each([
   ['elsewhere', { kind: 'go', href: '/solution/other/index.html?a=b', target: '_blank' }],
   ['mailto', { kind: 'go', href: 'mailto:help@example.org' }],
-])('showURL in a handler: %s', async (name, frame) => {
+])('showURL in a handler navigates the browser: %s', async (name, frame) => {
   const page = await clientOf(await signedIn())
   await page.press('main', name)
   expect(await page.frame('go')).toEqual(frame)
@@ -203,7 +203,7 @@ test('security.logout: if the page never posts the token, the user is still sign
   expect(await page.closed()).toBe(1000)
 })
 
-test('security.logout: if the host stops before the page has posted the token, it signs the user out first', async () => {
+test('security.logout: if the host stops before the page has posted the token, the host signs the user out first', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const own = await startTestHost({}, { home })
   await addUser(own, 'anna')

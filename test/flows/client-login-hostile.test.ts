@@ -244,7 +244,7 @@ describe('passwords', () => {
     `,
   }
 
-  test('typed into a password element are never logged, even if a script logs them immediately or later', async () => {
+  test('passwords typed into a password element are never logged, even if a script logs them immediately or later', async () => {
     const name = `office-${++solutions}`
     await addDefaultSolution(host, name, { authenticator: 'NONE', firstForm: 'main' }, KEEPER)
     const visitor = createVisitor(host.url)

@@ -276,7 +276,7 @@ const HOSTILE_PAGES: [string, LoginPageAnswer | string, string][] = [
   ['more than the protocol allows', { template: 'x'.repeat(300_000), texts: {} }, 'Harbour sign-in'],
   ['HTML', '<html></html>', 'Harbour sign-in'],
 ]
-test.each(HOSTILE_PAGES)('a malicious page does no harm: %s', async (_, design, expected) => {
+test.each(HOSTILE_PAGES)('a malicious page is shown safely or not used: %s', async (_, design, expected) => {
   await laterByAMinute()
   await expect.poll(() => title(), SLOW).toBe('Harbour sign-in')
   const asked = cloud.asked('login-page').length

@@ -383,7 +383,7 @@ test('versions: each file of a version can be read', async () => {
   expect(codeOf(await send('GET', `${at}/none.js`))).toEqual([404, 'ERR_FILE_NOT_FOUND'])
 })
 
-test('WORKBENCH: with read, drafts can’t be created; with off, there is no workbench', async () => {
+test('WORKBENCH=read allows no new drafts, and with WORKBENCH=off there is no workbench', async () => {
   const [reading, off] = [await sharedHost({ WORKBENCH: 'read' }), await sharedHost({ WORKBENCH: 'off' })]
   const toReading = apiOf(() => reading)
   expect(await toReading.get('/solutions/x/drafts')).toMatchObject({ items: [], mode: 'read' })

@@ -159,7 +159,7 @@ test('try: a form is opened for the declared user, and its button is pressed', a
   })
 })
 
-test('try: an endpoint answers; HTTP responses are declared, the embedded database is empty, and a query to a server fails with the reason', async () => {
+test('try: an endpoint’s answer is shown; it gets the declared HTTP responses and an empty embedded database, and a query to a server fails with the reason', async () => {
   const url = `http://127.0.0.1:${(outside.address() as AddressInfo).port}/rates`
   const endpoint = (name: string) => ({ function: name, authentication: 'none' })
   const draft = await draftOf(

@@ -42,7 +42,7 @@ test('health: the solution’s process is listed, with what it runs', async () =
   expect(ours[0]?.memory).toBeGreaterThan(5 * 1024 ** 2)
 })
 
-test('health: two sign-ins count as two authenticator calls, in the time series and by name', async () => {
+test('health: two sign-ins count as two authenticator calls, in the time series and in the list of functions', async () => {
   const { series, entries } = await health()
   expect([series.range, series.step, series.points.length]).toEqual(['recent', 10_000, 720])
   expect(series.points.reduce((sum, { calls }) => sum + calls.count, 0)).toBe(2)

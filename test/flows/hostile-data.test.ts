@@ -407,7 +407,7 @@ describe('the embedded database', () => {
 })
 
 describe('data of another solution', () => {
-  test.each(['session', 'remember', 'known'])('its cookie %s is ignored', async (kind) => {
+  test.each(['session', 'remember', 'known'])('another solution’s cookie %s is ignored', async (kind) => {
     const browser = await visit(host, 'neighbour', { 'x-forwarded-for': `10.1.0.${kind.length}` })
     expect((await browser.signIn('plain', PASSWORD, { remember: 'on' })).status).toBe(303)
     const value = browser.cookie(kind)
@@ -432,7 +432,7 @@ describe('data of another solution', () => {
     expect((await thief.signIn('known')).status).toBe(429)
   })
 
-  test('its login token does not work here, and the attempt does not use it up', async () => {
+  test('another solution’s login token does not work here, and the attempt does not use it up', async () => {
     const login = { username: 'anna', uid: 'a-1', permissions: ['Users'] }
     const { token } = await askAdmin(host, 'POST', 'solutions/neighbour/login-tokens', login)
     const here = await visit(host, 'closed')

@@ -26,7 +26,7 @@ test('a HEAD request to the redirect URL does not use up the sign-in', async () 
   expect((await deliver(anna.person, back)).status).toBe(303)
 })
 
-test('during maintenance the OAuth callback gets 503; afterwards the same URL signs the user in', async () => {
+test('during maintenance, the OAuth callback gets 503; afterwards, the same URL signs the user in', async () => {
   const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })

@@ -30,7 +30,7 @@ test('oauth test: the settings in the body are tested with the provider, and not
   expect(await get('/solutions/tested/oauth')).toMatchObject({ settings: null })
 })
 
-test('oauth test: without a body the stored settings are tested', async () => {
+test('oauth test: a request without a body tests the stored settings', async () => {
   const { issuer } = provider.play()
   expect(await stepsOf()).toMatchObject({ settings: 'failed', discovery: 'skipped' })
   await send('PUT', '/solutions/tested/oauth', { api: 'Custom', clientId: 'one', issuer })

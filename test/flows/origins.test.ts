@@ -191,7 +191,7 @@ test('media: responses have an ETag and a type, and a sandbox policy for types t
   }
 })
 
-test('addresses: 308 to index.html with the query, 404 for an unknown solution in the user’s language, 405, 413, 415', async () => {
+test('a solution’s URL redirects to index.html with the query; an unknown solution, a wrong method, a body that is too large and a wrong content type get 404, 405, 413 and 415', async () => {
   const short = await ask(`${shared.url}/solution/hello?a=1&b`)
   expect([short.status, short.headers.location]).toEqual([308, '/solution/hello/index.html?a=1&b'])
   expect((await ask(`${shared.url}/solution/hello/`)).headers.location).toBe('/solution/hello/index.html')

@@ -295,7 +295,7 @@ describe('links from operators', () => {
     expect((await (await opened('invitation'))({ token })).status).toBe(410)
   })
 
-  test('guesses of links are limited per network', async () => {
+  test('the number of guessed links is limited per network', async () => {
     const strict = await startTestHost({ THROTTLE_NETWORK: '3' })
     try {
       await addDefaultSolution(strict, 'shop')
@@ -418,7 +418,7 @@ describe('the set-up of a second step during a sign-in', () => {
     expect(host.logged()).not.toContain(code)
   })
 
-  test('the set-up ends after three wrong codes, even if they are sent in parallel; after that, the correct one is refused too', async () => {
+  test('the set-up ends after three wrong codes, even if they are sent in parallel; after that, even the correct code is refused', async () => {
     await userWithAddress('olga')
     const { browser, send } = await start('olga', 'bank')
     const code = codeIn(await mailTo('olga@example.org', 3))

@@ -262,25 +262,22 @@ describe('a host whose collector can fail', () => {
   test.each([
     ['true', ['the script says hello']],
     ['false', []],
-  ])(
-    'with TELEMETRY_SOLUTION_LOGS=%s, the collector receives these log lines of scripts: %j',
-    async (value, wanted) => {
-      await startHost({ TELEMETRY_SOLUTION_LOGS: value }, false)
-      await host.upload('talking', await talkingSolution())
-      const visitor = createVisitor(host.url)
-      await visitor.get('/solution/talking/index.html')
-      await visitor.post('/solution/talking/index.html', ANNA)
-      await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('login'), OFTEN)
-      await host.stop()
-      const lines = recordsOf(collector).filter(({ scope }) => scope === 'solhost.solution')
-      expect(lines.map(({ body }) => body)).toEqual(wanted)
-      const login = spansOf(collector).find(({ name }) => name === 'login')
-      for (const { attributes, traceId } of lines) {
-        expect([attributes['solhost.solution'], traceId]).toEqual(['talking', login?.traceId])
-        expect(attributes['solhost.correlation_id']).toMatch(/^[0-9A-Z]{5}-[0-9A-Z]{5}$/)
-      }
-    },
-  )
+  ])('with TELEMETRY_SOLUTION_LOGS=%s, the collector receives the log lines %j from scripts', async (value, wanted) => {
+    await startHost({ TELEMETRY_SOLUTION_LOGS: value }, false)
+    await host.upload('talking', await talkingSolution())
+    const visitor = createVisitor(host.url)
+    await visitor.get('/solution/talking/index.html')
+    await visitor.post('/solution/talking/index.html', ANNA)
+    await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('login'), OFTEN)
+    await host.stop()
+    const lines = recordsOf(collector).filter(({ scope }) => scope === 'solhost.solution')
+    expect(lines.map(({ body }) => body)).toEqual(wanted)
+    const login = spansOf(collector).find(({ name }) => name === 'login')
+    for (const { attributes, traceId } of lines) {
+      expect([attributes['solhost.solution'], traceId]).toEqual(['talking', login?.traceId])
+      expect(attributes['solhost.correlation_id']).toMatch(/^[0-9A-Z]{5}-[0-9A-Z]{5}$/)
+    }
+  })
 })
 
 test('an event in an open client is a separate trace, with its scripts’ log lines and requests', async () => {

@@ -90,7 +90,7 @@ test('testing mode: only the admin account can change it, and changes are record
   expect(audit.json()).toMatchObject({ items: [{ action: 'testing', outcome: 'ERR_FORBIDDEN' }] })
 })
 
-test('testing mode: without testing mode the route does not exist', async () => {
+test('testing mode: a host without testing mode does not have the route', async () => {
   const own = await startTestHost()
   const answer = await ask(`${own.url}/admin/api/testing`, {
     method: 'POST',

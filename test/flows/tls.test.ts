@@ -243,7 +243,7 @@ describe('HSTS and the port without TLS', () => {
     ])
   })
 
-  test('it does not redirect to a foreign host, and does not accept forms or credentials', async () => {
+  test('the port without TLS does not redirect to a foreign host, and does not accept forms or credentials', async () => {
     const foreign = [
       await plain('/', { headers: { host: 'evil.example' } }),
       await plain('/', { headers: { host: 'apps.example.test@evil.example' } }),
@@ -259,7 +259,7 @@ describe('HSTS and the port without TLS', () => {
     expect((await plain('/health/live')).status).toBe(200)
   })
 
-  test('with PUBLIC_URL and SOLUTION_ORIGIN it redirects to these URLs, whatever the internal ports are', async () => {
+  test('with PUBLIC_URL and SOLUTION_ORIGIN, the port without TLS redirects to these URLs, whatever the internal ports are', async () => {
     const named = await startTestHost(
       properties({
         HTTP_REDIRECT_PORT: '0',

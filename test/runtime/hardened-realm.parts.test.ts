@@ -115,7 +115,7 @@ describe.each(['fresh', 'hardened'])('realm %s', (realm) => {
     }
   })
 
-  test('an error of the entry function and of top-level code has its position', async () => {
+  test('an error in the entry function or in top-level code has its position', async () => {
     const thrown = await run(`const a = 1\nfunction onSolutionOpen() {\n  null.x\n}`)
     expect(thrown.failure).toMatchObject({ code: 'script_error', position: { line: 3, column: 8 } })
     const loaded = await run(`undefined.x\nfunction onSolutionOpen() {}`)
@@ -308,7 +308,7 @@ describe('typical scripts', () => {
     expect((fresh as unknown[]).filter((one) => typeof one === 'string' && /Error: /.test(one))).toEqual([])
   })
 
-  test('scripts that are alone, and those that are not, have the same results', async () => {
+  test('scripts that cannot use the global object, and the same scripts with access to it, have the same results', async () => {
     const names = { builtIn: [], own: [], others: ['globals', 'scopes', 'LOGGINGLEVEL', 'eval'] }
     const idioms = numbered(SAME).filter((source) =>
       isAlone({ file: '', source, realm: namesOf(source, undefined) }, names),
@@ -336,7 +336,7 @@ describe('typical scripts', () => {
     expect(answers[2]).toEqual(answers[0])
   })
 
-  test('a script is alone only if it can neither use the global object nor replace one of its properties', () => {
+  test('a script runs without the global object only if it can neither use it nor replace one of its properties', () => {
     const names = { builtIn: ['Array'], own: ['security'], others: ['globals', 'eval'] }
     const alone = (source: string) => isAlone({ file: '', source, realm: namesOf(source, undefined) }, names)
     const yes = [

@@ -48,6 +48,6 @@ test.each([
   ['http://2130706433/', '127.0.0.1', true],
   ['http://[0:0::1]/', '[::1]:80', true],
   ['https://api.example.org/', 'no host at all', false],
-])('whether %s matches the entry %s', (url, entry, expected) => {
+])('%s matches the entry %s: %s', (url, entry, expected) => {
   expect(namesPlaceOf(new URL(url), [entry])).toBe(expected)
 })

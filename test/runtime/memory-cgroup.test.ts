@@ -26,7 +26,7 @@ function version2(path: string, mount: { root: string; point: string } = { root:
   })
 }
 
-test('cgroups: version 2, in a container that sees only its own group', () => {
+test('cgroups: with version 2, the limit is found in a container that sees only its own group', () => {
   version2('/')
   write({
     'sys/fs/cgroup/memory.max': 1000,
@@ -49,7 +49,7 @@ test('cgroups: parents with a limit count too, and memory.high if it is lower', 
   expect(createCgroupMemory(root)()).toEqual([{ limit: 400, used: 30 }])
 })
 
-test('cgroups: versions 1 and 2 are mounted together, and one limit is the number that means unlimited', () => {
+test('cgroups: if versions 1 and 2 are mounted together, both are read, and the number that means unlimited is not a limit', () => {
   write({
     'proc/self/cgroup': '4:cpu,memory:/a/b\n1:name=systemd:/\n0::/',
     'proc/self/mountinfo':

@@ -75,7 +75,7 @@ test('launcher: it uses the Node.js that npm installed for this system, even in 
   expect(findNode(join(folder.path, 'node_modules/solhost'), windows, '20.0.0')).toEqual({ node })
 })
 
-test('launcher: if there is none, it uses the running Node.js if that is new enough, and otherwise says what to do', () => {
+test('launcher: if npm installed no Node.js, it uses the running one if that is new enough, and otherwise says what to do', () => {
   using folder = temporaryFolder()
   const mac = platformOf('darwin', 'arm64', musl)
   expect(findNode(folder.path, mac, '24.11.0')).toEqual({ node: process.execPath })

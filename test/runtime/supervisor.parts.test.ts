@@ -155,7 +155,7 @@ test('the process that checks an upload has the same priority as those that serv
   expect(groups).toEqual([niceness(process.pid)])
 })
 
-test('with keepsCheckReady a process waits for the next upload after each check', async () => {
+test('with keepsCheckReady, a process waits for the next upload after each check', async () => {
   lab = createScriptLab({ keepsCheckReady: true, memory: { minimum: 0, maximum: 1024 ** 3 } })
   const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
   const used: number[] = []

@@ -40,14 +40,14 @@ const CHECKS: readonly (readonly [string, (name: string) => boolean | Promise<bo
 
 describe.each(CHECKS)('a permission in %s', (_where, isTaken) => {
   test.each(['a\u202eb', 'a\u200bb', '\u2066a', 'a\u00adb', 'a\u2028b', 'a\u0007b', ' a', 'a\u00a0', 'a\ud800'])(
-    'is rejected: %j',
+    'the permission %j is rejected',
     async (name) => {
       expect(await isTaken(name)).toBe(false)
     },
   )
 
   test.each(['Users', 'Ventes (Québec)', 'کاربر\u200cها', '👩\u200d💻', 'a'.repeat(200)])(
-    'accepted: %j',
+    'the permission %j is accepted',
     async (name) => {
       expect(await isTaken(name)).toBe(true)
     },

@@ -33,7 +33,7 @@ describe('a value of another type is rejected, whatever its length property cont
   })
 })
 
-test('lengths and sizes are checked as before', () => {
+test('lengths and sizes of valid types are checked', () => {
   const passes = (schema: z.ZodType, ...values: unknown[]) => values.map((value) => schema.safeParse(value).success)
   expect(passes(z.string().min(2).max(3), 'x', 'xx', 'xxx', 'xxxx')).toEqual([false, true, true, false])
   expect(passes(z.string().length(2), 'x', 'xx')).toEqual([false, true])
@@ -41,7 +41,7 @@ test('lengths and sizes are checked as before', () => {
   expect(passes(z.set(z.int()).max(1), new Set([1]), new Set([1, 2]))).toEqual([true, false])
 })
 
-test('a manifest and a browser frame with such a value are rejected', () => {
+test('a manifest and a browser frame with an object that cannot be compared are rejected', () => {
   const manifest = checkManifest({ $schema: { length: UNCOMPARABLE }, name: { length: UNCOMPARABLE } }, 'solution.json')
   expect(manifest.faults.map(({ message }) => message).join()).toContain('must be')
   const frame = { kind: 'event', seq: 1, form: { length: UNCOMPARABLE }, element: 'ok', type: 'onAction', value: null }

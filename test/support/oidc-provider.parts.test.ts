@@ -200,7 +200,7 @@ test('oidc-provider: if claims are only at the user info endpoint, the ID token 
   }
 })
 
-test('person: a form from another site is sent without Lax cookies, and deliver posts it again', async () => {
+test('person: a form from another site is sent without Lax cookies, and `deliver` posts it again', async () => {
   const seen: { method: string; cookie: string; site: string; body: string }[] = []
   const host = createServer(async (request, response) => {
     const body = await readAll(request)

@@ -15,7 +15,7 @@ export function showProblem(place: HTMLElement, { status, detail, faults = [] }:
 
 /**
  * Lists each error with its position, and with its source line and fix if the API sends them. In English.
- * @param workbench the page to which the positions link
+ * @param workbench the page that the positions link to
  */
 export function faultList(faults: readonly Fault[], workbench?: string): HTMLElement {
   const list = document.createElement('ul')

@@ -18,7 +18,8 @@ type UploadForm = {
 /**
  * The form with `data-upload` sends a bundle to the API and shows its progress: the value is the method, `action` the
  * URL, `data-address` the URL of the solution `{name}` for users, `data-most` the maximum bytes, and `data-workbench`
- * the page to which errors link. Files can be dropped anywhere on the page. A link with `data-choose` opens the file dialog.
+ * the page that errors link to. Files can be dropped anywhere on the page. A link with `data-choose` opens the file
+ * dialog.
  */
 export function takeOverUploads(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-upload]')

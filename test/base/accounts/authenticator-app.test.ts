@@ -100,7 +100,7 @@ test.each([
   [0, true],
   [1, true],
   [2, false],
-])('authenticator app: whether a code that is off by %s steps is accepted: %s', async (steps, isAccepted) => {
+])('authenticator app: a code that is off by %s time steps is accepted: %s', async (steps, isAccepted) => {
   const clock = clocked()
   const uid = `off-${steps}`
   const secret = await addApp(uid, clock)
@@ -108,7 +108,7 @@ test.each([
   expect(await clock.apps.use(ofUser(uid), code)).toBe(isAccepted)
 })
 
-test('authenticator app: a step can be used once, and earlier steps can’t be used after it', async () => {
+test('authenticator app: the code of a time step can be used once, and codes of earlier steps can’t be used after it', async () => {
   const clock = clocked()
   const { apps, otherHost, after, at } = clock
   const secret = await addApp('once', clock)

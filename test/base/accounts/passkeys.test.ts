@@ -111,7 +111,7 @@ describe('an assertion is refused if it has', () => {
     'the user handle of another account': { userHandle: Buffer.alloc(32).toString('base64url') },
     'a credential id that nobody has': { credentialId: Buffer.from('nobody').toString('base64url') },
     'a signature by another key': { key: other },
-    'become one that may be synced': { flags: { be: true } },
+    'the flag of a credential that may be synced, but was created without it': { flags: { be: true } },
   }
   test.each(Object.keys(assertions))('%s', async (name) => {
     const { use } = await enrol(`forged-${name}`)
@@ -126,7 +126,7 @@ describe('an assertion is refused if it has', () => {
     expect((await use({ userHandle: null })).kind).toBe('right')
   })
 
-  test('been made for another account', async () => {
+  test('a challenge that was issued for another account', async () => {
     const { passkeys, device } = await enrol('eva')
     const request = await passkeys.request(ofUser('eva'), CHALLENGE, PLACE)
     expect(await passkeys.use(ofUser('mallory'), device.get(request), isOurs, PLACE)).toEqual({ kind: 'refused' })

@@ -51,7 +51,7 @@ test.each([
   [{ memoryCost: 19 * 1024, timeCost: 1, parallelism: 1 }, true],
   [{ memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }, false],
   [{ memoryCost: 20 * 1024, timeCost: 3, parallelism: 1 }, false],
-])('passwords: whether a hash created with %j must be replaced: %s', async (parameters, needed) => {
+])('passwords: a hash created with %j must be replaced: %s', async (parameters, needed) => {
   const passwords = await createPasswords()
   expect(passwords.needsRehash(await hash('correct horse', parameters))).toBe(needed)
 })

@@ -156,7 +156,7 @@ test('throttle: counters of two hosts that share a database add up, and no usern
   expect(JSON.stringify(await db.selectFrom('throttle').selectAll().execute())).not.toContain('secret')
 })
 
-test('throttle: after its window a counter starts again, and its row is deleted', async () => {
+test('throttle: when its window ends, a counter starts again, and its row is deleted', async () => {
   const throttle = createThrottle(db, createLimits({ THROTTLE_WINDOW: 1000 }), true)
   const attempt = someone()
   for (let count = 0; count < 6; count++) await throttle.count(attempt, false)

@@ -49,7 +49,7 @@ async function planOf(node: RootOperationNode | undefined): Promise<string[]> {
   return rows.map(({ detail }) => detail)
 }
 
-test(`authenticate: among ${MANY} users the unique index finds the name`, async () => {
+test(`authenticate: among ${MANY} users, the unique index finds the name`, async () => {
   await insertMany()
   const { db, asked } = watchedDatabase()
   const nobody = async () => {}
@@ -76,7 +76,7 @@ test(`searchUsers: reads ${MANY} users by the index of names, 1,000 at a time, a
   expect(asked.length).toBe(2)
 })
 
-test('searchUsers: a search that reached its maximum number of rows can be continued from there', async () => {
+test('searchUsers: a search that stopped at its maximum number of rows can be continued from there', async () => {
   await insertMany()
   const last = `user ${String(MANY - 1).padStart(6, '0')}`
   const first = await searchUsers(place.db, { limit: 50, search: last }, MANY - 1000)

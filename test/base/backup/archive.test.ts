@@ -163,7 +163,7 @@ test.each([
   ['plugins/a\n', null],
   [`plugins${'/a'.repeat(40)}`, null],
   ['__proto__', null],
-])('parts: %j is classified as %s', (name, kind) => {
+])('archive: the part %j has the kind %s', (name, kind) => {
   expect(kindOfPart(name)).toBe(kind)
 })
 

@@ -36,7 +36,7 @@ test.each([
   expect(readFileSync(join(folder.path, 'version'), 'utf8')).toBe(`${last}\n`)
 })
 
-test('home version: a patch release can be undone: a version that differs only in its last number starts', () => {
+test('home version: after a patch release, an older version that differs only in its last number still starts', () => {
   using folder = temporaryFolder()
   start(folder.path, '0.9.2')
   expect(start(folder.path, '0.9.1')).toContain('from 0.9.2 to 0.9.1')

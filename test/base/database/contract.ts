@@ -423,7 +423,7 @@ function sleep(kind: ServerKindName, db: HostDatabase): Promise<unknown> {
   return (kind === 'alpha' ? sql`select pg_sleep(60)` : sql`select sleep(60)`).execute(db)
 }
 
-/** Retry, since a query fails on a connection that was lost without anyone noticing. */
+/** Retries, because a query fails if its connection was lost and the pool has not noticed yet. */
 async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < 12; attempt++) {
     try {

@@ -55,7 +55,7 @@ test.each([
   ],
   ['with TLS on a shared host', [['remember', { ...OWN, ownHost: false }, 'a', HOUR]]],
 ] as [string, [CookieKind, CookieScope, string | null, number?][]][])(
-  'cookies have the same attributes as with the library: %s',
+  'the host sets cookies with the same attributes as the library: %s',
   (_name, cookies) => {
     vi.useFakeTimers({ now: 1_800_000_000_000 })
     const ctx = context()

@@ -41,7 +41,7 @@ test('draining: requests are accepted for one more second', async () => {
   expect(draining.isRefusing()).toBe(true)
 })
 
-test('draining: without a drain time it ends immediately', async () => {
+test('draining: without a drain time, the wait ends immediately', async () => {
   const { happened, drained } = begin(0)
   await drained
   expect(happened).toEqual(['drained'])

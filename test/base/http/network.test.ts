@@ -14,7 +14,7 @@ test.each([
   ['[2001:db8::1]', '2001:db8::1'],
   ['[2001:db8::1]:443', '2001:db8::1'],
   ['fe80::1%eth0', 'fe80::1'],
-])('address: %s is %s', (text, address) => {
+])('address: %s is normalized to %s', (text, address) => {
   expect(plainAddress(text)).toBe(address)
 })
 

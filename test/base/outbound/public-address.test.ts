@@ -48,12 +48,12 @@ const PUBLIC = [
 ]
 
 for (const [what, addresses] of Object.entries(PRIVATE)) {
-  test.each(addresses)(`an address that is not public (${what}): %s`, (address) => {
+  test.each(addresses)(`the address %s is not public (${what})`, (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 }
 
-test.each(PUBLIC)('a public address: %s', (address) => {
+test.each(PUBLIC)('the address %s is public', (address) => {
   expect(isPublicAddress(address)).toBe(true)
 })
 

@@ -171,7 +171,7 @@ test('sessions: at the limit for an address, a new one replaces one of the addre
   expect(watch.count()).toBe(4)
 })
 
-test('sessions: if all are in use, the oldest one from the address with the most is closed for another address', async () => {
+test('sessions: if all are in use, a session from another address displaces the oldest one from the address with the most', async () => {
   const { clock, open } = await watched({ most: 4 })
   const neighbour = await open('127.0.0.2')
   const many = [await open(), await open(), await open()]

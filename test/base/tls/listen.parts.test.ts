@@ -19,7 +19,7 @@ test('listen: a failed accept does not crash the process, and the next connectio
   expect((await ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).text).toBe('ok')
 })
 
-test('listen: it rejects if the port is in use', async () => {
+test('listen: if the port is in use, the promise is rejected', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void taken.close())
   await once(taken, 'listening')

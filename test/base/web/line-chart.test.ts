@@ -27,7 +27,7 @@ test.each([
   expect(lineChart({ from: 0, step: MINUTE, lines, unit: 'ms', fold: 'highest', mark }).mark).toBe(path)
 })
 
-test('chart: a chart without values has no line, and the scale for small counts', () => {
+test('chart: a chart without values has no line, and uses the scale for small counts', () => {
   const { lines, values } = chartOf([null, null])
   expect([lines, values]).toEqual([[{ name: 'one', path: '', dots: '' }], [0, 1, 2, 3, 4]])
 })

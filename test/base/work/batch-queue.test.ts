@@ -40,7 +40,7 @@ test('batch queue: batches are returned oldest first, even by the next process',
   expect([second.size(), lost, readdirSync(join(home, 'metrics'))]).toEqual([0, [], []])
 })
 
-test('batch queue: over the limit the oldest are dropped and counted', async () => {
+test('batch queue: if the queue exceeds its limit, the oldest batches are dropped and counted', async () => {
   const queue = await openQueue(100)
   for (const count of [1, 2, 3, 4]) await queue.put(body(40), count, 'pb')
   expect(queue.size()).toBe(80)
@@ -54,7 +54,7 @@ test('batch queue: over the limit the oldest are dropped and counted', async () 
   expect(readdirSync(join(home, 'metrics'))).toHaveLength(2)
 })
 
-test('batch queue: a lower limit at the next start drops the excess', async () => {
+test('batch queue: if the limit is lower at the next start, the oldest batches are dropped until the rest fits', async () => {
   const first = await openQueue(100)
   for (const count of [1, 2]) await first.put(body(40), count, 'pb')
   expect((await openQueue(50)).oldest()?.count).toBe(2)

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const options = (terminal: boolean, password = '') => ({ name: 'admin', password, home, terminal })
 
-test('admin account: on a terminal the generated password is shown once and not written to a file', async () => {
+test('admin account: on a terminal, the generated password is shown once and not written to a file', async () => {
   const { account, newPassword } = await openAdminAccount(db, options(true))
   const shown = await newPassword?.keep()
   if (shown === undefined || !('password' in shown)) throw new Error('no password was shown')
@@ -32,7 +32,7 @@ test('admin account: on a terminal the generated password is shown once and not 
   expect(await again.account.checkPassword(shown.password)).toBe(true)
 })
 
-test('admin account: without a terminal the generated password is written to a file that only this account can read', async () => {
+test('admin account: without a terminal, the generated password is written to a file that only this account can read', async () => {
   const { account, newPassword } = await openAdminAccount(db, options(false))
   expect(await newPassword?.keep()).toEqual({ file: join(home, 'admin-password') })
   const file = join(home, 'admin-password')

@@ -214,7 +214,7 @@ describe('elements cannot be used without their permission', () => {
     },
   )
   test.each(['own', 'inPanel', 'inDeep'])(
-    '%s: classified as forged, even if it is also hidden; accepted from a manager',
+    'an event on %s is classified as forged, even if the element is also hidden, and accepted from a manager',
     (name) => {
       expect(check([name, 'onAction'], {}, form)).toEqual({ kind: 'forged' })
       expect(check([name, 'onAction'], { [name]: { visible: false } }, form)).toEqual({ kind: 'forged' })
@@ -222,7 +222,7 @@ describe('elements cannot be used without their permission', () => {
     },
   )
 
-  test('a form that requires a permission', () => {
+  test('an event in a form that requires a permission is classified as forged, and accepted from a manager', () => {
     const managers = { ...form, permission: 'Managers' }
     expect(check(['inOpen', 'onAction'], {}, managers)).toEqual({ kind: 'forged' })
     expect(check(['inOpen', 'onAction'], {}, managers, ['Managers'])).toMatchObject({ kind: 'accepted' })

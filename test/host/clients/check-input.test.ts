@@ -113,7 +113,7 @@ describe('isMissing', () => {
     [{ type: 'checkbox', required: true }, { value: true }, false],
     [{ type: 'select', required: true, options: OPTIONS }, {}, true],
     [{ type: 'select', required: true, options: OPTIONS }, { value: 1 }, false],
-  ])('whether %j in the state %j lacks a required value: %j', (written, state, expected) => {
+  ])('the input %j in the state %j lacks a required value: %j', (written, state, expected) => {
     expect(isMissing(inputOf(written, state))).toBe(expected)
   })
 })

@@ -174,7 +174,7 @@ test('cloud login pages: a page that could not be compiled is compiled at the ne
   expect([await shown('g'), asked]).toEqual(['late', [null, null]])
 })
 
-test('cloud login pages: with the database unreachable, the page is fetched and then shown from memory', async () => {
+test('cloud login pages: while the database is unreachable, the page is fetched once and then shown from memory', async () => {
   const closed = await openHostDatabase(readSettings({ PLATFORM_HOME: mkdtempSync(join(home, 'closed-')) }))
   await closed.destroy()
   const clock = { time: 7_000_000 }

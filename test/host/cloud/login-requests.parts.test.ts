@@ -82,7 +82,7 @@ test.each<[string, Misbehaviour, object]>([
     failure('answer', 'the response is longer than 524288 bytes'),
   ],
   ['a closed connection', (request) => request.socket.destroy(), failure('away', 'UND_ERR_SOCKET')],
-])('cloud requests: %s', async (_, misbehaviour, expected) => {
+])('cloud requests: the response %s is classified as documented', async (_, misbehaviour, expected) => {
   cloud.misbehave(misbehaviour)
   expect(await requestsOf().authenticate('harbour', GIVEN)).toEqual(expected)
 })

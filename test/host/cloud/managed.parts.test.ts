@@ -185,7 +185,7 @@ test('managed: if a restart interrupts the application of a state, it is finishe
   }
 })
 
-test('last accepted number: the higher of those in the database and the file is used, and each node updates its file from the database', async () => {
+test('last accepted number: of the numbers in the database and the file, the higher one is used, and each node updates its file from the database', async () => {
   const kept = createKeptStates(db, createTakenFile(home))
   expect(await kept.taken(ENVIRONMENT)).toBe(null)
   await kept.putTaken(ENVIRONMENT, { number: 5, hash: 'five' })

@@ -285,7 +285,7 @@ test.each(['300c02010361070a010004000400', '300d02010361080a010004000401'])(
   },
 )
 
-test('directories: without StartTLS on the server, nothing is sent in plain text', async () => {
+test('directories: if the server does not support StartTLS, nothing else is sent in plain text', async () => {
   const ask = asking([adDirectory(server, { startTls: true })])
   const asked = await askedDuring(async () => {
     expect(await codeOf(ask.authenticate('anna', 'password of Anna Berg', null))).toMatch(/^ERR_DIRECTORY_/)

@@ -158,7 +158,7 @@ test.each([
   expect(error?.issues[0]?.path[0]).toBe(field)
 })
 
-test('directories: a name is part of URLs and of audit entries', () => {
+test('directories: a name has at most 63 lowercase letters, digits and hyphens, because it is part of URLs and audit log entries', () => {
   for (const name of ['main', 'a', 'dc-1']) expect(DirectoryName.safeParse(name).success).toBe(true)
   for (const name of ['', 'Main', '-a', 'a-', 'a b', 'a'.repeat(64)])
     expect(DirectoryName.safeParse(name).success).toBe(false)

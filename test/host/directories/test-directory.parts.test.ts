@@ -23,7 +23,7 @@ async function stepsOf(more: Partial<Directory> = {}, username: string | null = 
 const CONNECTED = () => `connection ok: ldap://127.0.0.1:${server.port}: connected without encryption, on this machine.`
 const BOUND = `bind ok: The directory accepts the bind account CN=searcher,OU=Service,${AD_BASE}.`
 
-test('directory test: each step says what it found', async () => {
+test('directory test: each step reports what it found', async () => {
   expect(await stepsOf()).toEqual([
     CONNECTED(),
     BOUND,

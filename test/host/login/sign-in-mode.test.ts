@@ -20,6 +20,6 @@ test.each([
   [{ authenticator: 'OAUTH_AUTHENTICATOR' }, 'OAUTH_AUTHENTICATOR'],
   [{ authenticator: 'PLATFORM_CLOUD' }, 'PLATFORM_CLOUD'],
   [{ authenticator: 'PLATFORM_CLOUD', loginForm: 'login' }, 'PLATFORM_CLOUD'],
-] as const)('sign-in mode: for %j it is %s', (written, mode) => {
+] as const)('sign-in mode: a manifest with %j has the mode %s', (written, mode) => {
   expect(modeOf(written)).toBe(mode)
 })

@@ -55,7 +55,7 @@ test('client sign-in: a token returns everything that the script set, and can be
   expect(await signIns.consume('crm', issue(bare), BROWSER)).toEqual(bare)
 })
 
-test('client sign-in: it does not work in another browser or solution, and that attempt does not use it up', async () => {
+test('client sign-in: a token does not work in another browser or solution, and that attempt does not use it up', async () => {
   const { signIns, issue } = clocked()
   const token = issue()
   expect(await signIns.consume('crm', token, 'another browser')).toBeNull()
@@ -64,7 +64,7 @@ test('client sign-in: it does not work in another browser or solution, and that 
   expect(await signIns.consume('crm', token, BROWSER)).toEqual(ANNA)
 })
 
-test('client sign-in: it expires after a minute, to the millisecond', async () => {
+test('client sign-in: a token expires after a minute, to the millisecond', async () => {
   const { signIns, after, issue } = clocked()
   const [first, second] = [issue(), issue()]
   after(60_000 - 1)
@@ -73,7 +73,7 @@ test('client sign-in: it expires after a minute, to the millisecond', async () =
   expect(await signIns.consume('crm', second, BROWSER)).toBeNull()
 })
 
-test('client sign-in: it is not accepted as a login token, and a login token is not accepted here', async () => {
+test('client sign-in: a token is not accepted as a login token, and a login token is not accepted here', async () => {
   const { signIns, issue } = clocked()
   const loginTokens = createLoginTokens(db, key, createLimits())
   const token = issue()

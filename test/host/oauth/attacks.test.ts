@@ -89,7 +89,7 @@ async function addSolution(
 
 const comeIn = (name: string) => comeTo(host, name, createPerson({}, host.ask))
 
-/** Goes to the provider, which responds immediately. @returns the URL to which the provider redirects */
+/** Goes to the provider, which responds immediately. @returns the URL that the provider redirects to */
 async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
   const { answer, location } = await visitor.start(query)
   if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -455,7 +455,7 @@ test('after all tests, no log contains the client’s secret, a code or a token'
   expect(lines).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)
 })
 
-describe('where the script requires a second factor, one that the provider checked is enough', () => {
+describe('where the script requires a second factor', () => {
   const requireFactor: AuthenticatorQuestion = async (...question) => {
     const answer = await byVerifiedEmail(...question)
     return answer.kind === 'accepted' ? { ...answer, effects: { ...answer.effects, needsSecondFactor: true } } : answer
@@ -484,7 +484,7 @@ describe('where the script requires a second factor, one that the provider check
     ['acr-both', { acr: 'urn:mfa https://refeds.org/profile/mfa' }, acr],
     ['acr-empty', { acr: '' }, { secondFactorAcr: 'a  b' }],
     ['acr-list', { acr: ['urn:mfa'] }, acr],
-  ])('and in no other case: %s', async (name, more, oauth) => {
+  ])('a second factor that the ID token does not report properly is not enough: %s', async (name, more, oauth) => {
     const claims: Play['claims'] = (sound) => ({ ...sound, ...more })
     await addSolution(name, { play: { claims }, oauth, onSolutionOpen: requireFactor })
     const anna = comeIn(name)

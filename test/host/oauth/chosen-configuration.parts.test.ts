@@ -178,7 +178,7 @@ test.each(['auth', 'main'] as const)(
   },
 )
 
-test('OAUTH_AUTHENTICATOR: in main it runs only with main’s scripts, in the authenticator with the authenticator’s', async () => {
+test('OAUTH_AUTHENTICATOR: getOAuthConfig in main runs only with main’s scripts, and in the authenticator only with the authenticator’s', async () => {
   const source = `function getOAuthConfig() {
     return { api: 'Okta', clientId: [typeof inAuth, typeof inBase, typeof inMain].join(), domain: 'x.org' }
   }`
@@ -211,7 +211,7 @@ test('OAUTH_AUTHENTICATOR: an empty object is an invalid configuration, not a mi
   await expect(choose).rejects.toMatchObject({ message: expect.stringMatching(/^getOAuthConfig: "api" is missing/) })
 })
 
-test('OAUTH_AUTHENTICATOR: an error that it throws is logged once with its position, and is not shown to the user', async () => {
+test('OAUTH_AUTHENTICATOR: an error that getOAuthConfig throws is logged once with its position, and is not shown to the user', async () => {
   const from = lab.lines.length
   const source = "function getOAuthConfig(queryParams) {\n  throw new Error('no ' + queryParams.custom_key)\n}"
   const choose = chooserWith(null).choose(asking(scripted('auth', source), { custom_key: 'hunter2' }))
@@ -230,7 +230,7 @@ test('OAUTH_AUTHENTICATOR: an error that it throws is logged once with its posit
   ])
 })
 
-test('OAUTH_AUTHENTICATOR: its run time is limited to CALL_TIME', async () => {
+test('OAUTH_AUTHENTICATOR: CALL_TIME limits the run time of getOAuthConfig', async () => {
   const choose = chooserWith(null).choose(asking(scripted('main', 'function getOAuthConfig() { for (;;); }')))
   await expect(choose).rejects.toMatchObject({
     code: 'oauth_script',
@@ -261,7 +261,7 @@ test('OAUTH_AUTHENTICATOR: endpoints that a script returns must be on allowed ho
 
 // --- fallbackOf: without a configuration ---
 
-test('fallbackOf: it returns login_failed_url from the effective settings', async () => {
+test('fallbackOf returns login_failed_url from the effective settings', async () => {
   const solution = oauthSolution({ ...GOOGLE, login_failed_url: '/of-author' })
   expect(await chooserWith(null).fallbackOf(solution)).toBe('/of-author')
   expect(await chooserWith({ login_failed_url: '/of-operator' }).fallbackOf(solution)).toBe('/of-operator')

@@ -87,7 +87,7 @@ test('claims: after a refresh without an ID token, user info replaces older clai
   expect(claims).toEqual({ iss: ISSUER, sub: 'anna', email: 'new@example.org', name: 'Anna', sid: 's' })
 })
 
-test('claims: at a refresh the ID token must be for the same user and issuer', async () => {
+test('claims: at a refresh, the ID token must be for the same user and issuer', async () => {
   const before = { iss: ISSUER, sub: 'bram' }
   await expect(read({ email: 'a@b.c', name: 'x' }, {}, before)).rejects.toMatchObject({ code: 'oauth_token' })
   const elsewhere = { iss: 'https://other.example', sub: 'anna' }

@@ -25,7 +25,7 @@ const ENDPOINTS = {
   jwks_uri: 'https://keys.example.org/jwks',
 }
 
-test('configuration: minimal settings for Google', () => {
+test('configuration: minimal settings for Google are completed with the defaults', () => {
   expect(check(GOOGLE)).toEqual({
     api: 'Google',
     clientId: 'id',
@@ -48,7 +48,7 @@ test('configuration: minimal settings for Google', () => {
   })
 })
 
-test('configuration: the example in the guide', () => {
+test('configuration: the example in the guide is accepted', () => {
   const settings = {
     api: 'Microsoft',
     clientId: 'id',
@@ -90,7 +90,7 @@ test.each([
   ['Custom', { issuer: 'https://id.example.org/' }, { issuer: 'https://id.example.org/' }],
   ['Custom', { issuer: 'http://127.0.0.1:9000' }, { issuer: 'http://127.0.0.1:9000' }],
   ['Custom', { ...ENDPOINTS }, { issuer: null, jwksUri: 'https://keys.example.org/jwks' }],
-])('configuration: %s with %j', (api, settings, expected) => {
+])('configuration: for %s, the settings %j are accepted and completed', (api, settings, expected) => {
   expect(check({ api, clientId: 'id', apiSecret: 's', ...settings })).toMatchObject(expected)
 })
 
@@ -217,7 +217,7 @@ test.each([
   ['failed.html', false],
   ['/a\r\nSet-Cookie: a=b', false],
   ['', false],
-])('configuration: login_failed_url %j', (address, isFine) => {
+])('configuration: login_failed_url %j is accepted: %s', (address, isFine) => {
   expect(loginFailedUrlOf(address)).toBe(isFine ? address : null)
   if (isFine) expect(check({ ...GOOGLE, login_failed_url: address }).loginFailedUrl).toBe(address)
   else expect(refusal({ ...GOOGLE, login_failed_url: address })).toMatch('"login_failed_url" must')

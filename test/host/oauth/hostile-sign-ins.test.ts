@@ -108,7 +108,7 @@ test.each([40_000, 100_000])(
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
 /**
- * The URL to which the response sends the browser: with a redirect or, if the provider posted a form, with a page that
+ * The URL that the response sends the browser to: with a redirect or, if the provider posted a form, with a page that
  * contains a link.
  */
 function targetOf({ answer }: Played): URL {
@@ -231,7 +231,7 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
   },
 )
 
-test.each(ACCEPTED_REFRESH)('$name: the user can return repeatedly', async ({ play }) => {
+test.each(ACCEPTED_REFRESH)('$name: the user stays remembered and can return repeatedly', async ({ play }) => {
   const { stage, visitor, open } = await remembered({ refresh: play })
   for (let time = 1; time <= 3; time++) {
     const from = stage.requests.length

@@ -400,11 +400,14 @@ test.each<[string, object, Partial<ExpectedIdToken>, RegExp | null]>([
     /does not have the "iss" of the original sign-in/,
   ],
   ["with someone else's issuer", { iss: 'https://evil.example' }, { subject: 'u-1' }, /"iss"/],
-])('ID token at a refresh: %s', async (_what, claims, changes, refusal) => {
-  const wanted = expected({ nonce: null, ...changes })
-  if (refusal === null) expect((await checkIdToken(await token(claims), wanted)).sub).toBe('u-1')
-  else expect((await problemOf(await token(claims), wanted)).message).toMatch(refusal)
-})
+])(
+  'ID token: at a refresh, nonce, subject and issuer must match those of the sign-in: %s',
+  async (_what, claims, changes, refusal) => {
+    const wanted = expected({ nonce: null, ...changes })
+    if (refusal === null) expect((await checkIdToken(await token(claims), wanted)).sub).toBe('u-1')
+    else expect((await problemOf(await token(claims), wanted)).message).toMatch(refusal)
+  },
+)
 
 test.each<[string, object, boolean]>([
   ['just within', { auth_time: SECONDS - 360 }, true],
@@ -412,7 +415,7 @@ test.each<[string, object, boolean]>([
   ['missing', {}, false],
   ['text', { auth_time: `${SECONDS}` }, false],
   ['to come', { auth_time: SECONDS + 61 }, false],
-])('ID token: with a maximum age, an auth_time that is %s', async (_what, claims, isFine) => {
+])('ID token: if a maximum age is set, auth_time must be within it: %s', async (_what, claims, isFine) => {
   const wanted = expected({ maxAge: 300 })
   if (isFine) expect((await checkIdToken(await token(claims), wanted)).sub).toBe('u-1')
   else expect((await problemOf(await token(claims), wanted)).code).toBe('oauth_token')
@@ -427,7 +430,7 @@ test.each<[string, object, boolean]>([
   ['the template as tid', { iss: 'https://login.example/{tenantid}/v2.0', tid: '{tenantid}' }, false],
   ['the template as issuer', { iss: 'https://login.example/{tenantid}/v2.0', tid: GUID }, false],
   ['another host', { iss: `https://evil.example/${GUID}/v2.0`, tid: GUID }, false],
-])('ID token: at a multi-tenant provider, %s', async (_what, claims, isFine) => {
+])('ID token: at a multi-tenant provider, iss must contain the tenant in tid: %s', async (_what, claims, isFine) => {
   const wanted = expected({ provider: TENANT })
   if (isFine) expect((await checkIdToken(await token(claims), wanted)).sub).toBe('u-1')
   else expect((await problemOf(await token(claims), wanted)).message).toMatch(/"iss"/)
@@ -449,7 +452,7 @@ test.each<[string, unknown, boolean]>([
   ['followed by a line break', 'https://id.example.org/\n', false],
   ['too long', `https://id.example.org/${'a'.repeat(500)}`, false],
   ['a list', ['https://id.example.org'], false],
-])('ID token: without a configured issuer, one that is %s', async (_what, iss, isFine) => {
+])('ID token: if no issuer is configured, iss must be a URL at an allowed origin: %s', async (_what, iss, isFine) => {
   const wanted = expected({ provider: ENDPOINTS_ONLY })
   if (isFine) expect((await checkIdToken(await token({ iss }), wanted)).iss).toBe(iss)
   else expect((await problemOf(await token({ iss }), wanted)).message).toMatch(/"iss"/)

@@ -66,7 +66,7 @@ test.each<[string, object, object]>([
   ['another event in addition', { events: { [EVENT]: {}, 'https://example.org/other': {} } }, {}],
   ['an age of ten minutes plus the clock skew', { iat: SECONDS - 660 }, {}],
   ['an iat at the limit of the clock skew', { iat: SECONDS + 60 }, {}],
-])('logout token: with %s it is accepted', async (_what, claims, header) => {
+])('logout token: a token with %s is accepted', async (_what, claims, header) => {
   expect((await check(await token(claims, header))).jti).toBe('j-1')
 })
 
@@ -110,7 +110,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
     /strict JSON/,
   ],
   ['the claims of an ID token', () => token({ events: undefined, jti: undefined, nonce: 'n-1' }), /"events"/],
-])('logout token: with %s it is rejected', async (_what, make, text) => {
+])('logout token: a token with %s is rejected', async (_what, make, text) => {
   const problem = await problemOf(await make())
   expect([problem.code, problem.message]).toEqual(['oauth_token', expect.stringMatching(text)])
 })
@@ -122,7 +122,7 @@ test.each<[string, object, string]>([
   ['an nbf in the future', { nbf: SECONDS + 61 }, 'oauth_clock'],
   ['an age of two days', { iat: SECONDS - 2 * 86_400 }, 'oauth_token'],
   ['an exp two days ago', { exp: SECONDS - 2 * 86_400 }, 'oauth_token'],
-])('logout token: with %s it is rejected', async (_what, claims, code) => {
+])('logout token: a token with %s is rejected', async (_what, claims, code) => {
   expect((await problemOf(await token(claims))).code).toBe(code)
 })
 

@@ -70,7 +70,7 @@ test('settings test: with valid settings every step succeeds, and the secret is 
   expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`, `${ISSUER}/keys`])
 })
 
-test('settings test: without settings nothing is requested', async () => {
+test('settings test: if there are no settings, nothing is requested', async () => {
   const { run, asked } = tester(SOUND)
   expect(await run(null)).toEqual({
     settings: [

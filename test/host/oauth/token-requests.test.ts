@@ -40,12 +40,15 @@ test.each([
   ['an access token with a line break', { access_token: 'a\r\nb' }, /access token has characters/],
   ['token_type DPoP', { token_type: 'DPoP' }, /type "dpop", not Bearer/i],
   ['a refresh token that is too long', { refresh_token: 'r'.repeat(20_000) }, /refresh token has 20000/],
-])('%s: at the sign-in this is a provider error; at a refresh it ends the sign-in', async (_, change, message) => {
-  const { tokenRequests, registration } = asked({ ...TOKENS, ...change })
-  const expected = { name: 'OAuthProblem', message: expect.stringMatching(message) }
-  await expect(tokenRequests.exchangeCode(registration, EXCHANGE)).rejects.toMatchObject({
-    ...expected,
-    code: 'oauth_provider',
-  })
-  await expect(tokenRequests.refresh(registration, 'r')).rejects.toMatchObject({ ...expected, code: 'oauth_token' })
-})
+])(
+  '%s in a token response is a provider error at the sign-in, and ends the remembered login at a refresh',
+  async (_, change, message) => {
+    const { tokenRequests, registration } = asked({ ...TOKENS, ...change })
+    const expected = { name: 'OAuthProblem', message: expect.stringMatching(message) }
+    await expect(tokenRequests.exchangeCode(registration, EXCHANGE)).rejects.toMatchObject({
+      ...expected,
+      code: 'oauth_provider',
+    })
+    await expect(tokenRequests.refresh(registration, 'r')).rejects.toMatchObject({ ...expected, code: 'oauth_token' })
+  },
+)

@@ -116,7 +116,7 @@ test.each([
   [{ 'Proxy-Connection': 'keep-alive' }],
   [{ 'x-long': 'a'.repeat(16 * 1024) }],
   [Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`x-${index}`, '1']))],
-])('headers are not sent: %j', (headers) => {
+])('the headers %j are not sent', (headers) => {
   expect(() => checkHeaders(headers as Record<string, string>)).toThrow(INVALID)
 })
 
@@ -124,7 +124,7 @@ test('errors about a header don’t quote its value', () => {
   expect(() => checkHeaders({ authorization: 'Bearer s3cret\n' })).toThrow(/^((?!s3cret).)*$/s)
 })
 
-test.each(['CONNECT', 'TRACE', 'get', 'GET / HTTP/1.1\r\n', ''])('a method is not sent: %j', (method) => {
+test.each(['CONNECT', 'TRACE', 'get', 'GET / HTTP/1.1\r\n', ''])('the method %j is not sent', (method) => {
   expect(() => checkMethod(method, false)).toThrow(INVALID)
 })
 

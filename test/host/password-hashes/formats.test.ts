@@ -67,7 +67,7 @@ test.each([
   ['ASP.NET Core Identity 2', 'AAECAwQFBgcICQoLDA0ODxDq/r/mDLJ4qpg0t0KYUnBI0p75kJAgLyGYpBWR7X5cwg=='],
   ['the original product’s users', `PBKDF2:${ORIGINAL}`],
   ['the original product’s utils.stringPBKDF2Hash', ORIGINAL],
-])('stored hashes: %s', async (_form, hash) => {
+])('stored hashes: a hash in the format %s can be checked', async (_form, hash) => {
   const check = readHash(hash)
   expect(await check(PASSWORD)).toBe(true)
   expect(await check('Grüße, house')).toBe(false)

@@ -27,12 +27,12 @@ const DEFAULTS = {
 } as const
 const OF_MODE = { ...DEFAULTS, OAUTH: 'off', OAUTH_AUTHENTICATOR: 'off' }
 
-test.each(AUTHENTICATOR_MODES)('policies: the default of %s', async (authenticator) => {
+test.each(AUTHENTICATOR_MODES)('policies: the mode %s has its default level', async (authenticator) => {
   const policy = await createSignInPolicies(db).policyFor({ name: 'crm', manifest: manifestOf({ authenticator }) })
   expect(policy).toEqual({ level: OF_MODE[authenticator], requiredFor: null, graceDays: 0, source: 'default' })
 })
 
-test('policies: the default of solutions with a login form or a login solution', async () => {
+test('policies: the default for solutions with a login form or a login solution is optional', async () => {
   for (const written of [{ loginForm: 'login' }, { loginSolution: 'login', modules: ['login'] }]) {
     const policy = await createSignInPolicies(db).policyFor({ name: 'crm', manifest: manifestOf(written) })
     expect(policy).toMatchObject({ level: 'optional', source: 'default' })

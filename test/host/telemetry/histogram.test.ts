@@ -19,7 +19,7 @@ test('histogram: from a quarter of a millisecond to a minute, a quantile has an 
   )
 })
 
-test('histogram: without a value there is no quantile', () => {
+test('histogram: an empty histogram has no quantiles', () => {
   expect([new Histogram().quantile(0.5), new Histogram().largest]).toEqual([null, 0])
 })
 

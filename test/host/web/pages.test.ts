@@ -132,7 +132,7 @@ describe.each(PAGES)('pages: %s', (name, fields, render) => {
     expect(page.named('script').map(attributesOf)).toEqual(scriptsWith('n0nce'))
   })
 
-  test.each(PLATFORM_LOCALES)('has all its texts in %s', (locale) => {
+  test.each(PLATFORM_LOCALES)('the page has all its texts in %s', (locale) => {
     const page = render({ ...FRAME, locale }, plain)
     expect(page).not.toMatch(/!platform\.|\{\d\}|undefined|\[object/)
   })
@@ -349,7 +349,7 @@ describe('pages: the default login template', () => {
     expect(template).toMatch(/\.errorlabel \{\s+display: none;/)
   })
 
-  test('uses these placeholders', () => {
+  test('the default template uses these placeholders', () => {
     expect([...new Set(template.match(/%%[^%]*%%/g))].sort()).toEqual(
       [
         '%%i18n:platform.language%%',

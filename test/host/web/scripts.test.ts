@@ -55,13 +55,13 @@ const SCRIPTS = [
 describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
   const { text, hash } = make()
 
-  test('it is a single script without imports, exports or types', () => {
+  test('the text is a single script without imports, exports or types', () => {
     expect(() => new Script(text)).not.toThrow()
     expect(text).not.toMatch(/^(import|export) /m)
     expect(text).not.toMatch(/\binterface \w+ \{/)
   })
 
-  test('no two of its modules have the same top-level name', () => {
+  test('no two modules of the script have the same top-level name', () => {
     const names = modules
       .flatMap(({ source }) => [...source.matchAll(/^(?:export )?(?:async )?(?:function|const|let|class) (\w+)/gm)])
       .map(([, name]) => name)
@@ -69,7 +69,7 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
     expect(names.length).toBeGreaterThan(30)
   })
 
-  test('it contains every module that has a function', () => {
+  test('the script contains every module that has a function', () => {
     for (const { file, source } of modules) {
       const [, name] = /^(?:export )?(?:async )?function (\w+)/m.exec(source) ?? []
       if (!without.includes(file)) expect([file, text.includes(`function ${name}(`)]).toEqual([file, true])
@@ -87,12 +87,12 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
     expect(text).not.toMatch(/^\s*(?:\/\/ [A-Z]|\/\*\*)/m)
   })
 
-  test('it needs nothing that the Content-Security-Policy forbids', () => {
+  test('the script needs nothing that the Content-Security-Policy forbids', () => {
     expect(text).not.toMatch(/\beval\(|new Function\(|\.innerHTML\s*=|insertAdjacentHTML|document\.write/)
     expect(text).not.toContain('</script')
   })
 
-  test('its hash matches its text, and it is small', () => {
+  test('the hash matches the script’s text, and the script is small', () => {
     expect(hash).toMatch(/^[\w-]{22}$/)
     expect(make()).toEqual({ text, hash })
     expect(text.length).toBeLessThan(most)

@@ -181,7 +181,7 @@ test.each([
   ['forms.a.elements.name.value = { toString() { return "x" } }', 'TypeError'],
   ['forms.a.elements.lines.rows = new Proxy([], { get: (t, k) => (k === "length" ? 1e9 : {}) })', 'TypeError'],
   ['{ const a = {}; a.id = a; forms.a.elements.lines.rows = [a] }', 'TypeError'],
-])('malicious scripts: this does not affect the platform: %s', async (code, name) => {
+])('malicious scripts: the code %s does not affect the platform', async (code, name) => {
   const client = await open()
   const outcome = await client.run('run', code)
   expect(outcome).toMatchObject({ code: 'script_error', message: expect.stringContaining(name) })

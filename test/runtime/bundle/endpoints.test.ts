@@ -57,7 +57,7 @@ test('endpoints: two addresses of the same shape are endpoint_twice; main overri
   expect(await faultsOf({ 'GET /a/{id}': NONE }, { modules: ['sub'] }, module as never)).toEqual([])
 })
 
-test('endpoints: authentication has no default, and none can’t be combined', async () => {
+test('endpoints: authentication has no default, and "none" can’t be combined with other values', async () => {
   expect(await ofOne({ function: 'run' })).toHaveLength(1)
   for (const authentication of [['none', 'token'], [], ['session', 'session'], 'basic', null]) {
     const [fault] = await ofOne({ function: 'run', authentication })
@@ -65,7 +65,7 @@ test('endpoints: authentication has no default, and none can’t be combined', a
   }
 })
 
-test('endpoints: combinations that make no sense are refused', async () => {
+test('endpoints: combinations of settings that have no effect together, and invalid values, are refused', async () => {
   const signature = { scheme: 'stripe', secret: 'HOOK' }
   const cases: [Record<string, unknown>, string][] = [
     [{ authentication: 'session', cors: '*' }, '.cors" must not be set if "authentication" contains "session"'],
@@ -111,7 +111,7 @@ test('endpoints: sessions need an authenticator, in modules too', async () => {
   ])
 })
 
-test('endpoints: an authenticator must not declare any', async () => {
+test('endpoints: endpoints in an authenticator are an error, because they would have no effect', async () => {
   const auth = moduleFile('auth', { type: 'authenticator', endpoints: { 'GET /a': NONE } })
   const faults = await faultsOf({}, { authenticator: 'AUTHENTICATOR', modules: ['auth'] }, auth as never)
   expect(faults).toEqual([

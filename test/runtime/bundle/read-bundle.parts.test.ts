@@ -322,7 +322,7 @@ test('bundle: a permission in signIn.requiredFor that no manifest lists is rejec
   ])
 })
 
-test('bundle: signIn with passkeys is refused at its line where the host has none, and so is signIn of a module', async () => {
+test('bundle: signIn with passkeys is refused at its line if the host does not support passkeys, and so is signIn in a module', async () => {
   const text = `{"name": "crm", "version": "1.0.0",\n"signIn": {"secondFactor": "passkey"}}`
   const packed = await zipOf({ 'solution.json': text, 'globals.js': 'function onSolutionOpen() {}' })
   expect((await read(packed)).faults).toEqual([])

@@ -170,7 +170,7 @@ test('clients: an uninterruptible loop ends the process; its call gets the error
   await waitUntil(() => expect(lab.pids()).toEqual([]), { interval: 20 })
 })
 
-test('clients: after three such errors, no client of the version can open for a while, but those of other versions can', async () => {
+test('clients: after three uninterruptible loops, no client of the version can open for a while, but those of other versions can', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700, LOAD_TIME: 300 } })
   const version = lab.version(NATIVE_LOOP)
   for (let tries = 0; tries < 3; tries++) {

@@ -19,7 +19,7 @@ function click() { count++; return calculate7(orders[count % 50]) }`
 
 const pid = () => lab.pids()[0] ?? 0
 
-test('clients: one process has room for 200, and each uses little memory', async () => {
+test('clients: one process has room for 200 clients, and each uses little memory', async () => {
   lab = createClientLab()
   const version = lab.version(SCRIPT)
   const first = await lab.open(version)

@@ -107,7 +107,7 @@ test.each([
   '{"kind":"ready","extra":1}',
   '{"kind":"log","id":1,"level":"fatal","message":"x"}',
   '{"kind":"ended","id":1,"outcome":{"ok":true,"result":5,"commands":[],"milliseconds":1}}',
-])('the host rejects messages such as %s', (text) => {
+])('the host rejects the message %s', (text) => {
   expect(checkFromSandbox(text)).toBeNull()
 })
 

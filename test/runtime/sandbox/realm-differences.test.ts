@@ -116,7 +116,7 @@ test('two files that run together cannot declare the same name; files that run a
   expect(faults).toMatchObject([{ code: 'realm_difference', file: 'scopes/a.js', line: 2, column: 5 }])
 })
 
-test('a name that could not be shared is reported', () => {
+test('a name that is too long for the hardened realm is reported', () => {
   const faults: never[] = []
   checkForRealm([{ file: 'globals.js', source: `var ${'x'.repeat(65)}` }], [[0]], [], faults)
   expect(faults).toMatchObject([{ line: 1, column: 5, message: expect.stringContaining('at most 64') }])

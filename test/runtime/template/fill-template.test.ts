@@ -57,7 +57,7 @@ test('fillTemplate: only well-formed placeholders are filled in', () => {
   )
 })
 
-test('fillTemplate: in text and attributes the value is escaped with character references', () => {
+test('fillTemplate: in text and attributes, the value is escaped with character references', () => {
   const value = () => `&<>"'\`=\r\0\ud800x`
   const escaped = '&amp;&lt;&gt;&quot;&#39;&#96;&#61;&#13;\ufffd\ufffdx'
   expect(filled('<p title=%%v%%>%%v%%</p><textarea>%%v%%</textarea>', { value })).toBe(
@@ -71,7 +71,7 @@ test('fillTemplate: a newline at the start of pre and textarea is kept', () => {
   )
 })
 
-test('fillTemplate: in string literals of scripts the value is escaped as \\uXXXX', () => {
+test('fillTemplate: in string literals of scripts, the value is escaped as \\uXXXX', () => {
   const value = () => 'Az09 \'"\u2028\ud83d\ude00'
   const escaped = 'Az09\\u0020\\u0027\\u0022\\u2028\\ud83d\\ude00'
   expect(filled("<script>'%%v%%'</script><script type=module>`%%v%%`</script>", { value })).toBe(
@@ -101,7 +101,7 @@ test.each([
   ['/\\example.test', false],
   ['\\\\example.test', false],
   [' /\t/example.test', false],
-])('fillTemplate: whether the URL %j from a value is kept: %s', (address, shown) => {
+])('fillTemplate: the URL %j from a value is kept: %s', (address, shown) => {
   const output = filled('<a href="%%v%%">x</a>', { value: () => address })
   expect(output === '<a href="">x</a>').toBe(!shown)
 })

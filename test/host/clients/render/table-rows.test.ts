@@ -23,7 +23,7 @@ function sorted(texts: readonly (string | number | null)[], column = 'text', dir
   return shownRows(TABLE, { rows, sort }, 'en').rows.map((row) => row[column])
 }
 
-test('table rows: sorted by language, numbers in texts by value, empty cells last', () => {
+test('table rows: they are sorted by the rules of the language, numbers in texts by their value, and empty cells last', () => {
   expect(sorted(['order 10', null, 'Order 9', 'b', 'á'])).toEqual(['á', 'b', 'Order 9', 'order 10', null])
   expect(sorted([10, null, 9], 'number', 'descending')).toEqual([10, 9, null])
 })

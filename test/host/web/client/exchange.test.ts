@@ -220,7 +220,7 @@ test('exchange: the state is waiting until the last event is handled, and while 
   expect(isWaiting()).toBe(false)
 })
 
-test('exchange: after it is ended, it disconnects and never reconnects', () => {
+test('exchange: `end` closes the connection, and the exchange never reconnects', () => {
   const { exchange, lines, last, greet } = start()
   greet()
   exchange.end()
@@ -297,7 +297,7 @@ test('exchange: while the user is leaving the page, it neither reconnects nor re
   expect(numbers(last().sent)).toEqual(['hello', 1, 2])
 })
 
-test('exchange: after it ends, it accepts no more events', () => {
+test('exchange: after `end`, it accepts no more events', () => {
   const { exchange, greet, states } = start()
   greet(0, true)
   expect(exchange.send(press)).toBe(1)
