@@ -15,7 +15,7 @@ const OUT = join(ROOT, 'build', 'package')
 /** Everything that the programs read at run time. */
 const FOLDERS = ['base', 'bin', 'cli', 'control-center', 'host', 'plugins', 'runtime', 'solutions']
 const TEXTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
-/** Included unchanged: customers' bundles may contain TypeScript, and so may our examples. */
+/** These folders are included unchanged: customers' bundles may contain TypeScript, and so may our examples. */
 const AS_IS = ['solutions/', 'base/bundles/new-solution/']
 /** Tools that are only used in the repository. */
 const LEFT_OUT = [

@@ -454,7 +454,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   started.defer(async () => managed?.stop())
   const addresses = await servers.open(parts)
   started.defer(() => parts.jobs.worker.stop())
-  // In parallel: the servers wait for all connections, including those of clients.
+  // Do both in parallel, because the servers wait for all connections, including those of clients.
   started.defer(async () => void (await Promise.all([servers.close(), clients.stop()])))
   started.defer(async () => solutionLog.endFollowing())
   const scriptDebugger = await openDebugger()

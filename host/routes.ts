@@ -203,8 +203,8 @@ async function signInByItself(
 }
 
 /**
- * A script may have set a redirect target. If the browser was sent to the provider's sign-out page first, it gets to
- * that target from here.
+ * A script may have set a redirect target. If the browser was sent to the provider's sign-out page first, this page
+ * then sends it to that target.
  */
 function showSignedOut(
   ctx: Context,

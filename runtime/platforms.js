@@ -57,7 +57,7 @@ const LOADERS = ['/lib64/ld-linux-x86-64.so.2', '/lib/ld-linux-aarch64.so.1']
 /** @returns false on a musl system such as Alpine. A report takes 30 ms, so the usual places are checked first. */
 function runsOnGlibc() {
   if (LOADERS.some((file) => existsSync(file))) return true
-  // Otherwise, generating the report would do DNS lookups.
+  // Without this, generating the report would do DNS lookups.
   process.report.excludeNetwork = true
   const { header } = process.report.getReport()
   process.report.excludeNetwork = false

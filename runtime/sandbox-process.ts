@@ -113,7 +113,7 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
     {
       cwd: ROOT,
       env: { ...(libc === null ? {} : { LIBC: libc }), TZ: options.timeZone },
-      // A separate process group: Ctrl-C on the terminal is for the host, which lets running logins finish.
+      // Use a separate process group: Ctrl-C on the terminal is for the host, which lets running logins finish.
       detached: hasGroups,
       windowsHide: true,
     },

@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 
-/** Error codes: the system is out of descriptors, processes or memory, or the program does not exist. */
+/** No process was started: the system is out of descriptors, processes or memory, or the program does not exist. */
 export type NotStarted = { readonly failure: Promise<Error> }
 
 /**

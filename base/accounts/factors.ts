@@ -55,7 +55,7 @@ const EMPTY: FactorSet = { factors: [], isAppLocked: false, recoveryCodesLeft: 0
 
 /** @param now the clock, in epoch milliseconds */
 export function createFactors(db: Database, limits: Limits, now: () => number = Date.now): Factors {
-  // Prepared, because every sign-in runs this query.
+  // This query is prepared, because every sign-in runs it.
   const stateOf = prepareQuery(['id'], ({ id }) =>
     db.selectFrom('factor_accounts').select(['first_asked_at', 'wrong_tries']).where('id', '=', id),
   )

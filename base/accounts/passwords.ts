@@ -107,8 +107,8 @@ function prepare(password: string): string {
 }
 
 /**
- * Chosen here: a separate code. `ERR_THROTTLED` (429) means that the caller sent too many requests, but it may have
- * been a single one. `ERR_SANDBOX_BUSY` would direct the operator to the wrong processes.
+ * Chosen here: this error has a separate code. `ERR_THROTTLED` (429) means that the caller sent too many requests, but
+ * it may have been a single one. `ERR_SANDBOX_BUSY` would direct the operator to the wrong processes.
  */
 function busy(): PlatformError {
   return new PlatformError('ERR_PASSWORDS_BUSY', 'Too many passwords are being checked; try again in 2 seconds.', {

@@ -163,7 +163,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 
   async function read(idHash: string): Promise<Kept | null> {
-    // Measured before the query, so that later changes are seen within `BELIEVED` even if the query is slow.
+    // Read the clock before the query, so that later changes are seen within `BELIEVED` even if the query is slow.
     const readAt = now()
     const row = await db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
     if (row === undefined) return null

@@ -21,7 +21,7 @@ export type ChangedFile = {
   readonly toBytes: number | null
   /** The changes in a text file; null if it is not text, or if `isTooMuch`. */
   readonly hunks: readonly Hunk[] | null
-  /** Too many changes: the lines were not compared, or some hunks are missing. */
+  /** Whether there are too many changes, so that the lines were not compared or some hunks are missing. */
   readonly isTooMuch: boolean
 }
 

@@ -8,7 +8,7 @@ export type Endpoint = {
   readonly method: EndpointMethod
   /** The path below `api/`, without its first slash; parameters are in braces. */
   readonly segments: readonly string[]
-  /** The module that declares it; null for the solution itself. */
+  /** The module that declares the endpoint; null for the solution itself. */
   readonly module: string | null
   readonly declaration: EndpointDeclaration
 }

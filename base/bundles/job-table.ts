@@ -3,7 +3,7 @@ import { clientManifests, type PreparedSolution } from './prepared-solution.ts'
 
 export type Job = {
   readonly name: string
-  /** The module that declares it; null for the solution itself. */
+  /** The module that declares the job; null for the solution itself. */
   readonly module: string | null
   readonly declaration: JobDeclaration
 }

@@ -33,7 +33,8 @@ export const alpha: ServerKind = {
   isUniqueViolation: (error) => codeOf(error) === '23505',
   isFull: (error) => codeOf(error) === '53100',
   isDeadlock: (error) => codeOf(error) === '40P01' || codeOf(error) === '40001',
-  // duplicate_database. If two hosts create it concurrently, one may get the catalog's unique violation instead.
+  // 42P04 is duplicate_database. If two hosts create it concurrently, one may get the catalog's unique violation
+  // instead.
   isDatabaseThere: (error) => codeOf(error) === '42P04' || codeOf(error) === '23505',
   failureOf,
   async check(db) {

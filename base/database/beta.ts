@@ -29,9 +29,9 @@ export const beta: ServerKind = {
     id: 'bigint',
     counts: (column) => column.identity(),
   }),
-  // 2627: a key constraint is violated. 2601: a unique index is violated.
+  // 2627 means that a key constraint is violated, 2601 that a unique index is violated.
   isUniqueViolation: (error) => has(error, 2627, 2601),
-  // 9002: the transaction log is full.
+  // 9002 means that the transaction log is full.
   isFull: (error) => has(error, 1101, 1105, 9002),
   isDeadlock: (error) => has(error, 1205),
   isDatabaseThere: (error) => has(error, 1801),

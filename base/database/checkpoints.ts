@@ -40,7 +40,7 @@ export function createCheckpoints(file: string, every = EVERY): Checkpoints {
       isRunning = false
       idle = setTimeout(() => void started.terminate(), KEPT).unref()
     })
-    // For example if the disk is full. An error without a listener would terminate the process.
+    // The disk may be full, for example. An error without a listener would terminate the process.
     started.on('error', () => {})
     started.once('exit', () => {
       if (thread === started) thread = null

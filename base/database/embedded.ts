@@ -19,9 +19,9 @@ export const embedded: DatabaseKind = {
     id: 'integer',
     counts: (column) => column.autoIncrement(),
   }),
-  // SQLITE_CONSTRAINT_PRIMARYKEY, _UNIQUE and _ROWID
+  // These are SQLITE_CONSTRAINT_PRIMARYKEY, _UNIQUE and _ROWID.
   isUniqueViolation: (error) => has(error, 1555, 2067, 2579),
-  // SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space left for the WAL index.
+  // These are SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space is left for the WAL index.
   isFull: (error) => has(error, 13, 4874),
   isDeadlock: () => false,
 }
@@ -33,7 +33,7 @@ function has(error: unknown, ...codes: readonly number[]): boolean {
 
 /** Why a file cannot be used as a database; null if the error has another cause. */
 export function wrongFile(file: string, error: unknown): string | null {
-  // SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CANTOPEN
+  // These are SQLITE_CORRUPT, SQLITE_NOTADB and SQLITE_CANTOPEN.
   if (has(error, 11)) return 'a damaged database'
   if (has(error, 26)) return 'not a database'
   return has(error, 14) && statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? 'a folder' : null

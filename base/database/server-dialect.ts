@@ -82,7 +82,7 @@ async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): 
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   // All database kinds treat ETIMEDOUT as an unreachable server.
   const error = Object.assign(new Error('no connection became free in time'), { code: 'ETIMEDOUT' })
-  // Slightly longer than the pools' own timeout, because the pools' error is more specific.
+  // This timeout is slightly longer than the pools' own, because the pools' error is more specific.
   const timer = setTimeout(() => reject(error), CONNECT_TIME + 200)
   try {
     return await Promise.race([connecting, tooLate])

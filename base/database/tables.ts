@@ -87,7 +87,7 @@ export interface Tables {
     tenant: string | null
     /** Null in rows older than this column. */
     locale: string | null
-    /** The same values as in the column of `sessions`. */
+    /** The same values as in the same column of `sessions`. */
     methods: string | null
     agent: string | null
     factors_of: string | null

@@ -72,7 +72,7 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
   server.maxConnections = most + Math.ceil(most * CLOSING)
 
   server.on('connection', (socket: Socket) => {
-    // Undefined if the peer has already disconnected.
+    // The address is undefined if the peer has already disconnected.
     const address = socket.remoteAddress
     if (address === undefined) return
     const network = isTrusted(address, 0) ? null : networkOf(address)

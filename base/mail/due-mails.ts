@@ -13,7 +13,7 @@ export interface DueMails {
    * @returns undefined if no email is due
    */
   take(now: number): Promise<MailRow | undefined>
-  /** When the next email is due, or `Infinity` */
+  /** When the next email is due; `Infinity` if none is queued. */
   nextAt(): Promise<number>
   retry(mail: MailRow, at: number): Promise<void>
   remove(mail: MailRow): Promise<void>
@@ -48,7 +48,7 @@ export function createDueMails(db: MailDatabase, { mails: table }: MailService):
           if (mail === undefined || (await reserve(mail, now))) return mail
         }
       }
-      // One search at a time, so that the organisations take turns and two searches never find the same mail.
+      // Run one search at a time, so that the organisations take turns and two searches never find the same email.
       searching = searching.then(search, search)
       return searching
     },

@@ -107,7 +107,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
         } else if (seen === requests) return
       }
     } finally {
-      // In the same tick as the comparison above, so that a request in between starts a new sender.
+      // Do this in the same tick as the comparison above, so that a later request starts a new sender.
       senderCount--
     }
   }

@@ -40,9 +40,9 @@ export type ProviderRow = {
   readonly responseModes: readonly ResponseMode[]
   /** Whether all its server-side clients have a secret. */
   readonly needsSecret: boolean
-  /** If null, it is chosen from the provider's discovery document. */
+  /** If null, the method is chosen from the provider's discovery document. */
   readonly clientAuthentication: ClientAuthentication | null
-  /** false: its profile at `userInfoEndpoint` contains the user's identity. */
+  /** If false, the provider's profile at `userInfoEndpoint` contains the user's identity. */
   readonly hasIdToken: boolean
 }
 

@@ -84,7 +84,7 @@ export function createBatchQueue({ folder, bound, dropped }: BatchQueueOptions):
       const found: Batch[] = []
       for (const name of (await readdir(folder)).sort()) {
         const [, digits, count, format] = NAME.exec(name) ?? []
-        // A file that a process was still writing when it ended.
+        // A process was still writing this file when it ended.
         if (name.endsWith('.part')) await rm(join(folder, name), { force: true })
         if (digits === undefined) continue
         number = Math.max(number, Number(digits))

@@ -40,7 +40,7 @@ export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): voi
     const heading = `${text('center.desired')} · ${environment.name}`
     return { template: 'desired', heading, part: 'environments', model }
   })
-  // The same wizard as on the host's admin pages, with the settings that a desired state can contain.
+  // This is the same wizard as on the host's admin pages, with the settings that a desired state can contain.
   pages.ofOrganisation(
     '/environments/:environment/oauth/:solution',
     'rollouts',

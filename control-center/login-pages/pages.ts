@@ -78,7 +78,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     }
     const { member, place } = await ofSolution(ctx, access, 'login-pages')
     const design = (await loginPages.draft(place, personOf(member))) ?? (await loginPages.published(place)).design
-    // The same page that Satellites receive. Without a mail server, it has no password reset link.
+    // This is the same page that Satellites receive. Without a mail server, it has no password reset link.
     const forgot = `${publicOriginOf(ctx, settings)}/forgot-password/${member.organisation.name}/${place.solution}`
     const solution = compileDesign(design, mail.isSetUp ? forgot : null)
     const { locale, state } = PreviewQuery.parse(ctx.query)

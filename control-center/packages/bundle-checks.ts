@@ -73,7 +73,7 @@ export function createBundleChecks(
 ): BundleChecks {
   const needRoom: Supervisor['needRoom'] = (bytes) => needMade().supervisor.needRoom(bytes)
   const inTurn = createBundleTurns('bundles', needRoom, limits)
-  // A separate queue for pages, so that viewing them does not delay uploads.
+  // Use a separate queue for pages, so that viewing them does not delay uploads.
   const turnsToRead = createBundleTurns('bundles', needRoom, limits)
   let created: ReturnType<typeof make> | null = null
   let isStopped = false

@@ -14,8 +14,8 @@ export type RegistryTables = {
     namespace: string
     key_end: string
     /**
-     * Both are encrypted with the platform key. For registries other than Amazon ECR, they contain the username and
-     * the password.
+     * This column and the next one are encrypted with the platform key. For registries other than Amazon ECR, they
+     * contain the username and the password.
      */
     access_key_id: string
     secret_access_key: string

@@ -45,7 +45,7 @@ export async function showClientPage(
   const page = requestedPage(ctx)
   const query = page.slice(ctx.path.length)
   const account = accountOf(ctx, solution, found, parts)
-  // Needed even without a user: it sets the cookie that identifies the browser in the WebSocket handshake.
+  // Issue a token even without a user: this sets the cookie that identifies the browser in the WebSocket handshake.
   const formToken = parts.formTokens.issue(ctx, cookieScope(ctx, parts.sites, name))
   const html = renderShell({
     locale,

@@ -237,7 +237,8 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
           await look()
         }
       } finally {
-        // In the same step as the last check of `looksAgain`, so that no call gets a search that has already ended.
+        // Do this in the same step as the last check of `looksAgain`, so that no call gets a search that has already
+        // ended.
         looking = null
       }
     })()

@@ -90,7 +90,7 @@ function usersTable(users: Users): FormSource {
     const permissions = listed === null ? held : held.filter((name) => listed.includes(name))
     if (permissions.length === 0) return refused()
     const login = { username: user.username, uid: user.uid, permissions }
-    // The language that the user chose, or the best match among the solution's languages.
+    // Use the language that the user chose, or the best match among the solution's languages.
     const locale = user.locale === null ? null : chooseLocale(user.locale, availableLocales(solution.texts))
     return { kind: 'accepted', login, effects: { ...noEffects(), login, locale }, user }
   }

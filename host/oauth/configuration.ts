@@ -48,7 +48,7 @@ export type OAuthConfiguration = {
   /** The values of `acr` that the provider uses to report a second factor. */
   readonly secondFactorAcr?: readonly string[]
   readonly hasIdToken: boolean
-  /** If null, it is chosen from the discovery document, with `client_secret_basic` as the default. */
+  /** If null, the method is chosen from the discovery document, with `client_secret_basic` as the default. */
   readonly clientAuthentication: ClientAuthentication | null
   /** Separated by spaces. */
   readonly scope: string

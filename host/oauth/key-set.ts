@@ -86,7 +86,7 @@ async function readKey(value: unknown): Promise<ProviderKey | null> {
     await importKey(key, fitting)
     return key
   } catch {
-    // For example, if the key is a point that is not on its curve.
+    // For example, the key may be a point that is not on its curve.
     return null
   }
 }

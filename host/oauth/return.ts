@@ -93,8 +93,8 @@ async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attemp
   const taken = await take(asked, state, parts)
   if (taken.kind === 'unknown') return refuse()
   if (taken.kind === 'used') {
-    // For the back button, a reload or a saved link: redirects users who are already signed in, without signing them in
-    // twice.
+    // After the back button, a reload or a saved link, redirect users who are already signed in, without signing them
+    // in twice.
     const found = await findSession(ctx, scope, parts.sessions)
     return found === null ? refuse() : new Refusal(null, () => goTo(ctx, taken.returnTo))
   }

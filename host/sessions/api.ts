@@ -61,7 +61,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
         if (ended === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such session, or it has ended.')
         names.solution = ended.realm
         names.target = userTarget(ended)
-        // Otherwise, the remember-me cookie would sign the browser in again.
+        // Without this, the remember-me cookie would sign the user in again.
         if (ended.selector !== null) await remembered.endSeries(ended.selector)
       },
     ),

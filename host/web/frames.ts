@@ -40,9 +40,9 @@ const BrowserEvent = z.discriminatedUnion('type', [
    * Rows on the shown page that were selected or deselected. With single selection, a row replaces the previous one.
    */
   event('onRecordSelection', z.strictObject({ rows: z.array(RowId).min(1).max(MAX_ROWS), selected: z.boolean() })),
-  /** Another page of a table. The platform handles this without a script handler. */
+  /** Another page of a table was requested. The platform handles this without a script handler. */
   event('showPage', z.int().min(1).max(1_000_000)),
-  /** Another tab, which the browser has already opened. The platform handles this without a script handler. */
+  /** Another tab was opened; the browser already shows it. The platform handles this without a script handler. */
   event('showTab', Name),
 ])
 

@@ -42,7 +42,7 @@ export default function application(ports: ApplicationPorts): Plugin {
         z.tuple([z.string().max(63).nullable(), z.string().max(2048).nullable()]),
         (call, [solution, argument]) => ports.closeSolution(call, { solution, argument }),
       ),
-      // Also allowed without a signed-in user, since a login form may need a timer too.
+      // This is also allowed without a signed-in user, since a login form may need a timer too.
       executeLater: command(
         z.tuple([z.strictObject({ id: Id, milliseconds: z.int().min(0).max(3_600_000) })]),
         (call, [run]) => ports.later(call, run),

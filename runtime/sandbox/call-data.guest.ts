@@ -15,7 +15,7 @@ import type { CallText } from './types.guest.ts'
  * `queryParams.hasOwnProperty(name)`.
  */
 const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
-/** Methods, because a function has a `prototype`, which calls that share these would also share. */
+/** These are methods, because other functions have a `prototype`, which the calls would share too. */
 const { textOfObject, hasData } = {
   textOfObject(): string {
     return '[object Object]'

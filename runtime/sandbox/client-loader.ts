@@ -110,7 +110,10 @@ export function createClientLoader(options: ClientLoaderOptions) {
     }
   }
 
-  /** Each script, in order, returns a function. The guest runs it and stores the result. @throws LoadFault */
+  /**
+   * Runs the forms' scripts in order. Each returns a function, which the guest runs to get its result.
+   * @throws LoadFault
+   */
   async function runForms(call: OpenCall, loaded: LoadedClient, forms: readonly Script[], end: number): Promise<void> {
     for (const [index, script] of forms.entries()) {
       if (isLost()) return

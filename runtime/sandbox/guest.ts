@@ -111,7 +111,7 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
       return answered
     }
     state.host = host
-    // In the hardened realm, the call's global object has never had them.
+    // In the hardened realm, the call's global object has never had these globals.
     if (globals === globalThis) removeGlobals()
     const settings = parse(settingsText) as Record<string, unknown>
     setPrototypeOf(settings, null)

@@ -8,7 +8,7 @@ type Rule = { readonly blocks: (address: string) => boolean; readonly advice: st
 const MEDIA = 'put the file into media/ and use its relative URL'
 
 /**
- * Absolute URLs. The server's own name is not known when a template is written, so the template's own files need
+ * Blocks absolute URLs. The server's own name is not known when a template is written, so the template's own files need
  * relative URLs anyway.
  */
 const OTHER_ORIGIN: Rule = { blocks: isElsewhere, advice: MEDIA }

@@ -131,7 +131,7 @@ function showSent({ form, bar, state, sent }: UploadForm, bytes: number, total: 
   else bar.value = percent
   const checking = uploadText(form, 'checking')
   sent.textContent = isSent ? checking : uploadText(form, 'sent', bytesText(bytes), bytesText(total))
-  // In steps of 25, since a screen reader reads each change aloud.
+  // Announce the percentage in steps of 25, since a screen reader reads each change aloud.
   const status = isSent ? checking : uploadText(form, 'sending', String(percent - (percent % 25)))
   if (state.textContent !== status) state.textContent = status
 }

@@ -18,7 +18,7 @@ const FORGET_HISTORY = `CREATE TRIGGER IF NOT EXISTS history_after_DELETE AFTER 
   DELETE FROM history WHERE order_id = OLD.id;
 END`
 
-// One statement, so that the table is filled only once, even if two users open the solution at the same time.
+// This is one statement, so that the table is filled only once, even if two users open the solution at the same time.
 const FILL = `INSERT INTO orders (customer, mail, ordered, amount, status, notes, changed_by)
   SELECT value ->> 'customer', value ->> 'mail', value ->> 'ordered', value ->> 'amount', value ->> 'status',
     value ->> 'notes', 'sample' FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM orders)`
