@@ -53,7 +53,7 @@ const FILES = {
 }
 
 /**
- * Runs the attack that the client's parameters name, before anything is shown. Only for attacks that don't affect other
+ * Runs the attack in the URL parameter `attack`, before anything is shown. Only for attacks that don't affect other
  * clients of the same version.
  */
 const EVALUATES = 'function onSolutionOpen(arg, queryParams) { (0, eval)(queryParams.attack) }'

@@ -168,7 +168,7 @@ const names: readonly HostileBundle[] = Object.entries(NAMES).flatMap(([does, th
       /[^ -~]/g,
       (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
     )
-    // With the flag for UTF-8 names.
+    // The flag 0x800 means that the name is UTF-8.
     const make = () => rawZip([MANIFEST, { name: bytes, content: 'x', flags: 0x800 }])
     return row(`with a file whose name ${does}: ${shown}`, 'name_invalid', make)
   }),

@@ -369,7 +369,7 @@ test('changing the language immediately changes labels, numbers, dates and page 
 })
 
 describe('interruptions that a client survives', () => {
-  test('10 s without a network: a message says so, users can type, buttons are disabled, and input arrives after reconnecting', async () => {
+  test('during 10 s without a network, a message says so, users can type, and buttons are disabled; the input arrives after reconnecting', async () => {
     const network = await openNetwork(host.url)
     await using opened = await open('edith', network.url)
     const { page, complaints } = opened
@@ -408,7 +408,7 @@ describe('interruptions that a client survives', () => {
     network.close()
   })
 
-  test('a reload: the form, the tab and unsaved values are kept', async () => {
+  test('after a reload, the page still shows the form, the open tab and the unsaved values', async () => {
     await using opened = await open('marco')
     const { page, complaints } = opened
     await openOrder(page, 1051)
@@ -446,7 +446,7 @@ describe('interruptions that a client survives', () => {
   })
 })
 
-test('keyboard only: sign in, search, sort, select, approve, change, go back and sign out', async () => {
+test('with the keyboard only, a user can sign in, search, sort, select, approve, change, go back and sign out', async () => {
   await using opened = await openWatched(browser)
   const { page, complaints } = opened
   const { keyboard } = page

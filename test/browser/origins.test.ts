@@ -87,7 +87,7 @@ const READS: Readonly<Record<string, string>> = {
   'its referrer': `return document.referrer`,
 }
 
-/** The same attempts, but through windows that the script opens. Each runs on a separate page. */
+/** Ways to read that data through a window that the script opens. Each runs on a separate page. */
 const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
   'a window with the page': `return readWindow(open(victim + 'index.html'))`,
   'a window with the account page': `return readWindow(open(victim + 'account'))`,

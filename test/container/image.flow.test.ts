@@ -283,7 +283,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect((await visitor.get('/solution/tenant-login/session')).json()).toMatchObject({ username: 'anna' })
   })
 
-  test('as a control center, it shows where the setup code is, and a new container with the same folder keeps all data', async () => {
+  test('the container of a control center shows where the setup code is, and a new container with the same folder has all data', async () => {
     const home = platformFolder('center')
     const options = [joining(network), '--entrypoint=control-center', `--volume=${home}:${HOME}`]
     const center = urlOf(8090)

@@ -160,7 +160,7 @@ describe('analysis', () => {
   test('stopping the control center ends followed logs with a complete response', async () => {
     const stopped = await startTestCenter()
     const answer = await follow(await stopped.tokenOf('viewer'), '', stopped.url)
-    // With keep-alive, stopping would have to wait for the connection's timeout.
+    // If the connection were kept alive, stopping would have to wait for its timeout.
     expect(answer.headers.get('connection')).toBe('close')
     const [text] = await Promise.all([answer.text(), stopped.stop()])
     expect(text).toBe(': new log lines follow\n\n')
@@ -168,7 +168,7 @@ describe('analysis', () => {
 })
 
 describe('a real host', () => {
-  test('its metrics, log lines and traces arrive', async () => {
+  test('the metrics, log lines and traces of a host arrive', async () => {
     const { token } = await center.environment('real')
     const satellite = await startTestHost({
       ENVIRONMENT: 'onprem',

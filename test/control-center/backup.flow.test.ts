@@ -377,7 +377,7 @@ describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not
     })
   })
 
-  test('a move within the same folder uses its key and keeps the old database file', async () => {
+  test('a move to the server with the same folder uses the folder’s key, and leaves the old database file there', async () => {
     const file = at('within.zip')
     await backUpTo(file, at('restored'), {}, WITHOUT_TELEMETRY)
     await restoreFrom(file, at('restored'), onServer('within'))

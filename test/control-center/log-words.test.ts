@@ -16,7 +16,7 @@ test('words of a log line: Korean, whose syllables expand to three letters each,
 })
 
 test.each([255, 256, 257, 511, 512])(
-  'words of a log line: a word that begins at character %i is kept whole',
+  'words of a log line: a word that begins at character %i is indexed as one word',
   (start) => {
     const word = '\u{1d4d0}\u{1d4d1}é\u{1d4d2}'
     expect(wordsOf(`${'.'.repeat(start)}${word}`)).toEqual(['abec'])

@@ -55,7 +55,7 @@ test('handshake: a plain GET request gets 426 with the required protocol, from a
   }
 })
 
-test('handshake: another method gets 405', async () => {
+test('handshake: a method other than GET gets 405', async () => {
   const answer = await problem(CLIENT, { method: 'POST', headers: own() })
   expect([answer.status, answer.headers.allow]).toEqual([405, 'HEAD, GET'])
   const upgraded = await problem(CLIENT, { method: 'POST', headers: handshake(own()) })

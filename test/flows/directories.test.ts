@@ -189,7 +189,7 @@ test('directories: the API refuses to change fields that the directory sets, and
   expect((await (await visit(host, 'crm')).signIn('gina', passwordOf('gina'))).status).toBe(401)
 })
 
-test('directories: an authenticator script with the users grant signs such users in, too', async () => {
+test('directories: an authenticator script with the users grant can sign in users from a directory, too', async () => {
   await addPerson('hans', 'sales')
   const script = `async function onSolutionOpen(arg, { username, password }) {
     const user = await security.authenticate(username, password)

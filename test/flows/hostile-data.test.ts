@@ -416,7 +416,7 @@ describe('data of another solution', () => {
     thief.cookies.set(`${kind}-closed`, { value, path: '/solution/closed/' })
     expect((await thief.open()).text).toContain('name="login_form"')
     expect((await thief.session()).status).toBe(401)
-    // Neither does the attempt invalidate the user's own remembered login.
+    // The attempt doesn't invalidate the user's own remembered login either.
     browser.close()
     await browser.open()
     expect((await browser.session()).status).toBe(200)
@@ -432,7 +432,7 @@ describe('data of another solution', () => {
     expect((await thief.signIn('known')).status).toBe(429)
   })
 
-  test('another solution’s login token does not work here, and the attempt does not use it up', async () => {
+  test('another solution’s login token does not sign its user in, and the attempt does not use it up', async () => {
     const login = { username: 'anna', uid: 'a-1', permissions: ['Users'] }
     const { token } = await askAdmin(host, 'POST', 'solutions/neighbour/login-tokens', login)
     const here = await visit(host, 'closed')

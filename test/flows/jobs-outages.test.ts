@@ -108,8 +108,8 @@ async function killRunningHost(properties: Record<string, string> | null): Promi
   const sandboxes = childrenOf(first.child.pid ?? 0)
   first.child.kill('SIGKILL')
   await first.gone
-  // Otherwise, the endless script would use a CPU core until JOB_TIME has passed: until then, its process can't notice
-  // that the host is gone.
+  // Kill them, because the endless script would use a CPU core until JOB_TIME has passed: until then, its process can't
+  // notice that the host is gone.
   spawnSync('kill', ['-KILL', ...sandboxes.map(String)])
   const second = other ?? (await startHost(home, { SERVLET_PASSWORD: ADMIN_PASSWORD }))
   await second.setClock(LEASE_TIME)

@@ -147,7 +147,7 @@ test('if the provider does not support sign-out, the host asks it to prompt at t
   expect((await anna.signIn()).status).toBe(303)
   anna.person.close()
   expect(promptOf((await anna.start()).location)).toBeNull()
-  // The same applies if the session had already ended. Parameters from the settings are kept.
+  // A logout after the session has ended has the same effect. `consent` from the settings is sent too.
   await askAdmin(host, 'PUT', 'solutions/lasting/oauth', OFFLINE)
   const bram = comeTo(host, 'lasting')
   await bram.signIn({ account: 'bram' })

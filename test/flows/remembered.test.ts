@@ -253,7 +253,7 @@ test('when a remembered user returns, the authenticator gets the custom fields, 
   ])
 })
 
-test('a remembered user who returns keeps the tenant and locale from the sign-in if the script sets none, also the next time', async () => {
+test('a remembered user who returns keeps the tenant and locale from the sign-in if the script sets none, at every return', async () => {
   const browser = await visit(host, 'tenants')
   await browser.signIn('bea', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   for (const _ of [1, 2]) {

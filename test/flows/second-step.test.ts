@@ -138,7 +138,7 @@ describe('where the policy requires a second step', () => {
     expect(browser.cookie('session')).toBeUndefined()
     expect((await setUp({ act: 'saved' })).headers.location).toBe('/solution/bank/index.html')
     expect((await browser.session()).json()).toMatchObject({ username: 'xena' })
-    // Without this factor, the user could no longer sign in.
+    // The only factor can't be removed, because the user could no longer sign in.
     const account = await browser.get('/solution/bank/account')
     expect(account.text).toContain('Replace your authenticator app')
     const id = /name="id" value="([^"]+)"[^>]*><button[^>]*value="remove"/.exec(account.text)?.[1] ?? ''

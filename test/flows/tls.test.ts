@@ -104,7 +104,7 @@ describe('what the host serves', () => {
     },
   )
 
-  test.skipIf(!hasCommand('curl'))('curl gets the list over HTTP/2 and HTTP/1.1', async () => {
+  test.skipIf(!hasCommand('curl'))('curl gets the list of solutions over HTTP/2 and HTTP/1.1', async () => {
     const curl = async (version: string) => {
       const words = [
         '-sS',
@@ -121,7 +121,7 @@ describe('what the host serves', () => {
     expect([await curl('--http2'), await curl('--http1.1')]).toEqual(['2 200', '1.1 200'])
   })
 
-  test('a client opens its WebSocket over wss; HTTP/2 does not offer any', async () => {
+  test('a client opens its WebSocket over wss; WebSockets over HTTP/2 are not offered', async () => {
     const page = await openClient(host.url, 'open', { cookies: new Map() }, { ca })
     expect(page.words()).toBe('main0')
     page.close()

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { createGate } from '../../runtime/gate.ts'
 
-test('gate: a limited number of callers enter together, the others in order of arrival', async () => {
+test('gate: a limited number of callers enter at the same time, and the others follow in order of arrival', async () => {
   const gate = createGate(2)
   const entered: number[] = []
   const all = [1, 2, 3, 4].map(async (number) => {

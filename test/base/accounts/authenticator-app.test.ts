@@ -149,7 +149,7 @@ test('authenticator app: of 50 parallel uses of one code on two hosts, exactly o
   expect((await Promise.all(uses)).filter((isAccepted) => isAccepted)).toHaveLength(1)
 })
 
-test('authenticator app: spaces in a code are ignored; anything else that is not a digit makes it wrong', async () => {
+test('authenticator app: spaces in a code are ignored; a code with any other character that is not a digit is wrong', async () => {
   const clock = clocked()
   const secret = await addApp('spaces', clock)
   const code = codeAt(secret, clock.at())

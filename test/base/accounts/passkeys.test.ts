@@ -68,7 +68,7 @@ test('a passkey that did not verify its user is recognized as a second step only
   expect(await use({ flags: { uv: false } })).toMatchObject({ kind: 'right', isVerified: false })
 })
 
-test('options list the account’s credentials, and none on a login page', async () => {
+test('the options for an account list its credentials; the options for a login page list none', async () => {
   const { passkeys, account, device } = await enrol('cleo')
   const creation = JSON.parse(await passkeys.creation(account, CHALLENGE, { issuer: 'CRM', username: 'cleo' }, PLACE))
   expect(creation).toMatchObject({

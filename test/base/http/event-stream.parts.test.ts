@@ -128,7 +128,7 @@ test('events: a reader that does not read is disconnected', async () => {
   const answer = await ask()
   answer.pause()
   const line = { text: 'x'.repeat(100_000) }
-  // In addition to our own limit, the operating system buffers data.
+  // Send repeatedly, because the operating system buffers an unknown amount before our own limit counts.
   await waitUntil(
     () => {
       for (let count = 0; count < 10; count++) sink().send(line)

@@ -34,7 +34,7 @@ test('entered secrets: passwords that a script sets and custom_ values in the UR
   expect(secrets.redact('Anna PIN made up sesame-1 order-5 nobody')).toBe('Anna PIN [pin] [custom_code] order-5 nobody')
 })
 
-test('entered secrets: the newest 50 are kept, up to 100,000 characters', () => {
+test('entered secrets: only the newest 50 are stored, with up to 100,000 characters in total', () => {
   const secrets = createEnteredSecrets()
   for (let count = 0; count < 60; count++) secrets.entered(FORM, 'pin', `password ${count};`)
   expect([...secrets.all().values()]).toEqual(Array.from({ length: 50 }, (_, index) => `password ${index + 10};`))

@@ -85,7 +85,7 @@ test('grants: a password copied to another solution’s row cannot be decrypted 
   await expect(grants.get('thief')).rejects.toMatchObject({ code: 'ERR_PLATFORM_KEY' })
 })
 
-test('grants: a change applies here immediately, and on other hosts within a second', async () => {
+test('grants: a change applies immediately on the host that makes it, and within a second on other hosts', async () => {
   let time = 1_000_000
   const here = createGrants(db, key, () => time)
   const there = createGrants(db, key, () => time)

@@ -113,7 +113,7 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     for (const asked of ['twin@example.org', 'none', 'none@example.org', 'nobody', '', '%', 'anna@example.or_']) {
       expect([asked, await linkedUsers.find(asked)]).toEqual([asked, null])
     }
-    // This username is another user's address.
+    // If the text is one user's username and another's address, the username counts.
     const named = await addUser('twin@example.org')
     expect((await linkedUsers.find('twin@example.org'))?.uid).toBe(named.uid)
   })

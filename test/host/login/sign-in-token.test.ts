@@ -97,7 +97,7 @@ test('client sign-in: a changed, truncated, foreign or oversized token is reject
   for (const form of forms) expect([form, await signIns.consume('crm', form, BROWSER)]).toEqual([form, null])
 })
 
-test('client sign-in: 500 permissions fit; data that is too large for a form is rejected', async () => {
+test('client sign-in: a token can contain 500 permissions; data that is too large for a form is rejected', async () => {
   const { signIns, issue } = clocked()
   const permissions = (length: number) => Array.from({ length }, (_, n) => `${n} ${'permission'.repeat(5)}`)
   const many = { ...LOGIN, permissions: permissions(500) }

@@ -53,7 +53,7 @@ test('after logout: the provider that receives the state cannot read it', () => 
   expect(Buffer.from(state, 'base64url').toString('latin1')).not.toContain('example')
 })
 
-test('after logout: the longest URL that showURL accepts fits', () => {
+test('after logout: a state can contain the longest URL that showURL accepts', () => {
   const states = createAfterLogoutState(key)
   const target = `https://example.org/${'a'.repeat(2048 - 20)}`
   const after = { target, provider: null, page: null }

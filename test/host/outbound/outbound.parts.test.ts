@@ -218,7 +218,7 @@ test.each([
   expect(answer.status).toBe(200)
 })
 
-test('an entry without a port is an error in the host', () => {
+test('the host’s code must pass the list with ports: an entry without one throws a TypeError', () => {
   expect(() => createOutbound({ allowedPrivate: ['example.test'], setting: 'X' })).toThrow(TypeError)
 })
 

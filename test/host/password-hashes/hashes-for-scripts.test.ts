@@ -93,7 +93,7 @@ test('password hashes: in a client, guesses at one hash are counted, and a corre
   expect([...counts.keys()].join()).not.toContain(BCRYPT)
 })
 
-test('password hashes: guesses in a login form are counted here; those in an authenticator are counted by the sign-in', async () => {
+test('password hashes: guesses in a login form are counted for the hash; guesses in an authenticator are not, because the sign-in counts them', async () => {
   const { check } = hashesOf({ most: 1 })
   for (let n = 0; n < 4; n++) expect(await check(callOf('crm', 'login'), 'guess', BCRYPT)).toBe(false)
   const form = () => check(callOf('crm', 'login', 'signIn'), 'guess', BCRYPT)

@@ -115,7 +115,7 @@ test.each<[ServerKind, string]>([
   ['alpha', 'ALTER TABLE role ADD user text'],
   ['alpha', 'DROP TABLE user'],
   ['embedded', 'SELECT 1'],
-])('a statement that only mentions such words is accepted on %s: %s', (kind, sql) => {
+])('other statements are accepted on %s, even if they contain words such as "grant": %s', (kind, sql) => {
   expect(() => check(kind, sql)).not.toThrow()
 })
 

@@ -98,7 +98,7 @@ test('saving: after a sign-out, the text waits for the next sign-in', async () =
   expect([one.state, stored.text]).toEqual(['saved', 'ab'])
 })
 
-test('saving: a refused text is not sent again until it changes, and its reason is kept', async () => {
+test('saving: a refused text is not sent again until it changes, and the reason stays available', async () => {
   const { saving, one, kept, sent, fail } = played()
   fail('refused')
   saving.edit(one, 'ab')

@@ -30,7 +30,7 @@ test.each([
   ['a loop of microtasks', '(function again() { Promise.resolve().then(again) })()'],
   ['a regular expression with catastrophic backtracking', "/^(a+)+$/.test('a'.repeat(40) + 'b')"],
 ])(
-  'clients: %s ends at its time limit, and the client and the one in the same isolate keep their state',
+  'clients: %s ends at its time limit; neither its client nor another client in the isolate loses its state',
   async (_what, code) => {
     lab = createClientLab({ limits: { CALL_TIME: 700 } })
     const [anna, bram] = await pair(`${STATE} function bad() { count = 10;\n${code} }`)

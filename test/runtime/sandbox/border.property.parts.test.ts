@@ -103,7 +103,7 @@ const BUILD = `function build(recipe) {
   return object
 }`
 
-/** The same function in this process. It has a separate context, as in the isolate. */
+/** The function `build` in this process. Like the isolate, it has a separate context. */
 const build = vm.runInNewContext(`${BUILD}; build`) as (recipe: Recipe) => unknown
 
 const Plain = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }).map((value): Recipe => ({ kind: 'plain', value }))

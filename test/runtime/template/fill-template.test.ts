@@ -180,7 +180,7 @@ test('fillTemplate: where no paragraph is allowed, the notice is placed after th
   expect(around('<svg><text id=errorlabel>x</text></svg>')).toContain(`x</text></svg>${NOTICE}</body>`)
 })
 
-test('fillTemplate: username and custom fields keep their values, but password and hidden fields never do', () => {
+test('fillTemplate: the values of username and custom fields are restored, but never those of password and hidden fields', () => {
   const all = Object.fromEntries(['username', 'password', 'custom_a', 'other'].map((name) => [name, '"kept"']))
   const kept = 'value="&quot;kept&quot;"'
   expect(inForm('<input name=custom_a value=x id=i>', all)).toBe(`<input name="custom_a" ${kept} id="i">`)
@@ -194,23 +194,23 @@ test('fillTemplate: username and custom fields keep their values, but password a
   )
 })
 
-test('fillTemplate: a field without a kept value shows the author’s value', () => {
+test('fillTemplate: a field without a restored value shows the author’s value', () => {
   expect(inForm('<input name=custom_a value="%%i18n:x%%"><textarea name=custom_b>a</textarea>')).toBe(
     '<input name="custom_a" value="!x!"><textarea name="custom_b">\na</textarea>',
   )
 })
 
-test('fillTemplate: a kept value is never treated as a placeholder', () => {
+test('fillTemplate: a restored value is never treated as a placeholder', () => {
   expect(inForm('<input name=custom_a>', { custom_a: '%%i18n:x%%' })).toBe('<input name="custom_a" value="%%i18n:x%%">')
 })
 
-test('fillTemplate: a textarea keeps its text', () => {
+test('fillTemplate: the text of a textarea is restored', () => {
   expect(inForm('<textarea name=custom_a>old</textarea>', { custom_a: '\n</textarea>' })).toBe(
     '<textarea name="custom_a">\n\n&lt;/textarea&gt;</textarea>',
   )
 })
 
-test('fillTemplate: a select keeps the option with that value or text', () => {
+test('fillTemplate: in a select, the option with the restored value or text is selected', () => {
   const html = '<select name=custom_a><option value=1 selected>A<option>  B \n b</select>'
   const select = (first: string, second: string) =>
     `<select name="custom_a"><option value="1"${first}>A</option><option${second}>  B \n b</option></select>`

@@ -229,7 +229,7 @@ describe('a number', () => {
   const covers = (element: ElementDefinition, value: number, locale = 'en') =>
     /class="cover"[^>]*>([^<]*)/.exec(rendered(element, { value }, { locale }))?.[1]
 
-  test('a number with a currency is covered by the digits grouped as in the user’s language; the input keeps the plain value', () => {
+  test('a number with a currency is shown with grouped digits in the user’s language; the input contains the plain value', () => {
     expect(covers(sample('amount'), 1234.5)).toBe('1,234.50')
     expect(covers(sample('amount'), 1234.5, 'nl')).toBe('1.234,50')
     expect(rendered(sample('amount'), { value: 1234.5 })).toContain('value="1234.50"')
