@@ -61,7 +61,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const name = nameOf(ctx)
     const { site } = stateOf(ctx)
     const isServed = site?.kind === 'solution' ? site.solution === name : site !== null && sites.shared
-    if (!isServed) throw new PlatformError('ERR_NOT_FOUND', 'This host name does not serve that solution.')
+    if (!isServed) throw new PlatformError('ERR_NOT_FOUND', `This host name does not serve the solution "${name}".`)
     return catalog.need(name)
   }
 
@@ -251,5 +251,5 @@ function notFromPage(): PlatformError {
 function nameOf(ctx: Context): string {
   const { solution } = ctx.params as { solution: string }
   if (isHostLabel(solution)) return solution
-  throw new PlatformError('ERR_SOLUTION_NOT_FOUND', 'There is no such solution.')
+  throw new PlatformError('ERR_SOLUTION_NOT_FOUND', 'The solution name in the URL is invalid.')
 }

@@ -22,7 +22,10 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
       if (sites.shared || asked === undefined) return next()
       const origin = sites.originOf((await catalog.need(asked)).name, client)
       if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
-        throw new PlatformError('ERR_HOST_UNKNOWN', `"${asked}" is served at ${origin}.`)
+        throw new PlatformError(
+          'ERR_HOST_UNKNOWN',
+          `The solution "${asked}" is served at ${origin}. Send the request there.`,
+        )
       }
       ctx.status = 308
       ctx.set('Location', `${origin}${ctx.path}${ctx.search}`)
@@ -30,7 +33,11 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
     }
     if ((await catalog.active(site.solution)) === null) throw unknownHost(client.host)
     if (asked === site.solution) return next()
-    if (ctx.path !== '/') throw new PlatformError('ERR_NOT_FOUND', 'This host name serves only one solution.')
+    if (ctx.path !== '/')
+      throw new PlatformError(
+        'ERR_NOT_FOUND',
+        `This host name serves only the solution "${site.solution}", below /solution/${site.solution}/.`,
+      )
     ctx.status = 302
     ctx.set('Location', `/solution/${site.solution}/index.html`)
   }

@@ -27,7 +27,7 @@ export async function startMessage(host: Host, settings: Settings, isTerminal = 
 }
 
 function solutionLines(host: Host, names: readonly string[], ofOrders: readonly string[]): string[] {
-  if (names.length === 0) return ['There are no listed solutions yet.', '']
+  if (names.length === 0) return ['No solutions are listed on the start page yet.', '']
   const examples = new Set(host.hasExamples ? firstExampleNames() : [])
   const lines = names.flatMap((name) => {
     const users = examples.has(name) ? usersToTry(name, host) : []
@@ -90,7 +90,7 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
   const lines: string[] = [...developmentOnly(), ...exampleLines(host, settings, names)]
   const isTokenSet = shown.some(({ name, isSet }) => name === 'REMOTE_ENVIRONMENT_TOKEN' && isSet)
   if (isTokenSet && environment !== 'onprem') {
-    lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is ignored: it applies only with ENVIRONMENT=onprem.')
+    lines.push('Note: REMOTE_ENVIRONMENT_TOKEN has no effect unless ENVIRONMENT is onprem.')
   }
   if (host.sharedOrigin) {
     // With TLS, the host doesn't start if a URL begins with http:.

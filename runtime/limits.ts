@@ -39,9 +39,9 @@ export const LIMITS = {
   JOBS_AT_ONCE: {
     kind: 'count',
     default: '2',
-    what: 'maximum number of concurrent runs of one solution’s jobs on one host; all solutions together run at most one fewer than the number of processor cores, but at least one',
+    what: 'maximum number of concurrent job runs of one solution on one host. For all solutions together, the maximum is the number of CPU cores minus one, but at least one',
   },
-  JOB_KEPT: { kind: 'time', default: '30d', what: 'how long the record of a job’s run is kept after the run ended' },
+  JOB_KEPT: { kind: 'time', default: '30d', what: 'how long the record of a job run is kept after the run ended' },
   JOB_KEY: {
     kind: 'time',
     default: '1d',
@@ -117,12 +117,12 @@ export const LIMITS = {
   REMEMBER_LIFETIME: {
     kind: 'time',
     default: '7d',
-    what: 'time after which a remembered login expires, even if it is in use',
+    what: 'time after which a remembered sign-in expires, even if it is in use',
   },
   REMEMBER_GRACE: {
     kind: 'time',
     default: '10s',
-    what: 'how long the previous value of a remembered login is accepted after each use, so that two tabs that use it at the same time are not treated as theft',
+    what: 'how long the previous cookie of a remembered sign-in is accepted after each use. Otherwise, two tabs that use the cookie at the same time would look like theft',
   },
   LOGIN_TOKEN_LIFETIME: {
     kind: 'time',

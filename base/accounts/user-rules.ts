@@ -94,7 +94,9 @@ export function faultsOfPermissions(permissions: readonly Permission[], limits: 
       return [{ field, message: `permission ${at + 1} must be ${visible(longest)} (PERMISSION_LENGTH)` }]
     }
     if (typeof permission === 'string' || SOLUTION_NAME.test(solution)) return []
-    return [{ field, message: `the solution in permission ${at + 1} must be a valid solution name` }]
+    return [
+      { field, message: `the solution in permission ${at + 1} must be 1 to 63 lowercase letters, digits and hyphens` },
+    ]
   })
 }
 

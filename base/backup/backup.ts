@@ -102,7 +102,7 @@ async function withSnapshots<T>(
   [place, ...others]: readonly SavedPlace[],
   work: (snapshots: readonly [Snapshot, ...Snapshot[]]) => Promise<T>,
 ): Promise<T> {
-  if (place === undefined) throw new TypeError('nothing is saved')
+  if (place === undefined) throw new TypeError('a backup needs at least one database')
   return withSnapshot(place, (snapshot) =>
     others.length === 0 ? work([snapshot]) : withSnapshots(others, (more) => work([snapshot, ...more])),
   )

@@ -137,7 +137,10 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
     const pieces: Buffer[] = []
     for await (const piece of read(KEY_PART)) pieces.push(piece)
     if (fits(Buffer.concat(pieces).toString('utf8').trim())) return true
-    throw wrongKey(`The key in the backup ${file} does not match its database`, 'Set PLATFORM_KEY to the right key')
+    throw wrongKey(
+      `The key in the backup ${file} does not match its database`,
+      `Set PLATFORM_KEY to the key of the ${saved.name} that was backed up`,
+    )
   }
   const keyFile = join(home, 'platform-key')
   if (keyCheck === null || (existsSync(keyFile) && fits(readFileSync(keyFile, 'utf8').trim()))) return false

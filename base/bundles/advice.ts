@@ -10,7 +10,7 @@ const ADVICE = {
   name_invalid: 'Rename the file. Use only letters without accents, digits, ".", "_" and "-".',
   name_duplicate: 'Keep one of the two files, or rename one.',
   too_many_files: 'Remove files that the solution does not need, or ask the operator to raise BUNDLE_FILES.',
-  too_large: 'Make the files smaller, or move large files that are only displayed to a separate web server.',
+  too_large: 'Make the files smaller, or ask the operator to raise the limit (docs/limits.md).',
   manifest_missing: 'Add a solution.json with at least {"name": "…", "version": "1.0.0"}.',
   manifest_in_folder: 'Pack the contents of the folder, not the folder itself.',
   json_invalid: 'Fix the JSON. Look for an extra or missing comma or quote, or for a comment.',

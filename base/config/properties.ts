@@ -136,7 +136,7 @@ export const PROPERTIES = {
   SOLUTIONS_FOLDER: {
     default: '',
     read: (text) => (text === '' ? '' : readWord(text)),
-    form: 'a folder with bundles named {name}.zip; if empty, there are none',
+    form: 'a folder with bundles named {name}.zip; if empty, the host uploads none',
     what: 'solutions included in an image: at startup, the host uploads each one unless the solution already has exactly that version. With this setting, the host doesn’t create example solutions',
   },
   TRUSTED_PROXIES: {

@@ -62,7 +62,7 @@ export const TELEMETRY_PROPERTIES = {
     default: '0.1',
     read: (text) => (/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/.test(text) ? Number(text) : undefined),
     form: 'a number from 0 to 1',
-    what: 'fraction of requests that are traced, unless a trusted proxy decides',
+    what: 'fraction of requests that are traced, unless a trusted proxy has already decided whether to trace the request',
   },
   TELEMETRY_SOLUTION_LOGS: {
     default: 'true',

@@ -191,7 +191,7 @@ export function errorOf(
   const property = (word: string) => `DB_${kind.name.toUpperCase()}_${word}`
   const texts = {
     account:
-      `Access to ${title} is denied for the account "${server.username}" with its password. ` +
+      `Cannot sign in to ${title}: the server rejects the account "${server.username}" or its password. ` +
       `Set ${property('USERNAME')} and ${property('PASSWORD')} to an account that may sign in from this machine.`,
     'no-database':
       `There is no database "${name}" on ${title}, and the account "${server.username}" is not allowed to create it. ` +

@@ -59,7 +59,7 @@ class MappedConnection implements DatabaseConnection {
 
   // biome-ignore lint/correctness/useYield: the platform reads whole results, with bounds of its own
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new TypeError('results are not streamed')
+    throw new TypeError('streaming is not supported')
   }
 }
 

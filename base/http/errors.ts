@@ -106,7 +106,7 @@ export const ERRORS = {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
-    advice: 'Fix the path. Request the draft or version to see its files.',
+    advice: 'Fix the path. GET requests for the draft or version list its files.',
   },
   ERR_DRAFT_NOT_FOUND: {
     status: 404,
@@ -170,7 +170,7 @@ export const ERRORS = {
   ERR_JOBS_WAITING: {
     status: 503,
     fixedBy: 'operator',
-    advice: 'Find out why the solution’s runs don’t keep up, or raise `JOBS_WAITING`.',
+    advice: 'Make the solution’s jobs faster or queue fewer runs, or raise `JOBS_WAITING`.',
   },
   ERR_VERSION_IN_USE: {
     status: 409,
@@ -408,7 +408,7 @@ export const ERRORS = {
     fixedBy: 'operator',
     page: 'directory',
     advice:
-      'Check the bind account’s name and password, the base and the filter: `POST directories/{name}/test` shows which step fails: [directories.md](../directories.md).',
+      'Check the bind account’s name and password, the base and the filter. `POST directories/{name}/test` shows which step fails: [directories.md](../directories.md).',
   },
   ERR_MAINTENANCE: {
     status: 503,

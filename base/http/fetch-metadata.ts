@@ -32,7 +32,7 @@ export function requireFrameOfOurs(ctx: Context): void {
   if (isFrameOfOurs(ctx)) return
   throw new PlatformError(
     'ERR_NOT_A_NAVIGATION',
-    'This page can only be shown in a frame, by a page with the same origin.',
+    'This page can only be opened in a frame of a page with the same origin.',
   )
 }
 

@@ -106,7 +106,7 @@ async function startLive(home: string, options: DevOptions, { environment }: Ter
     hasSchedules: options.schedules === true,
     inspect,
   })
-  if (host.live === null) throw new TypeError('the host is not live')
+  if (host.live === null) throw new TypeError('the host was started without live updates')
   const notes = port === wanted ? [] : [`Port ${wanted} is already in use. Using port ${port} instead.`]
   return { host, live: host.live, notes }
 }

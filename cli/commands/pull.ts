@@ -100,7 +100,10 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
   const answer = await api.download(path, 'application/zip', async (piece) => {
     size += piece.length
     if (size > limits.BUNDLE_SIZE)
-      throw new CommandError('failed', `The bundle has more than ${limits.BUNDLE_SIZE} bytes.`)
+      throw new CommandError(
+        'failed',
+        `The bundle of ${name} has more than ${limits.BUNDLE_SIZE} bytes. Nothing was written.`,
+      )
     pieces.push(piece)
   })
   if (answer !== null) refuse(answer, url, name)
@@ -110,7 +113,10 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
   // `readBundle` also rejects bundles with file names such as "../x".
   const { bundle } = await readBundle(packed, limits)
   if (bundle === null || bundle.manifest.name !== name || bundle.sha256 !== sha256)
-    throw new CommandError('failed', `${url.origin} did not send a valid bundle of ${name}. Nothing was written.`)
+    throw new CommandError(
+      'failed',
+      `${url.origin} did not send a valid bundle of ${name}. Nothing was written. Ask the operator.`,
+    )
   return unpackBundle(
     packed,
     limits,

@@ -143,7 +143,7 @@ export function createAccess(parts: AccessParts): Access {
       const member = await membershipOf(ctx)
       ;(ctx.state as State).member = member
       if (member === null)
-        throw new PlatformError('ERR_NOT_FOUND', 'There is no such organisation, or you are not a member of it.')
+        throw new PlatformError('ERR_NOT_FOUND', 'You are not a member of this organisation, or it does not exist.')
       if (mayDo(member.role, right)) return member
       const { client, correlationId } = stateOf(ctx)
       if (isNews(JSON.stringify([member.name, member.organisation.id, right]))) {

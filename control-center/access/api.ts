@@ -95,7 +95,10 @@ export function accessRoutes({ apiTokens, audit }: AccessApiParts): MemberRoute[
         const token = (await apiTokens.list(organisation.id)).find((one) => one.id === id)
         names.target = token === undefined ? `token:${id}` : tokenTarget(token)
         if (await apiTokens.remove(organisation.id, id)) return
-        throw new PlatformError('ERR_NOT_FOUND', 'There is no such API token. It may have been deleted.')
+        throw new PlatformError(
+          'ERR_NOT_FOUND',
+          `There is no API token with the id "${id.slice(0, 100)}". It may have been deleted.`,
+        )
       },
     ),
     route(

@@ -22,7 +22,7 @@ export function placeOf({
   if (!solution.success) {
     throw new PlatformError(
       'ERR_SOLUTION_NOT_FOUND',
-      `"${params.solution.slice(0, 100)}" is not a valid solution name.`,
+      `"${params.solution.slice(0, 100)}" is not a valid solution name. Use 1 to 63 lowercase letters, digits and hyphens.`,
     )
   }
   return { organisation: who.organisation.id, solution: solution.data }

@@ -39,7 +39,7 @@ const NewDesired = z
 
 const DesiredAnswer = z
   .object({
-    number: z.int().describe('sequence number; 0 if no state has been requested yet'),
+    number: z.int().describe('sequence number; 0 if no state has been set yet'),
     issuedAt: z.int().nullable().describe('epoch ms'),
     solutions: z.record(SolutionName, z.object({ sha256: Sha256, version: z.string() })),
     settings: DesiredSettings,

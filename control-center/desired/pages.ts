@@ -88,7 +88,8 @@ export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): voi
 
 /** @throws ERR_NOT_FOUND for an invalid name */
 function solutionIn({ params }: Context): string {
-  const name = SolutionName.safeParse((params as { solution?: unknown }).solution)
+  const { solution = '' } = params as { solution?: string }
+  const name = SolutionName.safeParse(solution)
   if (name.success) return name.data
-  throw new PlatformError('ERR_NOT_FOUND', 'There is no solution with this name.')
+  throw new PlatformError('ERR_NOT_FOUND', `"${solution.slice(0, 100)}" is not a valid solution name.`)
 }

@@ -83,7 +83,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /key',
       {
-        summary: 'Get the public Ed25519 key that verifies statements',
+        summary: 'Get the public Ed25519 key that verifies desired states',
         right: null,
         answers: { 200: KeyAnswer },
       },

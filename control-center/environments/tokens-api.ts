@@ -48,7 +48,10 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     const environment = await need(asking)
     const token = (await environmentTokens.list(environment.id)).find((one) => one.id === asking.params.id)
     if (token !== undefined) return { environment, token }
-    throw new PlatformError('ERR_NOT_FOUND', 'There is no such token. It may have been revoked.')
+    throw new PlatformError(
+      'ERR_NOT_FOUND',
+      `"${environment.name}" has no token with the id "${asking.params.id.slice(0, 100)}". It may have been revoked.`,
+    )
   }
 
   function named({ params, found }: OfToken & { readonly found: Found }) {

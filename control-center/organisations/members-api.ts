@@ -17,7 +17,7 @@ import { RoleName } from '../access/roles.ts'
 import { type MemberRoute, route } from '../access/route.ts'
 import { textFor } from '../pages/page.ts'
 import type { Invitations, Invitation as StoredInvitation } from './invitations.ts'
-import type { ListedMember, Organisations } from './organisations.ts'
+import { type ListedMember, noMember, type Organisations } from './organisations.ts'
 
 export type MemberApiParts = {
   readonly access: Access
@@ -113,7 +113,7 @@ async function resetFactors(who: AskingMember, uid: string, parts: MemberApiPart
   const { organisations, factors, sessions } = parts
   const memberships = await organisations.ofMember(uid)
   if (!memberships.some(({ id }) => id === who.organisation.id)) {
-    throw new PlatformError('ERR_NOT_FOUND', 'There is no such member.')
+    throw noMember(uid)
   }
   if (uid === who.uid) {
     throw new PlatformError('ERR_FORBIDDEN', 'Change the second factor of your own account on the page /account.')
@@ -215,7 +215,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
         const invitation = (await invitations.list(organisation.id)).find((one) => one.id === id)
         names.target = invitation?.email ?? id
         if ((await invitations.remove(organisation.id, id)) !== null) return
-        throw new PlatformError('ERR_NOT_FOUND', 'There is no such invitation. It may have been revoked or accepted.')
+        throw new PlatformError('ERR_NOT_FOUND', `There is no open invitation with the id "${id.slice(0, 100)}".`)
       },
     ),
   ]

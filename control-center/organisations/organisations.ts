@@ -60,6 +60,10 @@ export type ListedMember = {
 const MOST_OWNED = 50
 
 /** @param now the clock, in epoch milliseconds */
+export function noMember(uid: string): PlatformError {
+  return new PlatformError('ERR_NOT_FOUND', `The organisation has no member with the uid "${uid.slice(0, 100)}".`)
+}
+
 export function createOrganisations(db: CenterDatabase, now: () => number = Date.now): Organisations {
   const columns = ['organisations.id', 'organisations.name', 'organisations.title'] as const
   const memberships = (uid: string) =>
@@ -78,7 +82,7 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
     return db.transaction().execute(async (transaction) => {
       const lock = transaction.updateTable('organisations').set((row) => ({ name: row.ref('name') }))
       await lock.where('id', '=', id).execute()
-      if ((await change(transaction)) === 0n) throw new PlatformError('ERR_NOT_FOUND', 'There is no such member.')
+      if ((await change(transaction)) === 0n) throw noMember(uid)
       const owners = transaction.selectFrom('members').select('uid').where('organisation', '=', id)
       if ((await owners.where('role', '=', 'owner').executeTakeFirst()) !== undefined) return
       throw new PlatformError(

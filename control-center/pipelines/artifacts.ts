@@ -92,7 +92,7 @@ export function createArtifacts(db: CenterDatabase, storage: Storage, now: () =>
     },
     async content(organisation, name, id) {
       const row = await of(organisation, name).select(['name', 'content']).where('id', '=', id).executeTakeFirst()
-      if (row === undefined || row.content === null) throw noArtifact()
+      if (row === undefined || row.content === null) throw noArtifact(id)
       return { name: row.name, bytes: new Uint8Array(row.content) }
     },
     async remove(organisation, name, id) {
@@ -102,7 +102,7 @@ export function createArtifacts(db: CenterDatabase, storage: Storage, now: () =>
         .where('package', '=', name)
         .where('id', '=', id)
         .executeTakeFirst()
-      if (numDeletedRows === 0n) throw noArtifact()
+      if (numDeletedRows === 0n) throw noArtifact(id)
     },
     async countOf(from, organisation, name, sha256) {
       const { count } = await of(organisation, name, from)
@@ -114,6 +114,7 @@ export function createArtifacts(db: CenterDatabase, storage: Storage, now: () =>
   }
 }
 
-function noArtifact(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'There is no such artifact. It may have been deleted.')
+function noArtifact(id: string): PlatformError {
+  const text = `There is no artifact with the id "${id.slice(0, 100)}". It may have been deleted.`
+  return new PlatformError('ERR_NOT_FOUND', text)
 }

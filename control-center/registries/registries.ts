@@ -96,7 +96,10 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
   async function need(organisation: string, id: string): Promise<Registry> {
     const row = await rowOf(organisation, id).executeTakeFirst()
     if (row !== undefined) return registryOf(row)
-    throw new PlatformError('ERR_NOT_FOUND', 'There is no such registry. It may have been deleted.')
+    throw new PlatformError(
+      'ERR_NOT_FOUND',
+      `There is no registry with the id "${id.slice(0, 100)}". It may have been deleted.`,
+    )
   }
 
   async function refuseTooMany(organisation: string): Promise<void> {

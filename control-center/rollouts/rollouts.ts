@@ -194,7 +194,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
         .executeTakeFirst()
       const [found] = await withSteps(row === undefined ? [] : [row])
       if (found !== undefined) return found
-      throw new PlatformError('ERR_NOT_FOUND', 'There is no such rollout.')
+      throw new PlatformError('ERR_NOT_FOUND', `There is no rollout with the id "${id.slice(0, 100)}".`)
     },
     async active() {
       const rows = await db

@@ -70,7 +70,7 @@ export function createSolutionUsers(
     if (row !== undefined) return row
     throw new PlatformError(
       'ERR_USER_NOT_FOUND',
-      `"${place.solution}" has no such user. The user may have been deleted.`,
+      `"${place.solution}" has no user with the uid "${uid.slice(0, 100)}". The user may have been deleted.`,
     )
   }
 

@@ -102,7 +102,10 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
         const id = Number(params.id)
         const line = Number.isSafeInteger(id) && id > 0 ? await telemetry.logs.find(asked.ids, id) : null
         if (line === null)
-          throw new PlatformError('ERR_NOT_FOUND', 'There is no such log line. Old log lines are deleted.')
+          throw new PlatformError(
+            'ERR_NOT_FOUND',
+            `There is no log line ${params.id.slice(0, 100)}. Old log lines are deleted.`,
+          )
         return shownLine(line, asked)
       },
     ),
@@ -132,13 +135,13 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
       async ({ who, params: { trace } }) => {
         const asked = await environmentsAsked(environments, who.organisation.id, undefined)
         const found = /^[0-9a-f]{32}$/.test(trace) ? await traces.find(asked.ids, trace) : null
-        if (found === null) throw noTrace()
+        if (found === null) throw noTrace(trace)
         return { ...found, environment: asked.nameOf(found.environment) }
       },
     ),
   ]
 }
 
-export function noTrace(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'There is no such trace. Old traces are deleted.')
+export function noTrace(trace: string): PlatformError {
+  return new PlatformError('ERR_NOT_FOUND', `There is no trace ${trace.slice(0, 100)}. Old traces are deleted.`)
 }

@@ -83,7 +83,7 @@ export function addTelemetryPages(pages: PageRouter, { environments, telemetry }
     const asked = await environmentsAsked(environments, organisation.id, undefined)
     const trace = traceOf(ctx)
     const found = trace === null ? null : await traces.find(asked.ids, trace)
-    if (found === null) throw noTrace()
+    if (found === null) throw noTrace(trace ?? 'with this id')
     const whole = Math.max(...found.spans.map(endOf), 0.001)
     const [first] = found.spans
     return {

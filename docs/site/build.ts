@@ -46,7 +46,7 @@ async function renderPages(all: readonly Page[]): Promise<Omit<Section, 'id'>[]>
       }
       eleventy.addTransform('layout', function (content) {
         const page = byPath.get(this.page.url.slice(1)) ?? byPath.get(`${this.page.url.slice(1)}index.html`)
-        if (page === undefined) throw new Error(`There is no page for ${this.page.url}.`)
+        if (page === undefined) throw new Error(`No file in the docs has the URL ${this.page.url}.`)
         found.push(...sectionsOf(page, content))
         return layout(page, withScrolling(content), navigation)
       })

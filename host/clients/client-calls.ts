@@ -77,7 +77,7 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
       try {
         return await storeQueued(of, storeRuns)
       } catch (error) {
-        const message = `the runs of jobs could not be stored: ${(error as Error).message}`
+        const message = `the queued job runs could not be stored: ${(error as Error).message}`
         return { code: 'script_error', message, milliseconds: 0 }
       }
     }

@@ -88,7 +88,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
   async function needJob(solution: string, job: string): Promise<Job> {
     const found = jobsOf(await catalog.need(solution)).find(({ name }) => name === job)
     if (found !== undefined) return found
-    throw new PlatformError('ERR_JOB_UNKNOWN', `The active version of "${solution}" has no such job.`)
+    throw new PlatformError('ERR_JOB_UNKNOWN', `The active version of "${solution}" has no job "${job.slice(0, 100)}".`)
   }
 
   async function addRun(solution: string, job: string, data: unknown): Promise<string> {
@@ -98,7 +98,10 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
       await jobStore.runs.add([{ id, solution, job, data: text, key: null, tenant: null, dueAt: Date.now() }])
     } catch (error) {
       if (!(error instanceof WaitingTooMany)) throw error
-      throw new PlatformError('ERR_JOBS_WAITING', `The solution already has ${limits.JOBS_WAITING} waiting runs.`)
+      throw new PlatformError(
+        'ERR_JOBS_WAITING',
+        `The solution already has ${limits.JOBS_WAITING} waiting runs, which is the maximum.`,
+      )
     }
     jobs.worker.wake()
     return id
@@ -134,7 +137,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
       },
       async ({ ctx, params: { name, id } }) => {
         const state = RunId.safeParse(id).success ? await jobStore.runs.again(name, id) : null
-        if (state === null) throw noRun()
+        if (state === null) throw noRun(name, id)
         if (state !== 'failed' && state !== 'cancelled') throw notAgain(state)
         jobs.worker.wake()
         ctx.status = 202
@@ -152,7 +155,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
       },
       async ({ ctx, params: { name, id } }) => {
         const state = RunId.safeParse(id).success ? await jobStore.runs.cancel(name, id) : null
-        if (state === null) throw noRun()
+        if (state === null) throw noRun(name, id)
         if (state !== 'waiting' && state !== 'running') {
           throw new PlatformError('ERR_RUN_ENDED', `The run has already ended: it is ${state}.`)
         }
@@ -168,7 +171,7 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
 
   async function readRun(ctx: Context, solution: string, id: string) {
     const run = RunId.safeParse(id).success ? await jobStore.runs.find(solution, id) : null
-    if (run === null) throw noRun()
+    if (run === null) throw noRun(solution, id)
     const isShown = hasScope(actorOf(ctx), `solutions:${solution}`, 'write')
     const { items } = await log.read(solution, { limit: LINES_OF_RUN, correlationId: id })
     return {
@@ -265,8 +268,9 @@ function parsed(text: string | null): unknown {
   return text === null ? null : (JSON.parse(text) as unknown)
 }
 
-function noRun(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'There is no such run.')
+function noRun(solution: string, id: string): PlatformError {
+  const text = `"${solution}" has no job run with the id "${id.slice(0, 100)}". Old runs are deleted.`
+  return new PlatformError('ERR_NOT_FOUND', text)
 }
 
 function notAgain(state: RunState): PlatformError {

@@ -112,7 +112,7 @@ export class WaitingTooMany extends Error {
   readonly used: number
 
   constructor(solution: string, used: number) {
-    super(`the solution "${solution}" has too many waiting runs of jobs`)
+    super(`the solution "${solution}" has too many waiting job runs`)
     this.used = used
   }
 }

@@ -80,7 +80,8 @@ export function createClaimsReader(
    */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
     const readProfile = PROFILES[registration.configuration.api]
-    if (readProfile === undefined) throw new TypeError('no profile is defined for this provider without ID tokens')
+    if (readProfile === undefined)
+      throw new TypeError('this provider issues no ID tokens, and the host cannot read its user profiles')
     const claims = await readProfile(registration.provider, (address) =>
       tokenRequests.readProfile(registration, accessToken, address),
     )

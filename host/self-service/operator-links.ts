@@ -45,13 +45,13 @@ export function createOperatorLinks(parts: OperatorLinksParts): OperatorLinks {
       const [only, ...others] = all
       if (only === undefined) {
         throw invalid(
-          'A link opens a page of a solution with the authenticator DEFAULT, but there is no such solution. Upload one first.',
+          'A link opens a page of a solution with the authenticator DEFAULT, but no active solution has it. Upload one first.',
         )
       }
       if (others.length === 0) return only
       const names = all.map((solution) => solution.name).slice(0, 20)
       throw invalid(
-        `Several solutions can be opened by a link. Add \`solution\` with one of these names: ${names.join(', ')}.`,
+        `A link can open one of several solutions. Set \`solution\` to one of these names: ${names.join(', ')}.`,
       )
     },
   }

@@ -56,9 +56,14 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
         names: ({ params }) => ({ target: `session:${params.id}` }),
         answers: DONE,
       },
-      async ({ params: { id }, names }) => {
-        const ended = await sessions.endByPublicId(id)
-        if (ended === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such session, or it has ended.')
+      async ({ params, names }) => {
+        const ended = await sessions.endByPublicId(params.id)
+        if (ended === null) {
+          throw new PlatformError(
+            'ERR_NOT_FOUND',
+            `No session with the id "${params.id.slice(0, 100)}" is in progress.`,
+          )
+        }
         names.solution = ended.realm
         names.target = userTarget(ended)
         // Without this, the remember-me cookie would sign the user in again.

@@ -22,7 +22,11 @@ export async function sendMedia(
   store: SolutionStore,
 ): Promise<void> {
   const file = await store.media(solution.name, solution.facts.sha256, path)
-  if (file === null) throw new PlatformError('ERR_NOT_FOUND', `The solution "${solution.name}" has no such media file.`)
+  if (file === null)
+    throw new PlatformError(
+      'ERR_NOT_FOUND',
+      `The solution "${solution.name}" has no media file "${path.slice(0, 200)}".`,
+    )
   startMedia(ctx, path, file.etag)
   if (ctx.fresh) {
     ctx.status = 304

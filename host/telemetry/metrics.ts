@@ -20,7 +20,7 @@ export const METRICS = {
   scriptTime: histogram('script_duration', ['solution', 'entry', 'outcome'], 'Run time of solutions’ scripts'),
   queueTime: histogram('sandbox_queue', [], 'Time that login calls waited for a sandbox process'),
   bindingTime: histogram('plugin_request_duration', ['binding', 'result'], 'Requests from scripts to plugins'),
-  jobsFailed: counter('job_runs_failed', ['solution'], 'Runs of jobs that failed after their last attempt'),
+  jobsFailed: counter('job_runs_failed', ['solution'], 'Job runs that failed after their last attempt'),
   kills: counter('sandbox_kills', ['reason'], 'Sandbox processes terminated because of a script'),
   processes: gauge('sandbox_processes', ['kind'], 'Running sandbox processes'),
   memory: gauge('memory_bytes', ['part'], 'Memory used by the host and all sandbox processes, measured every 10 s'),

@@ -30,7 +30,7 @@ export function testingRoutes({ testing }: TestingApiParts): AdminRoute[] {
       'POST /testing',
       {
         summary:
-          'Set the host’s clock forward, or turn off the limit on sign-in attempts; only in testing mode, else 404',
+          'Set the host’s clock forward, or turn off the limit on sign-in attempts. Without testing mode, the response is 404',
         right: null,
         act: 'testing',
         names,

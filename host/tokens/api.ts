@@ -97,7 +97,8 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
       async ({ params: { id }, names }) => {
         const token = (await tokens.list()).find((one) => one.id === id)
         if (token !== undefined) names.target = tokenTarget(token)
-        if (!(await tokens.remove(id))) throw new PlatformError('ERR_NOT_FOUND', 'There is no such token.')
+        if (await tokens.remove(id)) return
+        throw new PlatformError('ERR_NOT_FOUND', `There is no API token with the id "${id.slice(0, 100)}".`)
       },
     ),
   ]

@@ -48,7 +48,8 @@ export function addWorkbenchAssets(router: Router): void {
   router.get('/modules/:file', (ctx) => {
     const { file } = ctx.params as { file: string }
     const module = assets().packages.files.get(file)
-    if (module === undefined) throw new PlatformError('ERR_NOT_FOUND', 'There is no such module.')
+    if (module === undefined)
+      throw new PlatformError('ERR_NOT_FOUND', `The workbench has no module "${file.slice(0, 100)}".`)
     sendScript(ctx, module)
   })
 

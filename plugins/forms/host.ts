@@ -217,26 +217,29 @@ function platformCommand<T>(
 /** @throws TypeError */
 function needForm(name: string, { definitions }: SolutionFacts): FormDefinition {
   const form = definitions.get(name)
-  if (form === undefined) throw new TypeError('there is no such form')
+  if (form === undefined) throw new TypeError(`the solution has no form "${name}"`)
   return form
 }
 
 /** @throws TypeError if the form's definition does not contain it */
 function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
   const form = needForm(update.form, solution)
-  if (update.unsaved !== undefined && form.saves === undefined) throw new TypeError('no button saves the form')
+  if (update.unsaved !== undefined && form.saves === undefined)
+    throw new TypeError(`the form "${update.form}" has no "saves"`)
   const known = elementsByName(form)
   for (const [name, state] of Object.entries(update.elements)) {
     const element = known.get(name)
-    if (element === undefined) throw new TypeError('the form has no such element')
+    if (element === undefined) throw new TypeError(`the form "${update.form}" has no element "${name}"`)
     for (const property of Object.keys(state) as Property[]) {
-      if (!PROPERTIES[element.type].includes(property)) throw new TypeError('the element has no such property')
+      if (!PROPERTIES[element.type].includes(property))
+        throw new TypeError(`the element "${name}" has no property "${property}"`)
     }
-    if (state.value !== undefined && !isValue(element, state.value)) throw new TypeError('the value has the wrong type')
+    if (state.value !== undefined && !isValue(element, state.value))
+      throw new TypeError(`the value of "${name}" has the wrong type`)
     if (element.type === 'table' && state.rows !== undefined) {
       const columns = new Set(['id', ...element.columns.map((column) => column.name)])
       if (state.rows.some((row) => Object.keys(row).some((key) => !columns.has(key)))) {
-        throw new TypeError('the table has no such column')
+        throw new TypeError(`a row of "${name}" has a cell without a column`)
       }
     }
   }

@@ -476,7 +476,8 @@ function checkTable({ columns, value }: TableParts, found: Found): void {
       if (reported >= MAX_REPORTED) return
       const type = types.get(key)
       if (key === 'id' || cell === null) continue
-      const problem = type === undefined ? 'must be removed: the table has no such column' : problemOfCell(type, cell)
+      const problem =
+        type === undefined ? `must be removed: the table has no column "${key}"` : problemOfCell(type, cell)
       if (problem === null) continue
       refuse(found, ['value', index, key], problem, cell)
       reported++

@@ -75,7 +75,7 @@ function receive(text: string): void {
       void clients?.then((served) => forward(served, message))
       return
     case 'cancel':
-      if (waiting.delete(message.id)) ended(message.id, refused('the call was canceled before it started'))
+      if (waiting.delete(message.id)) ended(message.id, refused('the call was cancelled before it started'))
       return
     case 'answer':
       if (solution !== null) solution.answer(message.id, message.request, message.ok, message.value)

@@ -28,7 +28,7 @@ export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   'plugins.rawSQL': 'await plugins.database.query(name, sql, parameters)',
   'application.sleep': 'application.executeLater(callback, milliseconds)',
   'application.setStatusText': 'a label element',
-  'application.getApplicationType': 'nothing: every client is a browser',
+  'application.getApplicationType': 'a constant, because every client is a browser',
   'application.isInDeveloper': 'application.getEnvironment() === "dev"',
   'security.isUserMemberOfGroup': 'security.hasPermission(name)',
   'security.getUserGroups': 'security.getUserPermissions()',

@@ -236,7 +236,7 @@ test('a paused solution’s page shows when the pause ends, why, the last errors
   expect(text).toContain('roll back to one that worked')
   for (const path of ['', '/versions', '/log', '/access', '/login-page', '/oauth']) {
     const { text: page } = await admin.get(`/admin/solutions/paused${path}`)
-    expect([path, page.includes('>Quarantined<')]).toEqual([path, true])
+    expect([path, page.includes('>Paused<')]).toEqual([path, true])
   }
 })
 

@@ -295,7 +295,7 @@ test('solhost jobs lists, starts, pauses and resumes', async () => {
   expect((await jobs('resume', NAME, host.url)).code).toBe(0)
   expect((await jobs('runs', NAME, host.url, '--job', 'report')).out).toContain(`${id}  report  succeeded  attempt 1`)
   const unknown = await jobs('run', NAME, 'unknown', host.url)
-  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('has no such job')])
+  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('has no job "')])
   expect((await jobs('again', NAME, id, host.url)).err).toContain('its data was erased')
 })
 

@@ -208,7 +208,7 @@ test('managed: a revoked token is reported once and shown on the health page, an
   expect(satellite.logged().match(/rejects REMOTE_ENVIRONMENT_TOKEN/g)).toHaveLength(1)
   const health = await (await signInToAdmin(satellite)).get('/admin/health')
   expect(health.text).toContain('The control center rejects REMOTE_ENVIRONMENT_TOKEN')
-  expect(health.text).toMatch(/Access denied since [^<]+<br>Last statement: \d+/)
+  expect(health.text).toMatch(/Access denied since [^<]+<br>Last desired state: \d+/)
   const page = await fetch(`${satellite.url}/solution/crm/index.html`)
   expect(page.status).toBe(200)
 })

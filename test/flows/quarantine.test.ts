@@ -50,7 +50,7 @@ test('a solution whose process was killed three times is paused: its sign-ins ge
   expect(await api('good')).toMatchObject({ state: 'active' })
   const { items } = (await api('bad/log')) as { items: { message: string }[] }
   expect(items.some(({ message }) => message.includes('its scripts are paused for 5 s'))).toBe(true)
-  expect((await (await signInToAdmin(host)).get('/admin/')).text).toContain('Quarantined')
+  expect((await (await signInToAdmin(host)).get('/admin/')).text).toContain('>Paused<')
 })
 
 test('a client of a paused solution says that it is not working, and the solution log says until when', async () => {

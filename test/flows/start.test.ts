@@ -139,7 +139,7 @@ test('an empty PLATFORM_HOME gets the examples; startup prints addresses, test u
 
   // Deleted examples are not created again.
   const third = await start()
-  expect(third.output()).toContain('There are no listed solutions yet')
+  expect(third.output()).toContain('No solutions are listed on the start page yet')
   third.child.kill('SIGTERM')
   await third.code
 })
@@ -147,7 +147,7 @@ test('an empty PLATFORM_HOME gets the examples; startup prints addresses, test u
 test('with ENVIRONMENT=prod no examples are installed in an empty PLATFORM_HOME; on SIGTERM during a sign-in, the host responds and stops within 5 s', async () => {
   const host = await start({ ENVIRONMENT: 'prod', SERVLET_PASSWORD: 'given' })
   const { child, output, code, url } = host
-  expect(output()).toContain('There are no listed solutions yet')
+  expect(output()).toContain('No solutions are listed on the start page yet')
   expect(existsSync(join(home, 'example-users'))).toBe(false)
   const authorization = `Basic ${Buffer.from('admin:given').toString('base64')}`
   const headers = { authorization, 'content-type': 'application/zip' }
@@ -191,7 +191,7 @@ test('npm start forwards SIGTERM; with HOST=0.0.0.0 no examples are installed in
   const child = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const closed = new Promise((resolve) => child.once('close', resolve))
   const output = await untilItRuns(child, closed)
-  expect(output()).toContain('There are no listed solutions yet')
+  expect(output()).toContain('No solutions are listed on the start page yet')
   expect(existsSync(join(home, 'example-users'))).toBe(false)
   const url = /is running at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
   expect((await ask(`${url}/health/ready`)).status).toBe(200)

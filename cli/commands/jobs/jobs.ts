@@ -26,7 +26,7 @@ export const jobsListCommand = command({
 })
 
 export const jobsRunsCommand = command({
-  summary: 'list the newest runs of jobs of a solution',
+  summary: 'list the newest job runs of a solution',
   arguments: { name: NAME, url: URL_OF_HOST },
   options: {
     job: { type: 'string', value: '<name>', what: 'only runs of this job' },
@@ -66,7 +66,7 @@ export const jobsRunCommand = command({
 })
 
 export const jobsAgainCommand = command({
-  summary: 'run a failed or cancelled run of a job again',
+  summary: 'repeat a failed or cancelled job run',
   arguments: { name: NAME, id: { what: 'id of the run, from "jobs runs"' }, url: URL_OF_HOST },
   options: { ...HOST_OPTIONS, ...JSON_OPTION },
   notes: () => HOST_NOTES,
@@ -110,7 +110,7 @@ function readData(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw new CommandError('usage', `--data is not JSON: ${(error as Error).message}`)
+    throw new CommandError('usage', `--data is not valid JSON: ${(error as Error).message}`)
   }
 }
 

@@ -80,7 +80,7 @@ function readerOf(metric: Message) {
     const { isMonotonic, aggregationTemporality } = messageOf(sum)
     const isDelta = aggregationTemporality === DELTA
     const kind = isMonotonic === true ? 'counter' : 'gauge'
-    if (kind === 'gauge' && isDelta) return 'a non-monotonic sum has delta temporality'
+    if (kind === 'gauge' && isDelta) return 'a sum with delta temporality must be monotonic'
     return { common: { ...common, isDelta }, point: (all: Common, point: Message) => numberPoint(all, kind, point) }
   }
   if (histogram !== undefined) {

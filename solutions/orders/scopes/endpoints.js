@@ -8,7 +8,7 @@ function getVersion() {
 async function getOrder({ params }) {
   await setUpDatabase()
   const order = await readOrder(Number(params.id))
-  return order ?? plugins.http.answer(404, { message: 'There is no such order.' })
+  return order ?? plugins.http.answer(404, { message: `There is no order with the id ${params.id}.` })
 }
 
 /** The host has checked the body with the schema in solution.json. */

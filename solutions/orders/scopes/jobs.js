@@ -10,7 +10,7 @@ async function countOrders() {
 async function thankCustomer({ id, data }) {
   await setUpDatabase()
   const order = await readOrder(data.order)
-  if (!order) return { skipped: 'there is no such order' }
+  if (!order) return { skipped: `there is no order with the id ${data.order}` }
   application.output(`thank you, ${order.customer}: ${order.number} is on its way (run ${id})`)
   return { mail: order.mail }
 }

@@ -358,7 +358,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     const error = (await opening.catch((reason: unknown) => reason)) as Error & { code: string }
     const { host, port, username } = server().address
     expect(error.code).toBe('ERR_DATABASE_UNREACHABLE')
-    expect(error.message).toContain(`is denied for the account "${username}" with its password`)
+    expect(error.message).toContain(`the server rejects the account "${username}" or its password`)
     expect(error.message).toContain(`${host}:${port}`)
     expect(error.message).toContain(`DB_${kind.toUpperCase()}_PASSWORD`)
     expect(`${error.message}${error.stack}${JSON.stringify(error)}`).not.toContain('not-the-password')

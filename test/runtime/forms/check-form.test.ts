@@ -276,7 +276,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'table', columns: COLUMNS, value: [{}] }, 'value.0.id', 'is missing; it must be a string of 1 to 200'],
   [{ type: 'table', columns: COLUMNS, value: [5] }, 'value.0', 'must be an object with id, not 5'],
   [{ type: 'table', columns: COLUMNS, value: [{ id: 1 }, { id: '1' }] }, 'value.1.id', 'must be unique'],
-  [{ type: 'table', columns: COLUMNS, value: [{ id: 1, y: 'a' }] }, 'value.0.y', 'the table has no such column'],
+  [{ type: 'table', columns: COLUMNS, value: [{ id: 1, y: 'a' }] }, 'value.0.y', 'the table has no column "y"'],
   [{ type: 'table', columns: COLUMNS, value: [{ id: 1, x: 5 }] }, 'value.0.x', 'must be a string of at most 10000'],
   ...(
     [
