@@ -23,7 +23,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   },
   404: {
     exit: 'failed',
-    text: (detail) => `The host has no such solution: ${detail}\nNext: upload it with "${SOLHOST} deploy".`,
+    text: (detail) => `${detail}\nNext: check the name, or upload the solution with "${SOLHOST} deploy".`,
   },
   409: {
     exit: 'failed',

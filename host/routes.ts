@@ -251,5 +251,8 @@ function notFromPage(): PlatformError {
 function nameOf(ctx: Context): string {
   const { solution } = ctx.params as { solution: string }
   if (isHostLabel(solution)) return solution
-  throw new PlatformError('ERR_SOLUTION_NOT_FOUND', 'The solution name in the URL is invalid.')
+  throw new PlatformError(
+    'ERR_SOLUTION_NOT_FOUND',
+    'The solution name in the URL must be 1 to 63 lowercase letters, digits and hyphens.',
+  )
 }

@@ -33,9 +33,9 @@ export const LIMITS = {
     default: '600',
     what: 'maximum number of requests per minute from one network to endpoints without authentication, plus rejected requests to any endpoint, on one host',
   },
-  JOB_TIME: { kind: 'time', default: '1m', what: 'maximum time for one run of a job, including waiting' },
-  JOB_DATA: { kind: 'size', default: '64k', what: 'maximum size of the data of one run of a job, as JSON' },
-  JOBS_WAITING: { kind: 'count', default: '10000', what: 'maximum number of waiting runs of one solution’s jobs' },
+  JOB_TIME: { kind: 'time', default: '1m', what: 'maximum time for one job run, including waiting' },
+  JOB_DATA: { kind: 'size', default: '64k', what: 'maximum size of the data of one job run, as JSON' },
+  JOBS_WAITING: { kind: 'count', default: '10000', what: 'maximum number of waiting job runs of one solution' },
   JOBS_AT_ONCE: {
     kind: 'count',
     default: '2',

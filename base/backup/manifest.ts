@@ -76,7 +76,7 @@ export function readManifest(text: string, file: string, saved: Saved = PLATFORM
     )
   }
   const read = Manifest.safeParse(written)
-  if (!read.success) throw invalid(file, `the manifest is invalid (${read.error.issues[0]?.path.join('.')})`)
+  if (!read.success) throw invalid(file, `"${read.error.issues[0]?.path.join('.')}" in the manifest is invalid`)
   const { of = 'platform' } = read.data
   if (of !== saved.name)
     throw invalid(file, `the file is a backup of a ${of}, and this command restores a ${saved.name}`)

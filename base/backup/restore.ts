@@ -302,7 +302,7 @@ async function writeTables(db: Database, restoring: Restoring): Promise<void> {
     const part = partOfTable(name)
     const lines = readLines(archive.read(part), table)
     const count = await writeRows(db, name, table, columns.get(name) ?? new Set(), lines).catch((error: unknown) => {
-      throw error instanceof TypeError ? invalid(file, `in ${part} ${error.message}`, error) : error
+      throw error instanceof TypeError ? invalid(file, `in ${part}, ${error.message}`, error) : error
     })
     if (count !== archive.manifest.parts[part]?.rows)
       throw invalid(file, `the number of rows in ${part} does not match its manifest`)

@@ -198,6 +198,6 @@ function tooLarge(largest: number): PlatformError {
   return new PlatformError(
     'ERR_BUNDLE_TOO_LARGE',
     `The database server accepts at most ${largest} bytes per statement. ` +
-      'Set max_allowed_packet on the server to more than the size of the bundle, of all its scripts together, and of its largest file.',
+      'Set max_allowed_packet on the server to more than the largest of these sizes: the bundle, all its scripts together, its largest file.',
   )
 }

@@ -401,7 +401,7 @@ export const ERRORS = {
     fixedBy: 'operator',
     page: 'directory',
     advice:
-      'Check that the directory server is running and reachable, and that its certificate is valid: `POST directories/{name}/test` shows which step fails. The host then recovers automatically: [directories.md](../directories.md).',
+      'Check that the directory server is running and reachable, and that its certificate is valid. `POST directories/{name}/test` shows which step fails. When the server responds again, the host recovers automatically: [directories.md](../directories.md).',
   },
   ERR_DIRECTORY_REFUSED: {
     status: 503,

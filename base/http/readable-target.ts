@@ -10,7 +10,7 @@ export const needReadableTarget: Middleware = (ctx, next) => {
   try {
     void ctx.path
   } catch {
-    sendProblem(ctx, new PlatformError('ERR_BAD_REQUEST', 'The request has an invalid URL.'))
+    sendProblem(ctx, new PlatformError('ERR_BAD_REQUEST', 'The URL of the request cannot be parsed.'))
     return
   }
   return next()

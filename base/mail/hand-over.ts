@@ -40,7 +40,10 @@ export function createHandOver(
 
   return async ({ to, subject, text }) => {
     const signal = Promise.withResolvers<never>()
-    const timer = setTimeout(() => signal.reject(new Error('the mail server did not finish in time')), times.all)
+    const timer = setTimeout(
+      () => signal.reject(new Error(`the mail server did not accept the email within ${times.all / 1000} s`)),
+      times.all,
+    )
     try {
       const mail = { from: { ...from }, to: { name: '', address: to }, subject, text, disableFileAccess: true }
       await Promise.race([transport.sendMail(mail), signal.promise])

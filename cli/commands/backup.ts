@@ -17,9 +17,9 @@ export const backupCommand = command({
   },
   notes:
     () => `Run this command on the host’s machine, with the same environment variables as "solhost start". The file contains the
-tables of the platform's database and, from PLATFORM_HOME, the embedded databases of solutions, the operator's
-plugins, and the platform's key if it is stored there. The file contains secrets. Only its owner can read it (mode
-0600).
+tables of the platform's database. It also contains, from PLATFORM_HOME: the embedded databases of solutions, the
+operator's plugins, and the platform's key if it is stored there. The file contains secrets. Only its owner can read
+it (mode 0600).
 `,
   async run({ arguments: { file }, options }, terminal) {
     const { json = false, 'without-key': withoutKey = false } = options

@@ -91,5 +91,8 @@ function solutionIn({ params }: Context): string {
   const { solution = '' } = params as { solution?: string }
   const name = SolutionName.safeParse(solution)
   if (name.success) return name.data
-  throw new PlatformError('ERR_NOT_FOUND', `"${solution.slice(0, 100)}" is not a valid solution name.`)
+  throw new PlatformError(
+    'ERR_NOT_FOUND',
+    `"${solution.slice(0, 100)}" is not a valid solution name. Use 1 to 63 lowercase letters, digits and hyphens.`,
+  )
 }

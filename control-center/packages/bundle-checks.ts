@@ -112,7 +112,8 @@ export function createBundleChecks(
   async function readVersion(packed: Uint8Array): Promise<ComparedVersion> {
     const { bundle, faults } = await readBundle(packed, limits)
     if (bundle !== null) return { manifest: bundle.manifest, files: await unpackBundle(packed, limits) }
-    const message = 'The stored bundle exceeds the limits of this control center.'
+    const message =
+      'The stored bundle exceeds the limits of this control center. Raise the limits that the errors name, or upload a smaller bundle.'
     throw new PlatformError('ERR_BUNDLE_REFUSED', message, { faults })
   }
 

@@ -58,7 +58,11 @@ export function createBuilderHosts(
     isListed: (host, port) => allowed.includes(`${host}:${port}`),
     async needPublic(place) {
       const named = readHostPort(place)
-      if (named === null) throw new PlatformError('ERR_OUTBOUND_PRIVATE', `"${place}" is not a valid registry name.`)
+      if (named === null)
+        throw new PlatformError(
+          'ERR_OUTBOUND_PRIVATE',
+          `"${place}" is not a registry. Use a host name, with a port if needed, such as registry.example.org.`,
+        )
       try {
         await addresses(named.host, named.port ?? 443)
       } catch (error) {

@@ -40,7 +40,9 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   const artifacts = createArtifacts(db, storage)
   const fence = settings.builder === null ? null : await findBuilderFence(settings.builder)
   if (settings.builder !== null && fence === null) {
-    log.warn('the builder runs in the control center’s network, so registries can redirect it to loopback addresses')
+    log.warn(
+      'the builder cannot run in a separate network, so registries can redirect it to loopback addresses: install unshare and ip, and allow the control center to create network namespaces',
+    )
   }
   const work = createStepWork({
     packages,

@@ -44,7 +44,10 @@ export async function readDraft({ solution, id }: DraftOf, parts: DraftBundlePar
     }
     return { draft, files: sorted(files), baseFiles, changes }
   }
-  throw new PlatformError('ERR_CHANGED_MEANWHILE', 'The draft is being changed. Try again.')
+  throw new PlatformError(
+    'ERR_CHANGED_MEANWHILE',
+    'The draft was changed several times while it was being read. Try again.',
+  )
 }
 
 /** The draft as a bundle. If the draft has no changes, this is the unmodified bundle of its base. */

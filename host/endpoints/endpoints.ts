@@ -152,7 +152,7 @@ function pathOf(ctx: Context): string {
 /** @throws ERR_FORBIDDEN */
 function needPermission({ declaration: { permission } }: Endpoint, { user }: Caller): void {
   if (permission === null || user?.permissions.includes(permission)) return
-  throw new PlatformError('ERR_FORBIDDEN', `This endpoint needs the permission "${permission}".`)
+  throw new PlatformError('ERR_FORBIDDEN', `This endpoint requires the permission "${permission}".`)
 }
 
 function busy(): Failed {

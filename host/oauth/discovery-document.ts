@@ -28,7 +28,10 @@ export function readDiscoveryDocument(value: unknown, from: string): DiscoveryDo
   const read = Document.safeParse(value)
   if (read.success) return read.data
   const wrong = [...new Set(read.error.issues.map(({ path }) => `"${String(path[0])}"`))].join(', ')
-  throw new OAuthProblem('oauth_provider', `the discovery document of ${from} has an invalid ${wrong}`)
+  throw new OAuthProblem(
+    'oauth_provider',
+    `in the discovery document of ${from}, these values are missing or have the wrong type: ${wrong}`,
+  )
 }
 
 /** `{issuer}/.well-known/openid-configuration`, without a second slash (OIDC Discovery section 4). */

@@ -89,10 +89,11 @@ function callerOf({ declaration }: Endpoint, given: TestRequest, signedIn: Signe
         ? signedIn
         : null
   const isKnown = user !== null || ways.includes('none') || (given.signed === true && ways.includes('signature'))
-  if (!isKnown) throw new PlatformError('ERR_UNAUTHENTICATED', `this endpoint needs: ${ways.join(' or ')}`)
+  if (!isKnown)
+    throw new PlatformError('ERR_UNAUTHENTICATED', `this endpoint requires authentication by ${ways.join(' or ')}`)
   const { permission } = declaration
   if (permission !== null && !user?.permissions.includes(permission)) {
-    throw new PlatformError('ERR_FORBIDDEN', `this endpoint needs the permission "${permission}"`)
+    throw new PlatformError('ERR_FORBIDDEN', `this endpoint requires the permission "${permission}"`)
   }
   return { user, account: null }
 }

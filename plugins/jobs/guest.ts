@@ -34,7 +34,7 @@ export default function jobs(api: GuestApi<readonly string[], boolean>) {
   function dataText(data: unknown): string | null {
     if (data === undefined || data === null) return null
     const text: unknown = stringify(data)
-    if (typeof text !== 'string') throw wrong('data must be JSON')
+    if (typeof text !== 'string') throw wrong('data must be a value that JSON can represent')
     const allowed = api.limits.JOB_DATA as number
     if (text.length > allowed) throw api.quotaError('JOB_DATA', allowed, text.length, 'plugins.jobs.enqueue')
     return text
@@ -53,7 +53,7 @@ export default function jobs(api: GuestApi<readonly string[], boolean>) {
     // Reads each property once, so that a getter cannot return a different value after the check.
     const { after, at, key, tenant } = value as Record<string, unknown>
     const read = { after: readAfter(after), at: readAt(at), key: readKey(key), tenant: readTenant(tenant) }
-    if (read.after !== null && read.at !== null) throw wrong('set either after or at')
+    if (read.after !== null && read.at !== null) throw wrong('set either after or at, not both')
     return read
   }
 

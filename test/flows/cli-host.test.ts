@@ -172,7 +172,7 @@ Next: ask the operator for a token with the scope solutions:crm:write.
   expect(await runCli(['logs', 'crm', host.url, '--user', 'admin'], { cwd: folder.path, env: ADMIN })).toEqual({
     code: 1,
     out: '',
-    err: 'The host has no such solution: There is no solution "crm".\nNext: upload it with "solhost deploy".\n',
+    err: 'There is no solution "crm".\nNext: check the name, or upload the solution with "solhost deploy".\n',
   })
 })
 

@@ -61,7 +61,7 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
     if (
       format === 'pb' ? countMessages(request, body, MOST_MESSAGES) > MOST_MESSAGES : countValues(body) > MOST_VALUES
     ) {
-      throw new PlatformError('ERR_BODY_TOO_LARGE', 'The request has too many parts. Send fewer per request.')
+      throw new PlatformError('ERR_BODY_TOO_LARGE', 'The request has too many values. Send less data per request.')
     }
     if (format === 'pb') return plain(request, request.decode(body))
     const json: unknown = JSON.parse(Buffer.from(body).toString('utf8'))

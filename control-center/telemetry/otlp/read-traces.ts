@@ -35,7 +35,10 @@ export function readTraces(request: Message, now: number): ReadItems<Span> {
     .slice(0, MOST_SPANS)
     .map((span) => spanOf(span, now))
     .filter((span) => span !== null)
-  const why = `a span has no ids or no valid time, or the request has more than ${MOST_SPANS} spans`
+  const why =
+    given.length > MOST_SPANS
+      ? `at most ${MOST_SPANS} spans are accepted per request`
+      : 'a span has no trace ID, span ID or start time, or its end time is not possible'
   return { items, rejected: given.length - items.length, why }
 }
 

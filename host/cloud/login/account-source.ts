@@ -61,7 +61,10 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     const { username, tenant } = said
     if (uid !== null && said.uid !== uid) throw useless(solution, 'the response is about another user')
     if (!isPlain(username) || !isPlain(said.uid) || !isPlainTenant(tenant)) {
-      throw useless(solution, 'the response has names with invalid characters')
+      throw useless(
+        solution,
+        'the username, uid or tenant in the response has control characters or characters that change the text direction',
+      )
     }
     // Ignore permissions that this solution does not list, as in the users table: they belong to other solutions.
     const listed = permissionsOf(solution)

@@ -28,7 +28,7 @@ export async function readStatement(text: string, publicKey: string): Promise<St
   }
   const { payload, protectedHeader } = await verified(text, publicKey)
   if (protectedHeader.typ !== DESIRED_TYPE) {
-    throw new StatementRefused(`the statement is not a desired state: its type is not "${DESIRED_TYPE}"`)
+    throw new StatementRefused(`the signed document is not a desired state: its type is not "${DESIRED_TYPE}"`)
   }
   const checked = DesiredState.safeParse(parsed(payload))
   if (checked.success) return { state: checked.data, hash: storedHash(text) }
