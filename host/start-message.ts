@@ -126,8 +126,8 @@ function exampleLines(host: Host, { publicUrl, ...settings }: Settings, names: r
   const known = examples.filter((name) => names.includes(name) && usersToTry(name, host).join().includes('password'))
   if (known.length === 0) return []
   return [
-    `Note: other machines can reach this host, and everyone knows the passwords in its examples: ${known.join(', ')}.`,
-    '      Delete them on the admin pages.',
+    `Note: other machines can reach this host, and the passwords of these examples are public: ${known.join(', ')}.`,
+    '      Delete these solutions on the admin pages.',
   ]
 }
 

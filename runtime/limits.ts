@@ -45,7 +45,7 @@ export const LIMITS = {
   JOB_KEY: {
     kind: 'time',
     default: '1d',
-    what: 'time after a successful run during which no other run with the same key is added',
+    what: 'how long after a successful run the host ignores new runs with the same key',
   },
   CALL_REQUESTS: {
     kind: 'count',

@@ -52,7 +52,8 @@ export async function* readLines(pieces: AsyncIterable<Buffer>, table: BackupTab
 
 function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {
   const row = parsed(line)
-  if (row === null || !Object.values(row).every(isPlain)) throw new TypeError(`line ${number} is not a row in JSON`)
+  if (row === null || !Object.values(row).every(isPlain))
+    throw new TypeError(`line ${number} is not a JSON object of column values`)
   for (const column of bytes) {
     if (row[column] === null) continue
     if (typeof row[column] !== 'string')

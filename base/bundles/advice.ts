@@ -24,7 +24,7 @@ const ADVICE = {
   form_missing: 'Add the form, or use the name of a form in forms/.',
   form_invalid: 'Use an allowed value. If the file has "$schema", your editor lists the allowed values.',
   form_unknown_key: 'Fix the name of the property, or remove it.',
-  form_name_twice: 'Rename one of the two.',
+  form_name_twice: 'Rename one of the two elements or tabs.',
   form_function_missing:
     'Declare the function at the top level of the form’s script, or use the name of an existing one.',
   i18n_invalid: 'Name the file default.json or after a locale. All its values must be strings: {"key": "text"}.',
@@ -35,7 +35,7 @@ const ADVICE = {
   script_memory: 'Store less in top-level variables.',
   script_crashed: 'Move top-level code into functions until you find the line that crashes the process.',
   entry_missing: 'Declare the function at the top level of globals.js.',
-  name_twice: 'Rename one of the two, or use scopes.<file>.<name> if two scopes declare the name.',
+  name_twice: 'Rename one of the two declarations, or use scopes.<file>.<name> if two scopes declare the name.',
   text_invalid: 'Save the file as UTF-8.',
   more_faults: 'Fix the errors above first.',
   file_unused: 'Move the file to one of the folders that a solution can have (docs/solutions.md), or remove it.',

@@ -28,7 +28,7 @@ export const devCommand = command({
       value: '<number>',
       what: `port for pages (default: PORT, or ${PORT}, or the next free port)`,
     },
-    schedules: { type: 'boolean', what: 'run jobs at the times of their schedules' },
+    schedules: { type: 'boolean', what: 'run jobs on their schedules' },
     ...INSPECT_OPTIONS,
   },
   notes:

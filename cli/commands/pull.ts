@@ -26,7 +26,7 @@ export const pullCommand = command({
   },
   options: {
     ...HOST_OPTIONS,
-    over: { type: 'boolean', what: 'replace changes in the folder that were never deployed' },
+    over: { type: 'boolean', what: 'overwrite files in the folder even if their changes were never deployed' },
   },
   notes: () => `${HOST_NOTES}
 Files that a bundle leaves out, such as tests, stay as they are. If a file of the solution has changed since the last

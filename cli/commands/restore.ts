@@ -11,7 +11,7 @@ export const restoreCommand = command({
   arguments: { file: { what: 'backup that "solhost backup" wrote' } },
   options: {
     replace: { type: 'boolean', what: 'replace the existing platform' },
-    force: { type: 'boolean', what: 'restore even if other clients are connected to the database on its server' },
+    force: { type: 'boolean', what: 'restore even if other clients are connected to the database' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:

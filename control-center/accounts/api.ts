@@ -19,7 +19,7 @@ export type AccountApiParts = {
 const PasswordChange = z
   .strictObject({
     current: z.string().max(1000),
-    new: z.string().max(1000).describe('a password that follows the password rules'),
+    new: z.string().max(1000).describe('the new password'),
   })
   .meta({ id: 'PasswordChange' })
 

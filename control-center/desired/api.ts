@@ -32,8 +32,8 @@ const NewDesired = z
     solutions: z
       .record(SolutionName, z.strictObject({ sha256: Sha256 }))
       .optional()
-      .describe('package versions; unchanged if absent'),
-    settings: DesiredSettings.optional().describe('unchanged if absent'),
+      .describe('the version of each solution; if absent, the versions stay unchanged'),
+    settings: DesiredSettings.optional().describe('if absent, the settings stay unchanged'),
   })
   .meta({ id: 'NewDesired' })
 

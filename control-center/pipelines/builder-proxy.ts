@@ -103,7 +103,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   /** Logs the reason of an error in the run's log, and returns the status of the response to the builder. */
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
-    report(`The builder was not allowed to reach a host: ${error.message}`)
+    report(`The control center blocked a connection of the builder: ${error.message}`)
     return error.code === 'ERR_OUTBOUND_PRIVATE' ? 403 : 502
   }
 

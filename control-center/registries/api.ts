@@ -92,10 +92,10 @@ const Registry = z
     id: z.string(),
     name: z.string(),
     host: z.string(),
-    region: z.string().describe("region of Amazon ECR; '' for others"),
+    region: z.string().describe("region of Amazon ECR; '' for other registries"),
     namespace: z.string(),
     username: z.string().nullable().describe('null for Amazon ECR'),
-    keyEnd: z.string().nullable().describe('the last 4 characters of AWS_ACCESS_KEY_ID; null for others'),
+    keyEnd: z.string().nullable().describe('the last 4 characters of AWS_ACCESS_KEY_ID; null for other registries'),
     createdAt: z.int(),
     changedAt: z.int(),
   })

@@ -81,7 +81,7 @@ const RolloutAnswer = z
         number: z.int().nullable().describe('number of the desired state that the environment must report'),
         startedAt: z.int().nullable(),
         endedAt: z.int().nullable(),
-        before: z.string().nullable().describe('the previous version'),
+        before: z.string().nullable().describe('the version before the rollout; null if there was none'),
         failure: Failure.nullable(),
       }),
     ),

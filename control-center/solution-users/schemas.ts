@@ -43,7 +43,7 @@ const UserFields = {
     .nullable()
     .describe('as accepted by security.setTenantValue; each text is one line'),
   roles: z.array(RoleNameOfSolution).max(MOST_ROLES_OF_USER),
-  permissions: Permissions(MOST_DIRECT).describe('in addition to those of the roles'),
+  permissions: Permissions(MOST_DIRECT).describe('permissions in addition to those of the roles'),
   password: z.string().max(1000),
 }
 
@@ -82,8 +82,8 @@ export const NewLink = z.strictObject({ kind: z.enum(LINK_KINDS) }).meta({ id: '
 
 export const LinkAnswer = z
   .object({
-    mailedTo: z.string().optional().describe('the email address that it was sent to'),
-    link: z.string().optional().describe('set only if no email could be sent; no later response contains it'),
+    mailedTo: z.string().optional().describe('the email address that the link was sent to'),
+    link: z.string().optional().describe('the link; set only if no email could be sent. No later response contains it'),
     expiresAt: z.int(),
   })
   .meta({ id: 'LinkAnswer' })

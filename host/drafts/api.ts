@@ -86,7 +86,7 @@ function listRoutes({ drafts, draftStore, workbenchModes, store, limits }: Draft
     route(
       'POST /solutions/:name/drafts',
       {
-        summary: 'Create a draft of a version or from a template, also for a new solution',
+        summary: 'Create a draft from a version or a template. The solution does not have to exist yet',
         right: WRITE,
         act: 'draft-create',
         names: ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) }),

@@ -129,7 +129,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
     route(
       'POST /solutions/:name/runs/:id/again',
       {
-        summary: 'Run a failed or cancelled run again',
+        summary: 'Start a failed or cancelled run again',
         right: 'solutions:{name}:write',
         act: 'job-run',
         names: namedRun,

@@ -109,7 +109,7 @@ export function checkTimes(what: string, claims: RawClaims, { earliest, earliest
 export function readTime(what: string, claims: RawClaims, name: string): number {
   const value = claims[name]
   if (typeof value === 'number' && Math.abs(value * 1000) <= LAST_DATE) return value * 1000
-  throw refused(what, `must have "${name}" as a number of seconds, but has ${quote(value)}`)
+  throw refused(what, `must have a number of seconds in "${name}", but has ${quote(value)}`)
 }
 
 function shown(time: number): string {

@@ -20,7 +20,10 @@ export function addSelfServiceRoutes(
     const solution = await needSolution(ctx)
     // In other sign-in modes, the users table doesn't check passwords.
     if (signInModeOf(solution) !== 'DEFAULT') {
-      throw new PlatformError('ERR_NOT_FOUND', 'The passwords of this solution’s users are not stored here.')
+      throw new PlatformError(
+        'ERR_NOT_FOUND',
+        'The passwords of this solution’s users are not stored on this server, so this page cannot change them.',
+      )
     }
     return readArrival(ctx, solution, localeOf(ctx, solution), parts.sites)
   }

@@ -16,6 +16,6 @@ export function warnOfEmbedded(solution: Pick<PreparedSolution, 'manifest' | 'mo
   )
   const [name] = names
   if (name === undefined) return []
-  const message = `the database "${name}" is embedded, so each host has its own, but any host may respond to an endpoint's requests or run a job: use a database server if there are several hosts`
+  const message = `each host has a separate copy of the embedded database "${name}", but any host may run a job or respond to an endpoint's request. If there are several hosts, use a database server`
   return [{ file: MANIFEST, code: 'embedded_per_host', message }]
 }

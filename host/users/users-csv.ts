@@ -223,6 +223,6 @@ function refuse(faults: readonly CsvFault[]): void {
 function changedMeanwhile(): PlatformError {
   return new PlatformError(
     'ERR_NAME_EXISTS',
-    'Someone else created a user in the file in the meantime; no user was imported. Send the file again.',
+    'Someone else created a user from this file during the import, so no user was imported. Send the file again.',
   )
 }

@@ -45,7 +45,7 @@ export function createLife(
       showing.wanted = null
       if (shows >= MOST_SHOWS) {
         throw new safe.RangeError(
-          `application.showForm: forms showed one another more than ${MOST_SHOWS} times in one call`,
+          `application.showForm: one call showed more than ${MOST_SHOWS} forms, each from a handler of another form`,
         )
       }
       await show(name)

@@ -32,7 +32,7 @@ function checkDue(all: readonly (ReadManifest & { readonly name: string | null }
   for (const { name, manifest, places } of all) {
     for (const [job, { schedule }] of Object.entries(manifest?.jobs ?? {})) {
       if (schedule === null || createSchedule(schedule, 'Etc/UTC').next(Date.now()) !== null) continue
-      const message = `"jobs.${job}.schedule" is never due: "${schedule}"`
+      const message = `"jobs.${job}.schedule" matches no date, so the job would never run: "${schedule}"`
       found.fault(`${folderOf(name)}${MANIFEST}`, 'manifest_invalid', message, places.value(['jobs', job, 'schedule']))
       return
     }

@@ -151,11 +151,11 @@ export const OAUTH_SETTINGS = {
     }),
   authorizationBaseUrl: Address.optional().meta({
     title: 'Authorization address',
-    description: 'For Custom: where browsers are sent to sign in.',
+    description: 'For Custom: the URL where users sign in.',
   }),
   accessTokenEndpoint: Address.optional().meta({
     title: 'Token address',
-    description: 'For Custom: where a code is exchanged for tokens.',
+    description: 'For Custom: the URL where Solhost exchanges a code for tokens.',
   }),
   refreshTokenEndpoint: Address.optional().meta({
     title: 'Refresh address',

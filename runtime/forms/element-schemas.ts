@@ -41,7 +41,7 @@ export const Handler = pattern(
 
 export const Permission = PermissionName.optional().meta({
   title: 'Permission',
-  description: 'The permission that users need for the form or element; for all others, it does not exist.',
+  description: 'The permission that users need. For users without it, the form or element does not exist.',
 })
 
 /**

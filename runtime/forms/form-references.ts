@@ -100,7 +100,7 @@ export function checkReferences(
     isSound = false
     const nearest = nearestKey(name, buttons.slice(0, MAX_COMPARED))
     const meant = nearest === null ? '' : `; did you mean "${nearest}"?`
-    const message = `saves names the button "${name}", which the form does not have${meant}`
+    const message = `"saves" names the button "${name}", which the form does not have${meant}`
     found.fault(file, 'form_invalid', message, found.isFull ? {} : places.value(['saves']))
   }
 

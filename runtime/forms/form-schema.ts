@@ -43,7 +43,11 @@ const Row = z
     const widths = columns.reduce((sum, { width }) => sum + Math.min(width ?? 1, ROW_WIDTH), 0)
     if (widths > ROW_WIDTH) refuse(found, ['columns'], `must have a total width of at most ${ROW_WIDTH}`, columns)
   })
-  .meta({ id: 'row', title: 'Row', description: 'Columns next to each other, with a total width of 12.' })
+  .meta({
+    id: 'row',
+    title: 'Row',
+    description: 'Columns next to each other. Their widths, in twelfths of the row, add up to at most 12.',
+  })
 
 const LayoutSchema: z.ZodType<Layout> = list(Row, MAX_ROWS)
   .default([])

@@ -118,7 +118,7 @@ describe('pipelines', () => {
       [{ baseImage: 'solhost\nRUN evil' }, 'name of an image'],
       [{ baseImage: 'oci-archive:/etc/passwd' }, 'name of an image'],
       [{ baseImage: 'containers-storage:other' }, 'must include the registry'],
-      [{ baseImage: 'localhost/solhost-run-5b0c' }, 'a run has built'],
+      [{ baseImage: 'localhost/solhost-run-5b0c' }, 'a pipeline has built'],
       [{ baseImage: '--x' }, 'name of an image'],
       [{ registry: 'none' }, 'id of a registry'],
     ] as const) {

@@ -18,7 +18,7 @@ test('start message: the suggested origin uses https if the host serves TLS', as
 })
 
 test('start message: an unused control center token is reported', async () => {
-  const text = 'REMOTE_ENVIRONMENT_TOKEN is ignored'
+  const text = 'REMOTE_ENVIRONMENT_TOKEN has no effect'
   const token = { REMOTE_ENVIRONMENT_TOKEN: 't', CLOUD_URL: 'https://cloud.example.org' }
   expect(await message(token)).toContain(text)
   expect(await message({ ...token, ENVIRONMENT: 'onprem' })).not.toContain(text)
@@ -78,7 +78,7 @@ test('start message: the generated passwords of example users are shown only on 
 })
 
 test('start message: on a host that other machines can reach, examples with published passwords are reported', async () => {
-  const note = 'everyone knows the passwords in its examples: tenant-login.'
+  const note = 'the passwords of these examples are public: tenant-login.'
   expect(await message({}, EXAMPLES)).not.toContain(note)
   expect(await message({ HOST: '0.0.0.0' }, EXAMPLES)).toContain(note)
   expect(await message({ PUBLIC_URL: 'https://apps.example.org' }, EXAMPLES)).toContain(note)

@@ -9,7 +9,7 @@ const URL_OF_HOST = { what: 'URL of the host, such as https://apps.example.org' 
 const JSON_OPTION = { json: { type: 'boolean', what: 'print one JSON object instead of text' } } as const
 
 export const jobsListCommand = command({
-  summary: 'list the jobs of a solution, with their next times and last runs',
+  summary: 'list the jobs of a solution, with their next and last runs',
   arguments: { name: NAME, url: URL_OF_HOST },
   options: { ...HOST_OPTIONS, ...JSON_OPTION },
   notes: () => HOST_NOTES,

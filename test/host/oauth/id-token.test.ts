@@ -183,9 +183,9 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   ['another client as azp', () => token({ azp: 'client-2' }), /"azp" "client-1" or none, but has "client-2"/],
   ['another client as azp, with only our audience', () => token({ aud: [CLIENT_ID], azp: 'client-2' }), /"azp"/],
   ['an azp of null', () => token({ azp: null }), /"azp"/],
-  ['no exp', () => token({ exp: undefined }), /"exp" as a number of seconds, but has undefined/],
+  ['no exp', () => token({ exp: undefined }), /a number of seconds in "exp", but has undefined/],
   ['exp as a string', () => token({ exp: String(SECONDS + 300) }), /"exp" as a number/],
-  ['exp null', () => token({ exp: null }), /"exp" as a number of seconds, but has null/],
+  ['exp null', () => token({ exp: null }), /a number of seconds in "exp", but has null/],
   [
     'an exp that is too large for a date',
     () => signToken(key, { claims: JSON.stringify({ ...CLAIMS, exp: 0 }).replace('"exp":0', '"exp":1e300') }),

@@ -56,7 +56,7 @@ test('jobs: values that are not allowed are refused', async () => {
 test('jobs: a schedule that is never due is an error, reported once', async () => {
   const never = { ...PLAIN, schedule: '0 0 30 2 *' }
   expect(await faultsOf({ a: PLAIN, b: never, c: never })).toEqual([
-    'solution.json manifest_invalid "jobs.b.schedule" is never due: "0 0 30 2 *"',
+    'solution.json manifest_invalid "jobs.b.schedule" matches no date, so the job would never run: "0 0 30 2 *"',
   ])
 })
 

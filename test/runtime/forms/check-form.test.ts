@@ -507,7 +507,7 @@ test('form: "saves" must be the name of one of its buttons', () => {
     ),
   })
   expect(checkedForm(form('save'))).toMatchObject({ faults: [], form: { saves: 'save' } })
-  const fault = (rest: string) => [`form_invalid: saves names the button ${rest}`]
+  const fault = (rest: string) => [`form_invalid: "saves" names the button ${rest}`]
   expect(checkedForm(form('sav')).faults).toEqual(fault('"sav", which the form does not have; did you mean "save"?'))
   expect(checkedForm(form('company')).faults).toEqual(
     fault('"company", which the form does not have; did you mean "save"?'),
