@@ -80,7 +80,7 @@ async function measureThroughput(environment: Record<string, string>): Promise<R
     return (['fresh', 'hardened'] as const).map((realm) => {
       const mine = percentile(contestants[realm].rates, 50)
       return {
-        work: `endpoints: requests per second, ${realm} realm`,
+        work: `requests to endpoints per second, ${realm} realm`,
         against: `workerd ${workerd.version}, the same function in one shared scope`,
         reach: null,
         unit: 'ratio',
@@ -156,7 +156,7 @@ function startFlood(url: string, perSecond: number, statuses: Map<number, number
 }
 
 function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[], statuses: Map<number, number>): Row[] {
-  const against = 'the same solution without these requests'
+  const against = 'the same sign-ins without these requests'
   const p99 = (all: readonly Login[]) =>
     percentile(
       all.map(({ milliseconds }) => milliseconds),
@@ -166,7 +166,7 @@ function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[],
   const answers = [...statuses].map(([status, count]) => `${count} times ${status}`).join(', ')
   return [
     {
-      work: `sign-ins of the same solution while ${what}: latency, p99`,
+      work: `p99 latency of sign-ins to the solution while ${what}`,
       against,
       reach: { atMost: 2 },
       unit: 'ratio',
@@ -174,7 +174,7 @@ function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[],
       details: `${figure(p99(beside))} ms : ${figure(p99(alone))} ms; ${answers}`,
     },
     {
-      work: `sign-ins of the same solution while ${what}: lost`,
+      work: `lost sign-ins to the solution while ${what}`,
       against,
       reach: { atMost: 0 },
       unit: 'logins',

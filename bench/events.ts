@@ -34,7 +34,7 @@ export async function measureEvents(): Promise<Row[]> {
   const tenth = (values: readonly number[]) => `${figure(median(values) / 10)} ms`
   return [
     {
-      work: 'events: 10,000 fires, 100 listeners, inside the sandbox',
+      work: 'time to fire 10,000 events with 100 listeners, inside the sandbox',
       against: 'plain JavaScript',
       reach: { atMost: 1.3 },
       unit: 'ratio',

@@ -42,8 +42,8 @@ export async function measureManyUsers(): Promise<Row[]> {
     const [few, many] = contestants.map(({ times }) => median(times)) as [number, number]
     return [
       {
-        work: `login with ${figure(MANY)} users`,
-        against: `with ${figure(FEW)} users`,
+        work: `sign-in with ${figure(MANY)} users`,
+        against: `sign-in with ${figure(FEW)} users`,
         reach: { atMost: 1.2 },
         unit: 'ratio',
         measured: many / few,

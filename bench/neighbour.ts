@@ -42,10 +42,10 @@ type Form = { readonly url: string; readonly headers: Record<string, string>; re
  * allows it: it represents browsers on other machines, which malicious scripts cannot slow down.
  */
 export async function measureNeighbour(): Promise<Row[]> {
-  const kinds = 'logins while a looping, an allocating and a crashing solution run'
+  const kinds = 'sign-ins while one solution loops, one allocates memory and one crashes'
   return [
     ...(await measureBeside(ONE_OF_EACH, kinds, 2)),
-    ...(await measureBeside(EVER_NEW, `${kinds}, and a new one replaces each that is paused`, null)),
+    ...(await measureBeside(EVER_NEW, `${kinds}, and a new solution replaces each paused one`, null)),
   ]
 }
 
@@ -123,14 +123,14 @@ function rowsOf(
   beside: readonly Login[],
   ends: Ends,
 ): Row[] {
-  const against = 'the same solution without malicious solutions'
+  const against = 'the same sign-ins without malicious solutions'
   const time = (logins: readonly Login[], percent: number) =>
     percentile(
       logins.map(({ milliseconds }) => milliseconds),
       percent,
     )
   const latency = (percent: number): Row => ({
-    work: `${work}: latency, p${percent}`,
+    work: `p${percent} latency of ${work}`,
     against,
     reach: atMost === null ? null : { atMost },
     unit: 'ratio',
@@ -146,7 +146,7 @@ function rowsOf(
     latency(50),
     latency(99),
     {
-      work: `${work}: lost`,
+      work: `lost ${work}`,
       against,
       reach: { atMost: 0 },
       unit: 'logins',

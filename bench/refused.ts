@@ -30,8 +30,8 @@ export async function measureRefusals(): Promise<Row[]> {
     socket.destroy()
     return [
       {
-        work: `${COUNT} rejected logins by known users`,
-        against: 'the same number of rejected logins by unknown users',
+        work: `${COUNT} failed sign-ins with known usernames`,
+        against: 'the same number of failed sign-ins with unknown usernames',
         reach: { atLeast: 0.95, atMost: 1.05 },
         unit: 'ratio',
         measured: median(times.member) / median(times.strange),

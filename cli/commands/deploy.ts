@@ -35,7 +35,7 @@ export const deployCommand = command({
     ...HOST_OPTIONS,
     'no-check': {
       type: 'boolean',
-      what: 'skip the local check, for example because the host has other plugins or limits; the host always checks',
+      what: 'skip the local check, for example if the host has other limits; the host always checks',
     },
     over: { type: 'boolean', what: 'replace the active version even if it is not the one that you last deployed' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
