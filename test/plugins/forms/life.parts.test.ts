@@ -155,5 +155,8 @@ test('form lifecycle: forms that show each other endlessly are stopped', async (
     a: { form: formWith(), script: onShow('b') },
     b: { form: formWith(), script: onShow('a') },
   })
-  expect(await client.run('go')).toMatchObject({ code: 'script_error', message: expect.stringContaining('more than 10 forms') })
+  expect(await client.run('go')).toMatchObject({
+    code: 'script_error',
+    message: expect.stringContaining('more than 10 forms'),
+  })
 })
