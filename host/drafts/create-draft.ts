@@ -1,10 +1,9 @@
 import { newSolution } from '../../base/bundles/new-solution.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import { defaultLoginTemplate } from '../../base/web/pages.ts'
-import { placeOf } from '../../runtime/bundle/layout.ts'
+import { LOGIN_TEMPLATE, placeOf } from '../../runtime/bundle/layout.ts'
 import { ManifestSchema } from '../../runtime/bundle/manifest.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { LOGIN_TEMPLATE } from '../login/login-page-facts.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import type { Draft, DraftStore } from './draft-store.ts'
 

@@ -3,12 +3,11 @@ import { loginPageLocales } from '../../base/bundles/login-preview.ts'
 import { type LoginStateName, loginStatesOf } from '../../base/bundles/login-states.ts'
 import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 import type { Warning } from '../../runtime/bundle/faults.ts'
+import { LOGIN_TEMPLATE } from '../../runtime/bundle/layout.ts'
 import { unpackBundle } from '../../runtime/bundle/unpack-bundle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
-
-export const LOGIN_TEMPLATE = 'media/login.html'
 
 export type LoginPageWarning = Explained<Warning>
 

@@ -7,6 +7,7 @@ import { stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PLATFORM_TEXTS } from '../../base/web/texts.ts'
+import { LOGIN_TEMPLATE, MANIFEST } from '../../runtime/bundle/layout.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { hasScope, needScope } from '../access/actor.ts'
@@ -14,7 +15,6 @@ import { needPageSession, pageSessionOf } from '../access/admit-page-session.ts'
 import type { PageSession } from '../access/page-sessions.ts'
 import type { Drafts, ShownDraftWithFiles } from '../drafts/drafts.ts'
 import type { WorkbenchMode, WorkbenchModes } from '../drafts/workbench-mode.ts'
-import { LOGIN_TEMPLATE } from '../login/login-page-facts.ts'
 import { localeOf, type PageRouter, type PageText, type ShownPage } from '../pages/page.ts'
 import { addressWith, queryText } from '../pages/page-query.ts'
 import { workbenchPath } from '../pages/workbench-links.ts'
@@ -164,7 +164,7 @@ async function showDraft(
   const { file, line } = wantedIn(ctx)
   const parameters = { draft: draft.id, ...(draft.isOwn ? {} : { of: draft.owner }) }
   const page = addressWith(workbenchPath(name), parameters)
-  const path = draft.files.some((one) => one.path === file) ? file : (draft.files[0]?.path ?? null)
+  const path = firstFile(draft, file)
   const api = `/admin/api/solutions/${name}/drafts/${draft.id}`
   const assets = workbenchAssets()
   const data = {
@@ -177,8 +177,8 @@ async function showDraft(
     preview: `${workbenchPath(name)}/${draft.id}/preview.json`,
     most: limits.BUNDLE_SIZE,
     address: `${sites.originForAdmin(name, stateOf(ctx).client)}/solution/${name}/`,
-    file: file === '' ? null : file,
-    line: line ?? null,
+    file: path,
+    line: path === file ? (line ?? null) : null,
     texts: textsFor(localeOf(ctx)),
   }
   const model = {
@@ -203,6 +203,15 @@ async function showDraft(
   }
   const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
   return { template: 'workbench', heading, part: 'solutions', model, frames: true }
+}
+
+/** The file to open first. @returns null if the draft has no files */
+function firstFile({ files }: ShownDraftWithFiles, wanted: string): string | null {
+  const listed = (path: string) => files.find((one) => one.path === path)
+  const login = listed(LOGIN_TEMPLATE)
+  // A draft that adds or changes the login page was most likely created for that page.
+  const changedLogin = login?.change === 'none' ? undefined : login
+  return (listed(wanted) ?? changedLogin ?? listed('globals.js') ?? listed(MANIFEST) ?? files[0])?.path ?? null
 }
 
 function textOf({ path, bytes, content }: { path: string; bytes: number; content: Uint8Array }) {

@@ -11,6 +11,7 @@ export type Place =
   | { readonly kind: 'unused'; readonly expected: boolean }
 
 export const MANIFEST = 'solution.json'
+export const LOGIN_TEMPLATE = 'media/login.html'
 
 /** `modules/crm/globals.js` is `globals.js` of `crm`; `module` is null for the solution itself. */
 export function splitModule(file: string): { module: string | null; path: string } {
@@ -25,7 +26,7 @@ export function folderOf(module: string | null): string {
 
 export function placeOf(path: string): Place {
   if (path === MANIFEST) return { kind: 'manifest' }
-  if (path === 'media/login.html') return { kind: 'loginTemplate' }
+  if (path === LOGIN_TEMPLATE) return { kind: 'loginTemplate' }
   if (path.startsWith('media/')) return { kind: 'media', path: path.slice('media/'.length) }
   if (/\.d\.ts$|\.test\.[jt]s$/.test(path)) return { kind: 'unused', expected: true }
   const [, folder, base, ending] = /^(?:(scopes|forms|i18n)\/)?([^/]+)\.(js|ts|json)$/.exec(path) ?? []

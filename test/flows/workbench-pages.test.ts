@@ -76,6 +76,27 @@ test('workbench: contents of files are never markup, on the page and in its data
   expect(page.text).not.toContain('<script>alert')
 })
 
+test('workbench: the page and its script open the same file first: the one in the URL, otherwise a changed login page, otherwise globals.js', async () => {
+  const admin = await signInToAdmin(host)
+  const draft = await createDraft(admin)
+  const page = `/admin/solutions/shop/workbench?draft=${draft.id}`
+  async function opened(path: string): Promise<object> {
+    const { text } = await admin.get(path)
+    const [, json = '{}'] = /<script type="application\/json" id="workbench-data">([^<]+)</.exec(text) ?? []
+    const { file, line } = JSON.parse(json) as { file: string; line: number | null }
+    expect(/<bdi id="workbench-path">([^<]*)</.exec(text)?.[1]).toBe(file)
+    return { file, line }
+  }
+  expect(await opened(page)).toEqual({ file: 'globals.js', line: null })
+  expect(await opened(`${page}&file=solution.json&line=2`)).toEqual({ file: 'solution.json', line: 2 })
+  expect(await opened(`${page}&file=deleted.js&line=2`)).toEqual({ file: 'globals.js', line: null })
+  const etag = draft.files.find(({ path }) => path === 'media/login.html')?.etag
+  const login = `solutions/shop/drafts/${draft.id}/files/media/login.html`
+  const text = LOGIN.replace('own', 'changed')
+  expect((await admin.api('PUT', login, { text }, { 'if-match': `"${etag}"` })).status).toBe(200)
+  expect(await opened(page)).toEqual({ file: 'media/login.html', line: null })
+})
+
 test('preview of a draft: it is shown only in its frame, and only to a user who may change the solution', async () => {
   const admin = await signInToAdmin(host)
   const draft = await createDraft(admin)

@@ -81,11 +81,8 @@ async function start(): Promise<void> {
   takeOverActions()
   await loadDraft()
   const { file, line } = pageData
-  // A draft that adds or changes the login page was most likely created for that page.
-  const login = draft.files.find(({ path, change }) => path === 'media/login.html' && change !== 'none')?.path ?? null
-  const first = [file, login, 'globals.js', 'solution.json'].find((path) => isListed(path)) ?? draft.files[0]?.path
-  if (first != null) await openFile(first)
-  if (line !== null && file !== null && first === file) editor.goTo(line)
+  if (isListed(file)) await openFile(file)
+  if (line !== null && shownPath === file) editor.goTo(line)
   await resumeTexts()
   check()
 }

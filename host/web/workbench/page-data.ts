@@ -16,7 +16,7 @@ type PageData = {
   readonly most: number
   /** The URL of the solution for its users. */
   readonly address: string
-  /** The file to open, and the line in it. */
+  /** The file to open first, and the line in it; null if the draft has no files. */
   readonly file: string | null
   readonly line: number | null
   readonly texts: Readonly<Record<string, string>>
