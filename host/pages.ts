@@ -67,7 +67,7 @@ export function adminPages(parts: AdminPageParts): Router {
   addOAuthPages(pages, parts)
   addAuditPages(pages, parts)
   addMaintenancePages(pages, parts)
-  addHealthPages(pages, router, parts)
+  addHealthPages(pages, parts)
   addSettingsPages(pages, parts)
   addSessionPages(pages, parts)
   addTokenPages(pages, parts)

@@ -1,11 +1,7 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
-import { PlatformError } from '../../runtime/errors.ts'
 import { wholeMegabytes } from '../../runtime/memory-bound.ts'
-import { accountSessionOf } from '../access/admit-page-session.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
-import { type PageRouter, renderPart, textFor } from '../pages/page.ts'
+import type { PageRouter } from '../pages/page.ts'
 import { queryText } from '../pages/page-query.ts'
 import { certificateFindings } from './certificate-findings.ts'
 import { cloudFindings } from './cloud-findings.ts'
@@ -21,15 +17,13 @@ const MEMORY_FULL = 0.9
 const SHOWN_ENTRIES = 15
 
 /** The health page. Its script reloads the content from the same URL, with `.json`. */
-export function addHealthPages(pages: PageRouter, router: Router, parts: HealthPageParts): void {
+export function addHealthPages(pages: PageRouter, parts: HealthPageParts): void {
   pages.get('/health', async (ctx, text) => {
     return { template: 'health', heading: text('admin.part.health'), part: 'health', model: await modelOf(ctx, parts) }
   })
 
-  router.get('/health.json', async (ctx) => {
-    requireDataRequest(ctx)
-    if (accountSessionOf(ctx) === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
-    ctx.body = { html: renderPart(ctx, 'health-now', textFor(ctx)('admin.part.health'), await modelOf(ctx, parts)) }
+  pages.part('/health.json', async (ctx, text) => {
+    return { template: 'health-now', heading: text('admin.part.health'), model: await modelOf(ctx, parts) }
   })
 }
 

@@ -1,21 +1,24 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { allowPage } from '../../base/http/content-security.ts'
-import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { requireDataRequest, requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { guidePath } from '../../base/http/guides.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { createNonce, sendHtml } from '../../base/http/request.ts'
+import type { WorkbenchLinks } from '../../base/web/render-page.ts'
 import { PLATFORM_LOCALES, platformText } from '../../base/web/texts.ts'
+import { PlatformError } from '../../runtime/errors.ts'
 import { needScope, type ScopeKind } from '../access/actor.ts'
 import { pageSessionOf } from '../access/admit-page-session.ts'
+import type { PageSession } from '../access/page-sessions.ts'
 import { scopeOf } from '../access/route.ts'
 import type { Settings } from '../config/settings.ts'
-import { type AdminPart, adminPage } from '../web/pages.ts'
+import { type AdminFrame, type AdminPart, adminPage } from '../web/pages.ts'
 import { ADMIN_GUIDES, type AdminTemplate } from './guides.ts'
 import { adminScriptPath } from './script.ts'
 import { workbenchLinks } from './workbench-links.ts'
 
-/** For pages of users who are not signed in, and for parts of pages. */
+/** For pages of users who are not signed in. */
 const NO_WORKBENCH = workbenchLinks('off')
 
 /** An admin page: a template of `host/web/pages/admin/` and its data. */
@@ -30,6 +33,9 @@ export type ShownPage = {
   readonly frames?: boolean
 }
 
+/** A part of an admin page: a template without the page layout, and its data. */
+export type ShownPart = Pick<ShownPage, 'heading' | 'model'> & { readonly template: string }
+
 /** A platform text in the user's language. */
 export type PageText = (key: string, ...values: readonly (string | number)[]) => string
 
@@ -37,6 +43,8 @@ export type PageText = (key: string, ...values: readonly (string | number)[]) =>
 export interface PageRouter {
   /** @param path below `/admin`, as a route pattern: `/solutions/:name` */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>, scope?: PageScope): void
+  /** Registers a part that the script of an open page loads again, as `{html}`. */
+  part(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPart>, scope?: PageScope): void
 }
 
 /**
@@ -62,12 +70,26 @@ export function createPageRouter(router: Router, workbench: Settings['workbench'
           ctx.set('Location', `/admin/sign-in?to=${encodeURIComponent(`${ctx.path}${ctx.search}`)}`)
           return
         }
-        if (scope === undefined) needScope(session, null, 'read', true)
-        else if (scope !== 'any') needScope(session, ...scopeOf(scope, ctx.params), false)
+        needPageScope(ctx, session, scope)
         sendPage(ctx, await show(ctx, textFor(ctx)), links)
       })
     },
+    part(path, show, scope) {
+      router.get(path, async (ctx) => {
+        requireDataRequest(ctx)
+        const session = pageSessionOf(ctx)
+        if (session === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
+        needPageScope(ctx, session, scope)
+        const { template, heading, model } = await show(ctx, textFor(ctx))
+        ctx.body = { html: adminPage(template, frameFor(ctx, links), heading, model) }
+      })
+    },
   }
+}
+
+function needPageScope(ctx: Context, session: PageSession, scope: PageScope | undefined): void {
+  if (scope === undefined) needScope(session, null, 'read', true)
+  else if (scope !== 'any') needScope(session, ...scopeOf(scope, ctx.params), false)
 }
 
 export function textFor(ctx: Context): PageText {
@@ -80,20 +102,15 @@ export function sendPage(ctx: Context, page: ShownPage, links = NO_WORKBENCH): v
   const nonce = createNonce()
   allowPage(ctx, nonce, { frames: frames === true })
   ctx.vary('Accept-Language')
-  const session = pageSessionOf(ctx)
-  const csrfToken = session?.csrfToken ?? null
-  const isOfToken = session !== null && session.scopes !== null
   const guide = guidePath('/admin', ADMIN_GUIDES[template])
-  const script = adminScriptPath
-  const frame = { locale: localeOf(ctx), nonce, csrfToken, isOfToken, part, script, guide, workbench: links }
-  sendHtml(ctx, status ?? 200, adminPage(template, frame, heading, model))
+  sendHtml(ctx, status ?? 200, adminPage(template, { ...frameFor(ctx, links), nonce, part, guide }, heading, model))
 }
 
-/** Renders a template without the page layout, for a part that an open page reloads. */
-export function renderPart(ctx: Context, template: string, heading: string, model: object): string {
-  const [script, workbench] = [adminScriptPath, NO_WORKBENCH]
-  const frame = { locale: localeOf(ctx), nonce: '', csrfToken: null, part: null, script, guide: null, workbench }
-  return adminPage(template, frame, heading, model)
+function frameFor(ctx: Context, workbench: WorkbenchLinks): AdminFrame {
+  const session = pageSessionOf(ctx)
+  const isOfToken = session !== null && session.scopes !== null
+  const who = { csrfToken: session?.csrfToken ?? null, isOfToken }
+  return { locale: localeOf(ctx), nonce: '', ...who, part: null, script: adminScriptPath, guide: null, workbench }
 }
 
 export function localeOf(ctx: Context): string {

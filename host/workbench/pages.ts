@@ -53,6 +53,19 @@ export function addWorkbenchPages(pages: PageRouter, router: Router, parts: Work
     'solutions:{name}:read',
   )
 
+  pages.part(
+    '/solutions/:name/workbench/:draft/head.json',
+    async (ctx, text) => {
+      const place = await placeOf(ctx, parts)
+      const draft = await drafts.show(
+        { solution: place.name, id: (ctx.params as { draft: string }).draft },
+        place.session.name,
+      )
+      return { template: 'workbench-draft-head', heading: headingOf(text, place), model: headOf(place, draft) }
+    },
+    'solutions:{name}:write',
+  )
+
   addWorkbenchAssets(router)
   addDraftPreviewRoutes(router, parts)
 
@@ -136,7 +149,7 @@ async function showList(
     /** The address after a draft was created; the page's script inserts its id. */
     created: addressWith(workbenchPath(name), { draft: 'ID', ...wanted }).replace('draft=ID', 'draft={id}'),
   }
-  const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
+  const heading = headingOf(text, { name, solution })
   return { template: 'workbench-drafts', heading, part: 'solutions', model }
 }
 
@@ -150,17 +163,18 @@ function showForeign(text: PageText, { name, solution }: Place, draft: ShownDraf
     href: addressWith(workbenchPath(name), { draft: id, of: owner }),
     back: workbenchPath(name),
   }
-  const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
+  const heading = headingOf(text, { name, solution })
   return { template: 'workbench-foreign', heading, part: 'solutions', model }
 }
 
 async function showDraft(
   ctx: Context,
   text: PageText,
-  { name, solution, mode, session }: Place,
+  place: Place,
   draft: ShownDraftWithFiles,
   { drafts, sites, limits }: WorkbenchPageParts,
 ): Promise<ShownPage> {
+  const { name } = place
   const { file, line } = wantedIn(ctx)
   const parameters = { draft: draft.id, ...(draft.isOwn ? {} : { of: draft.owner }) }
   const page = addressWith(workbenchPath(name), parameters)
@@ -172,6 +186,7 @@ async function showDraft(
     draft: draft.id,
     api,
     page,
+    head: `${workbenchPath(name)}/${draft.id}/head.json`,
     session: '/admin/workbench/session.json',
     completions: assets.completions,
     preview: `${workbenchPath(name)}/${draft.id}/preview.json`,
@@ -182,12 +197,8 @@ async function showDraft(
     texts: textsFor(localeOf(ctx)),
   }
   const model = {
-    name,
-    solution,
-    draft,
-    mode,
+    ...headOf(place, draft),
     api,
-    back: workbenchPath(name),
     files: draft.files.map((one) => ({
       ...one,
       href: addressWith(workbenchPath(name), { ...parameters, file: one.path }),
@@ -195,14 +206,21 @@ async function showDraft(
     path,
     shown: path === null ? null : textOf(await drafts.file({ solution: name, id: draft.id }, path, 'draft')),
     states: LOGIN_STATE_NAMES,
-    owner: draft.isOwn ? null : draft.owner,
-    reader: session.name,
     importMap: assets.importMap,
     script: assets.script,
     data: jsonForPage(data),
   }
-  const heading = `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
+  const heading = headingOf(text, place)
   return { template: 'workbench', heading, part: 'solutions', model, frames: true }
+}
+
+/** The data of the part of a draft's page that changes when the draft is published. */
+function headOf({ name, solution, mode }: Place, draft: ShownDraftWithFiles) {
+  return { name, solution, mode, draft, back: workbenchPath(name), owner: draft.isOwn ? null : draft.owner }
+}
+
+function headingOf(text: PageText, { name, solution }: Pick<Place, 'name' | 'solution'>): string {
+  return `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
 }
 
 /** The file to open first. @returns null if the draft has no files */

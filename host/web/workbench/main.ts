@@ -8,6 +8,7 @@ import { changeFiles } from './file-actions.ts'
 import { type ListedFile, showTree } from './file-tree.ts'
 import { abandonedTexts, forgetText, type KeptText, keepText, markPageOpen } from './kept-texts.ts'
 import { elementOf, pageData, partOf, wordsFor } from './page-data.ts'
+import { reloadHead } from './page-head.ts'
 import { createPreviewPanel } from './preview-panel.ts'
 import { type Checked, errorsByFile, marksOf, showProblems } from './problems.ts'
 import { createPublishPanel } from './publish-panel.ts'
@@ -102,9 +103,10 @@ async function loadDraft(): Promise<boolean> {
   return true
 }
 
-/** Loads everything again after files have changed on the host, for example in a rebase. */
+/** Loads everything again after the draft has changed on the host, for example after a rebase. */
 async function reloadDraft(): Promise<void> {
-  if (!(await loadDraft())) return
+  const [isLoaded] = await Promise.all([loadDraft(), reloadHead()])
+  if (!isLoaded) return
   for (const one of [...saving.texts.values()]) {
     const listed = draft.files.find(({ path }) => path === one.path)
     if (one.state !== 'saved' || listed?.etag === one.etag) continue

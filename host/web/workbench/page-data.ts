@@ -6,6 +6,8 @@ type PageData = {
   readonly api: string
   /** The path of this page, with the draft in the query. */
   readonly page: string
+  /** The path that returns the title, the tabs and the base of the draft as HTML. */
+  readonly head: string
   /** The path that returns the CSRF token of the current session to the script. */
   readonly session: string
   /** The URL of the editor's completions: see host/workbench/completions.ts. */

@@ -1,0 +1,13 @@
+import { pageData, partOf } from './page-data.ts'
+
+/**
+ * Shows the current title, tabs and base of the draft: a new solution gets its tabs with its first publication. If they
+ * can't be loaded, the old ones stay.
+ */
+export async function reloadHead(): Promise<void> {
+  const html = await fetch(pageData.head)
+    .then(async (answer) => (answer.ok ? ((await answer.json()) as { html: string }).html : null))
+    .catch(() => null)
+  if (html !== null)
+    partOf('head').replaceChildren(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
+}
