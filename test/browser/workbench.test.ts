@@ -302,11 +302,45 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(complaints.filter((text) => !text.includes('409'))).toEqual([])
   })
 
+  test('a draft that is the same as the active version can’t be published, and the button says why', async () => {
+    await upload('same', {}, { 'globals.js': 'function one() {}\n' })
+    const draft = await createDraft('same', { base: await activeOf('same') })
+    await using opened = await open(pathOf('same', draft))
+    const { page, complaints } = opened
+    const button = page.locator('#workbench-publish-button')
+    const reason = 'There is nothing to publish: the draft is the same as the active version.'
+    const seen = () => accessibleState(page, '#workbench-publish-button')
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await page.click('#workbench-publish-open')
+    await waitUntil(async () => expect(await seen()).toEqual({ isDisabled: true, description: reason }))
+    expect(await page.locator('text=There is nothing to publish').isVisible()).toBe(true)
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await button.focus()
+    await page.keyboard.press('Enter')
+    expect(await page.locator('#workbench-publish-said').innerText()).toBe('')
+    await focusStart(page)
+    await page.keyboard.type(' ')
+    expect(await seen()).toEqual({ isDisabled: false, description: '' })
+    await page.locator('#workbench-publish-diff .diff-file', { hasText: 'globals.js' }).waitFor()
+    await page.keyboard.press('Backspace')
+    await waitUntil(async () => expect(await seen()).toEqual({ isDisabled: true, description: reason }))
+    await page.keyboard.type(' ')
+    await page.locator('#workbench-publish-diff .diff-file').waitFor()
+    await button.click()
+    await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
+    expect(await seen()).toEqual({ isDisabled: true, description: reason })
+    expect(complaints).toEqual([])
+  })
+
   test('if another version is activated right after the publication, the page doesn’t show "Published"', async () => {
     await upload('replaced', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('replaced', { base: await activeOf('replaced') })
     await using opened = await open(pathOf('replaced', draft))
     const { page } = opened
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await focusStart(page)
+    await page.keyboard.type('// mine ')
+    await isSaved(page)
     await page.click('#workbench-publish-open')
     await waitUntil(async () => expect(await page.inputValue('#workbench-publish-version')).not.toBe(''))
     await page.route('**/publish', async (route) => {
@@ -473,7 +507,7 @@ function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 })
     await page.goto(`${host.adminUrl}${pathOf('sound', draft, 'solution.json')}`)
     await page.locator(EDITOR).waitFor()
     for (const panel of ['try', 'preview', 'publish']) await page.click(`#workbench-${panel}-open`)
-    await page.locator('#workbench-publish-diff > *').first().waitFor()
+    await page.locator('#workbench-publish-same', { hasText: 'nothing to publish' }).waitFor()
     expect(await lookOf(page, 320)).toEqual(SOUND_LOOK)
   })
 
@@ -528,6 +562,17 @@ function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 })
       .active
   }
 })
+
+/** What screen readers get from the browser about an element. */
+async function accessibleState(page: Page, selector: string) {
+  const devTools = await page.context().newCDPSession(page)
+  const { result } = await devTools.send('Runtime.evaluate', { expression: `document.querySelector('${selector}')` })
+  const wanted = { objectId: result.objectId as string, fetchRelatives: false }
+  const [node] = (await devTools.send('Accessibility.getPartialAXTree', wanted)).nodes
+  await devTools.detach()
+  const isDisabled = node?.properties?.some(({ name, value }) => name === 'disabled' && value.value === true) ?? false
+  return { isDisabled, description: String(node?.description?.value ?? '') }
+}
 
 async function bytesOf(stream: NodeJS.ReadableStream): Promise<Buffer> {
   const parts: Buffer[] = []

@@ -25,10 +25,6 @@ type Hunk = {
  * can access.
  */
 export function showDifference(place: HTMLElement, { files, moreFiles, manifest }: Difference): void {
-  if (files.length === 0) {
-    place.replaceChildren(elementOf('p', wordsFor('diff.same'), { class: 'quiet' }))
-    return
-  }
   const parts: Node[] = []
   if (manifest !== null && manifest.length > 0) {
     parts.push(elementOf('h4', wordsFor('diff.manifest')))

@@ -59,6 +59,7 @@ const editor = createEditor({
     const one = saving.texts.get(path)
     if (one === undefined) return
     saving.edit(one, text)
+    publishPanel.edited()
     checkLater()
   },
   save: () => void saveShown(),
@@ -100,6 +101,7 @@ async function loadDraft(): Promise<boolean> {
   }
   draft = answer.body
   showFiles()
+  void publishPanel.loaded(draft.revision)
   return true
 }
 

@@ -12,6 +12,7 @@ export type PublishParts = {
 }
 
 type Version = { readonly sha256: string; readonly version: string }
+type DraftDifference = Difference & { readonly from: string | null; readonly revision: number }
 type DraftState = { readonly active: Version | null; readonly nextVersion: string }
 type Published = { readonly sha256: string; readonly version: string }
 type Rebased = {
@@ -28,38 +29,52 @@ const ASK_AGAIN = 500
 export function createPublishPanel({ saveAll, reload }: PublishParts) {
   const said = partOf('publish-said')
   const version = partOf<HTMLInputElement>('publish-version')
-  const button = partOf<HTMLButtonElement>('publish-button')
+  const button = createPublishButton(publish)
   const rebasing = partOf('rebase')
   /** The SHA-256 of the active version in the shown diff; null if no version was active. */
   let over: string | null = null
+  /** The draft's revision in the shown diff; null until the panel was opened. */
+  let revision: number | null = null
 
   async function show(): Promise<void> {
     say('')
     rebasing.replaceChildren()
     if (!(await saveAll())) return say(wordsFor('publish.unsaved'), true)
-    const [draft, difference] = await Promise.all([
-      callHost<DraftState>('GET', ''),
-      callHost<Difference & { from: string | null }>('GET', '/diff?against=active'),
-    ])
+    const [draft, difference] = await Promise.all([callHost<DraftState>('GET', ''), readDifference()])
     if (!draft.ok) return refused(draft.problem)
     if (!difference.ok) return refused(difference.problem)
     over = difference.body.from
     version.value = draft.body.nextVersion
-    showDifference(partOf('publish-diff'), difference.body)
+    shown(difference.body)
+  }
+
+  function shown(difference: DraftDifference): void {
+    revision = difference.revision
+    showDifference(partOf('publish-diff'), difference)
+    button.set({ isLoaded: true, isSame: difference.files.length === 0 })
+  }
+
+  /** After a keystroke, before the text is saved. */
+  function edited(): void {
+    button.set({ isSame: false })
+  }
+
+  /** After the draft was loaded: updates the diff if it is of an earlier revision. */
+  async function loaded(current: number): Promise<void> {
+    if (revision === null || revision === current || button.isRunning()) return
+    const answer = await readDifference()
+    if (!answer.ok || answer.body.revision < revision || button.isRunning()) return
+    // If another version is active now, keep `over`, so that the host refuses to publish until the author rebases.
+    if (answer.body.from === over) shown(answer.body)
+    else edited()
   }
 
   async function publish(): Promise<void> {
-    if (button.getAttribute('aria-disabled') === 'true') return
-    button.setAttribute('aria-disabled', 'true')
     say(wordsFor('publish.running'))
-    try {
-      if (!(await saveAll())) return say(wordsFor('publish.unsaved'), true)
-      const answer = await callHost<Published>('POST', '/publish', { body: { over, version: version.value.trim() } })
-      if (!answer.ok) return refused(answer.problem)
-      await published(answer.body)
-    } finally {
-      button.removeAttribute('aria-disabled')
-    }
+    if (!(await saveAll())) return say(wordsFor('publish.unsaved'), true)
+    const answer = await callHost<Published>('POST', '/publish', { body: { over, version: version.value.trim() } })
+    if (!answer.ok) return refused(answer.problem)
+    await published(answer.body)
   }
 
   /** Reports success only once the version is active: an accepted request alone is not enough. */
@@ -140,8 +155,35 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
     said.replaceChildren(elementOf('p', text))
   }
 
-  button.addEventListener('click', () => void publish())
-  return { show }
+  return { show, edited, loaded }
+}
+
+/** The button that publishes. It is disabled while a publication runs, and if there is nothing to publish. */
+function createPublishButton(publish: () => Promise<void>) {
+  const button = partOf('publish-button')
+  const state = { isLoaded: false, isSame: false, isRunning: false }
+
+  /** The button stays focusable, because screen readers read the reason together with it. */
+  function set(changed: Partial<typeof state>): void {
+    Object.assign(state, changed)
+    const { isLoaded, isSame, isRunning } = state
+    partOf('publish-same').textContent = isSame ? wordsFor('publish.same') : ''
+    if (isLoaded && !isSame && !isRunning) button.removeAttribute('aria-disabled')
+    else button.setAttribute('aria-disabled', 'true')
+  }
+
+  async function run(): Promise<void> {
+    if (button.getAttribute('aria-disabled') === 'true') return
+    set({ isRunning: true })
+    await publish().finally(() => set({ isRunning: false }))
+  }
+
+  button.addEventListener('click', () => void run())
+  return { set, isRunning: () => state.isRunning }
+}
+
+function readDifference() {
+  return callHost<DraftDifference>('GET', '/diff?against=active')
 }
 
 async function textIn(path: string, of: 'draft' | 'active'): Promise<string | null> {
