@@ -362,7 +362,10 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await focusStart(page)
     await page.keyboard.type('// mine ')
     await isSaved(page)
-    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#workbench-actions >> text=Download')])
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click('#workbench-actions >> text=Download'),
+    ])
     const exported = await bytesOf(await download.createReadStream())
     await page.click('#workbench-publish-open')
     const { version } = JSON.parse(await textOnHost('exported', draft, 'solution.json')) as { version: string }
