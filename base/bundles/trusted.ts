@@ -47,7 +47,7 @@ export function readTrusted(
 
 function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: SandboxSolutionMaker): Rehearsal {
   const { manifest } = checkManifest({ name: 'rehearsal', version: '0.0.0' }, 'solution.json')
-  if (manifest === null) throw new TypeError('the manifest of the rehearsal is invalid')
+  if (manifest === null) throw new TypeError('the manifest of the built-in test solution is invalid')
   const prepared: PreparedSolution = {
     manifest,
     modules: [],

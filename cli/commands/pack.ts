@@ -47,6 +47,10 @@ function write(file: string, content: Buffer): void {
   try {
     writeFileSync(file, content)
   } catch (error) {
-    throw new CommandError('failed', `Cannot write ${file}: ${(error as Error).message}`, { cause: error })
+    throw new CommandError(
+      'failed',
+      `Cannot write ${file}: ${(error as Error).message}. Choose another file with --output.`,
+      { cause: error },
+    )
   }
 }

@@ -102,7 +102,7 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
     if (size > limits.BUNDLE_SIZE)
       throw new CommandError(
         'failed',
-        `The bundle of ${name} has more than ${limits.BUNDLE_SIZE} bytes. Nothing was written.`,
+        `The bundle of ${name} has more than ${limits.BUNDLE_SIZE} bytes. Nothing was written. Download it on the page "Versions" instead.`,
       )
     pieces.push(piece)
   })

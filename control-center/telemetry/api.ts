@@ -39,7 +39,7 @@ export function telemetryRoutes(parts: TelemetryApiParts): MemberRoute[] {
     route(
       'GET /organisations/:organisation/analysis/page',
       {
-        summary: 'Get the metrics as HTML for the page',
+        summary: 'Get the metrics as HTML for the Analysis page',
         right: 'read',
         query: FiguresQuery,
         answers: { 200: z.object({ html: z.string() }) },

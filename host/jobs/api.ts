@@ -229,13 +229,13 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/runs',
       {
-        summary: 'List runs of jobs, newest first',
+        summary: 'List job runs, newest first',
         right: 'solutions:{name}:read',
         before,
         query: z.strictObject({
           job: JobName.optional(),
           state: z.enum(RUN_STATES).optional(),
-          before: RunId.optional().describe('the id of a run: lists only older ones'),
+          before: RunId.optional().describe('the id of a run; the response contains only older runs'),
         }),
         answers: { 200: z.object({ items: z.array(JobRun), next: z.string().nullable() }) },
       },
@@ -276,5 +276,5 @@ function noRun(solution: string, id: string): PlatformError {
 function notAgain(state: RunState): PlatformError {
   if (state === 'succeeded') return new PlatformError('ERR_RUN_DONE', 'The run succeeded, so its data was erased.')
   const code = state === 'skipped' ? 'ERR_RUN_ENDED' : 'ERR_RUN_GOING_ON'
-  return new PlatformError(code, `Only failed and cancelled runs can run again; this one is ${state}.`)
+  return new PlatformError(code, `Only failed and cancelled runs can be started again; this one is ${state}.`)
 }

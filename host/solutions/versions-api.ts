@@ -43,7 +43,7 @@ export const Difference = z
     moreFiles: z.int().describe('number of changed files that are not listed'),
     manifest: z
       .array(z.object({ key: z.string(), from: z.unknown(), to: z.unknown() }))
-      .describe('the parts that decide who can sign in and what scripts can reach'),
+      .describe('the parts of the manifest that decide who can sign in and what scripts can access'),
   })
   .meta({ id: 'VersionDifference' })
 

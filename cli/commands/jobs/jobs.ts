@@ -43,7 +43,7 @@ export const jobsRunsCommand = command({
     const jobs = await openJobs(name, url, options, terminal)
     const runs = await jobs.runs({ job: options.job, state: options.state })
     if (options.json === true) terminal.out(jsonText({ ok: true, runs }))
-    else terminal.out(runs.length === 0 ? 'There are no runs.\n' : runs.map(runLine).join(''))
+    else terminal.out(runs.length === 0 ? noRuns(name, options) : runs.map(runLine).join(''))
     return 'done'
   },
 })
@@ -100,6 +100,15 @@ function pauseCommand(paused: boolean) {
   })
 }
 
+function noRuns(
+  name: string,
+  { job, state }: { readonly job?: string | undefined; readonly state?: string | undefined },
+): string {
+  return job === undefined && state === undefined
+    ? `${printable(name)} has no job runs.\n`
+    : `No job runs of ${printable(name)} match --job and --state.\n`
+}
+
 function added(id: string, name: string, url: URL, isJson: boolean, terminal: Terminal): void {
   if (isJson) terminal.out(jsonText({ ok: true, id }))
   else terminal.out(`Started run ${printable(id)}.\nNext: ${SOLHOST} jobs runs ${name} ${url.origin}\n`)
@@ -115,7 +124,7 @@ function readData(text: string): unknown {
 }
 
 function jobsText({ paused, items }: ShownJobs, name: string): string {
-  const banner = paused ? 'The jobs are paused.\n' : ''
+  const banner = paused ? `The jobs are paused. To resume them, run "${SOLHOST} jobs resume".\n` : ''
   if (items.length === 0) return `${banner}${printable(name)} has no jobs.\n`
   const lines = items.map(({ name: job, schedule, timeZone, next: [first], last }) => {
     const due = schedule === null ? 'when queued' : `${schedule} (${timeZone})`

@@ -45,6 +45,10 @@ async function create(path: string) {
   try {
     return await open(path, 'wx', 0o600)
   } catch (error) {
-    throw new CommandError('failed', `Cannot create ${path}: ${(error as Error).message}`, { cause: error })
+    throw new CommandError(
+      'failed',
+      `Cannot create ${path}: ${(error as Error).message}. Choose another file with --output.`,
+      { cause: error },
+    )
   }
 }

@@ -66,6 +66,10 @@ function read(file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new CommandError('usage', `Cannot read ${file}: ${(error as Error).message}`, { cause: error })
+    throw new CommandError(
+      'usage',
+      `Cannot read ${file}: ${(error as Error).message}. Check the path and its permissions.`,
+      { cause: error },
+    )
   }
 }
