@@ -436,6 +436,23 @@ test('a function that no script declares is refused at the upload, as is top-lev
   expect(await upload('run', 'const run = async () => 1')).toEqual([201])
 })
 
+test('a request does not run if its client leaves while it waits for its turn', async () => {
+  // Each request waits until at least 0.9 s after the start of the one before it. The first also starts a process.
+  const slow = await startTestHost({ REQUESTS_NETWORK: '4' })
+  try {
+    const endpoints = { 'GET /fails': { function: 'fails', authentication: 'none' } }
+    await slow.upload('shop', await bundleOf({ name: 'shop', endpoints }, { 'globals.js': SCRIPT }))
+    const url = `${slow.url}/solution/shop/api/fails`
+    for (const _ of [1, 2]) expect((await ask(url)).status).toBe(500)
+    await expect(fetch(url, { signal: AbortSignal.timeout(100) })).rejects.toThrow('aborted')
+    expect((await ask(url)).status).toBe(500)
+    const { items } = (await apiOf(() => slow).send('GET', '/solutions/shop/log')).json() as { items: unknown[] }
+    expect(items).toHaveLength(3)
+  } finally {
+    await slow.stop()
+  }
+})
+
 test('a network that sends too many public or refused requests gets 429; callers with valid credentials do not', async () => {
   const flood = async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => call('/none')))
