@@ -1,7 +1,7 @@
 import type { Fault } from '../bundle/faults.ts'
 import type { RealmNames, ScriptScope } from '../protocol.ts'
 import { findDifferences } from './realm-differences.ts'
-import { findRepeatedNames, namesOf } from './realm-names.ts'
+import { findRepeatedNames, namesOf, readTopLevel } from './realm-names.ts'
 
 type Script = { readonly file: string; readonly source: string }
 
@@ -17,9 +17,10 @@ export function checkForRealm(
   scopes: readonly ScriptScope[],
   faults: Fault[],
 ): readonly RealmNames[] {
-  faults.push(...findRepeatedNames(scripts, units, scopes))
+  const topLevels = scripts.map(({ file, source }, index) => readTopLevel(file, source, scopes[index]))
+  faults.push(...findRepeatedNames(topLevels, units))
   const declared = new Set<string>()
-  const names = scripts.map(({ source }, index) => namesOf(source, scopes[index]))
+  const names = topLevels.map(namesOf)
   for (const { globals, lexicals } of names) for (const name of [...globals, ...lexicals]) declared.add(name)
   for (const { file, source } of scripts) {
     for (const difference of findDifferences(source, declared)) {

@@ -1,9 +1,9 @@
-import { type Program, parse } from 'acorn'
+import { parse } from 'acorn'
 import { analyze, type Reference, type ScopeManager } from 'eslint-scope'
 import { findCalleeDifferences } from './realm-callees.ts'
 import { FROZEN_GLOBALS, OF_GLOBAL, RESERVED_GLOBALS } from './realm-globals.ts'
 import { type AnyNode, chainOf, isStrictAt, nodeOf, type Path, placeOf, type Report, walk } from './syntax-tree.ts'
-import { topLevelNamesOf } from './top-level-names.ts'
+import { parseScript, topLevelNamesOf } from './top-level-names.ts'
 
 export type Difference = { readonly line: number; readonly column: number; readonly message: string }
 
@@ -39,7 +39,7 @@ const READERS: ReadonlySet<string> = new Set([
  * @returns an empty list for a script that cannot be parsed: V8 reports its errors
  */
 export function findDifferences(source: string, declared: ReadonlySet<string>): Difference[] {
-  const program = parsed(source)
+  const program = parseScript(source)
   if (program === null) return []
   const found: Difference[] = []
   const report: Report = (node, message) => void found.push({ ...placeOf(node), message })
@@ -62,14 +62,6 @@ export function findDifferences(source: string, declared: ReadonlySet<string>): 
   })
   findCalleeDifferences(program, scopes, report)
   return found.sort((a, b) => a.line - b.line || a.column - b.column).slice(0, MOST)
-}
-
-function parsed(source: string): Program | null {
-  try {
-    return parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true, ranges: true })
-  } catch {
-    return null
-  }
 }
 
 function strictFault(source: string): Difference | null {

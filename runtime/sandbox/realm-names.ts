@@ -1,38 +1,44 @@
 import type { Fault } from '../bundle/faults.ts'
 import type { RealmNames, ScriptScope } from '../protocol.ts'
-import { lexicalNames, readsThis, type TopLevelName, topLevelNames } from './top-level-names.ts'
+import { type DeclaredName, parseScript, readsThis, topLevelNamesOf } from './top-level-names.ts'
 
-type Script = { readonly file: string; readonly source: string }
+/** A script's top level; see `readTopLevel`. */
+export type TopLevel = {
+  readonly file: string
+  readonly shared: readonly DeclaredName[]
+  readonly readsThis: boolean
+}
 
 /** The names that a stored version can have; see `Identifier` in schema-parts.ts. */
 const SHAREABLE = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/
 
+/** A script that acorn can't parse declares nothing, and may use `this`. */
+export function readTopLevel(file: string, source: string, scope: ScriptScope | undefined): TopLevel {
+  const program = parseScript(source)
+  if (program === null) return { file, shared: [], readsThis: true }
+  const shared = topLevelNamesOf(program).filter(({ name }) => !isApart(scope, name))
+  return { file, shared, readsThis: readsThis(program) }
+}
+
 /** The names that a script declares for the other scripts in the hardened realm. */
-export function namesOf(source: string, scope: ScriptScope | undefined): RealmNames {
-  const lexical = new Set(lexicalNames(source))
-  const names = new Set(sharedNames(source, scope).map(({ name }) => name))
-  return {
-    globals: [...names].filter((name) => !lexical.has(name)),
-    lexicals: [...names].filter((name) => lexical.has(name)),
-    readsThis: readsThis(source),
-  }
+export function namesOf({ shared, readsThis }: TopLevel): RealmNames {
+  const namesIf = (isLexical: boolean) => [
+    ...new Set(shared.filter((one) => one.isLexical === isLexical).map(({ name }) => name)),
+  ]
+  return { globals: namesIf(false), lexicals: namesIf(true), readsThis }
 }
 
 /**
  * Each file has its own variables in the hardened realm, so two files that run together can't declare the same name.
  * @param units the scripts that run together, as indexes
  */
-export function findRepeatedNames(
-  scripts: readonly Script[],
-  units: readonly (readonly number[])[],
-  scopes: readonly ScriptScope[],
-): Fault[] {
+export function findRepeatedNames(scripts: readonly TopLevel[], units: readonly (readonly number[])[]): Fault[] {
   const found = new Map<string, Fault>()
   for (const unit of units) {
     const declaredIn = new Map<string, string>()
     for (const index of unit) {
-      const { file, source } = scripts[index] as Script
-      for (const { name, line, column } of firstOf(sharedNames(source, scopes[index]))) {
+      const { file, shared } = scripts[index] as TopLevel
+      for (const { name, line, column } of firstOf(shared)) {
         const other = declaredIn.get(name)
         declaredIn.set(name, file)
         const message = SHAREABLE.test(name) ? repeatedMessage(name, other) : LONG
@@ -51,15 +57,11 @@ function repeatedMessage(name: string, other: string | undefined): string | null
   return `"${name}" is also declared in ${other}. In the hardened realm, only one of the files that run together can declare it: rename one.`
 }
 
-function sharedNames(source: string, scope: ScriptScope | undefined): readonly TopLevelName[] {
-  return topLevelNames(source).filter(({ name }) => !isApart(scope, name))
-}
-
 /** Whether the name is only in `scopes.<file>`, because another script in `scopes/` also declares it. */
 function isApart(scope: ScriptScope | undefined, name: string): boolean {
   return scope?.isOwn === true && !scope.shared.includes(name)
 }
 
-function firstOf(names: readonly TopLevelName[]): readonly TopLevelName[] {
+function firstOf(names: readonly DeclaredName[]): readonly DeclaredName[] {
   return [...new Map([...names].reverse().map((one) => [one.name, one])).values()].reverse()
 }

@@ -3,10 +3,10 @@ import type { Fault } from '../bundle/faults.ts'
 import { placeOf, splitModule } from '../bundle/layout.ts'
 import type { ScriptScope } from '../protocol.ts'
 import { freeNames } from './free-names.ts'
-import { lexicalNames, type TopLevelName, topLevelNames } from './top-level-names.ts'
+import { type DeclaredName, topLevelNames } from './top-level-names.ts'
 
 type Script = { readonly module: string | null; readonly file: string; readonly source: string }
-type Declared = Script & { readonly name: string; readonly names: readonly TopLevelName[] }
+type Declared = Script & { readonly name: string; readonly names: readonly DeclaredName[] }
 
 /** The platform calls these by their plain names. */
 const ENTRIES: ReadonlySet<string> = new Set(['onSolutionOpen', 'onSolutionClose', 'getOAuthConfig'])
@@ -25,16 +25,20 @@ export function findScopes(scripts: readonly Script[], formScripts: readonly Scr
   const twice = sharedNames(declared, faults)
   findUses([...declared, ...formScripts], declared, twice, faults)
   const isAsked = [...scripts, ...formScripts].some(({ source }) => /\b(?:globals|scopes)\b/.test(source))
-  return declared.map(({ module, name, names, source }) => {
-    const all = [...new Set(names.map((one) => one.name))].filter((one) => IDENTIFIER.test(one))
+  return declared.map(({ module, name, names }) => {
+    const all = identifiersOf(names)
     const apart = twice.get(module)
     const isOwn = name !== 'globals' && all.some((one) => apart?.has(one))
     if (isOwn) return { name, names: all, shared: all.filter((one) => apart?.has(one) !== true), isOwn }
     if (!isAsked) return { name, names: [], shared: [], isOwn }
     if (name !== 'globals') return { name, names: all, shared: [], isOwn }
-    const shared = lexicalNames(source).filter((one) => IDENTIFIER.test(one))
+    const shared = identifiersOf(names.filter(({ isLexical }) => isLexical))
     return { name, names: shared, shared, isOwn }
   })
+}
+
+function identifiersOf(names: readonly DeclaredName[]): string[] {
+  return [...new Set(names.map(({ name }) => name))].filter((name) => IDENTIFIER.test(name))
 }
 
 function scopeOf(file: string): string {

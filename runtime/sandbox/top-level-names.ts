@@ -11,38 +11,33 @@ import {
 /** A name in a script, with its line and column, both from 1. */
 export type TopLevelName = { readonly name: string; readonly line: number; readonly column: number }
 
+/** `isLexical`: `let`, `const` and classes, which are not properties of the global object. */
+export type DeclaredName = TopLevelName & { readonly isLexical: boolean }
+
 /**
  * Finds the names that a script declares at its top level, so that two files in one folder can't silently replace each
  * other's functions. `var` inside blocks counts too, since it is hoisted to the top level.
  * @returns an empty list for a script that acorn can't parse; V8 decides whether it is valid
  */
-export function topLevelNames(source: string): TopLevelName[] {
+export function topLevelNames(source: string): DeclaredName[] {
+  const program = parseScript(source)
+  return program === null ? [] : topLevelNamesOf(program)
+}
+
+/** @returns null for a script that acorn can't parse; V8 decides whether it is valid */
+export function parseScript(source: string): Program | null {
   try {
-    return topLevelNamesOf(parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true }))
+    return parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true, ranges: true })
   } catch {
-    return []
+    return null
   }
 }
 
 /** @param program parsed with `locations` */
-export function topLevelNamesOf(program: Program): TopLevelName[] {
-  const names: TopLevelName[] = []
+export function topLevelNamesOf(program: Program): DeclaredName[] {
+  const names: DeclaredName[] = []
   for (const statement of program.body) collect(statement as Statement, true, names)
   return names
-}
-
-/** The names that are not properties of the global object: `let`, `const` and classes. */
-export function lexicalNames(source: string): string[] {
-  try {
-    const program = parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true })
-    const body = program.body.filter(
-      (statement) =>
-        statement.type === 'ClassDeclaration' || (statement.type === 'VariableDeclaration' && statement.kind !== 'var'),
-    )
-    return topLevelNamesOf({ ...program, body }).map(({ name }) => name)
-  } catch {
-    return []
-  }
 }
 
 /**
@@ -87,13 +82,9 @@ function isStrict({ body }: Program): boolean {
   return body.some((statement) => 'directive' in statement && statement.directive === 'use strict')
 }
 
-/** Whether a script's top-level code uses `this`. True for a script that acorn can't parse. */
-export function readsThis(source: string): boolean {
-  try {
-    return hasThis([parse(source, { ecmaVersion: 'latest', sourceType: 'script' }).body])
-  } catch {
-    return true
-  }
+/** Whether a script's top-level code uses `this`. */
+export function readsThis({ body }: Program): boolean {
+  return hasThis([body])
 }
 
 /** Whether the function itself uses `this`. */
@@ -119,14 +110,15 @@ function hasThis(parts: readonly unknown[]): boolean {
   return false
 }
 
-function collect(statement: Statement, top: boolean, names: TopLevelName[]): void {
+function collect(statement: Statement, top: boolean, names: DeclaredName[]): void {
   switch (statement.type) {
     case 'FunctionDeclaration':
     case 'ClassDeclaration':
-      if (top && statement.id) add(statement.id, names)
+      if (top && statement.id) add(statement.id, statement.type === 'ClassDeclaration', names)
       return
     case 'VariableDeclaration':
-      if (top || statement.kind === 'var') for (const one of statement.declarations) pattern(one.id, names)
+      if (!top && statement.kind !== 'var') return
+      for (const one of statement.declarations) pattern(one.id, statement.kind !== 'var', names)
       return
     case 'BlockStatement':
       for (const inner of statement.body) collect(inner, false, names)
@@ -162,24 +154,24 @@ function collect(statement: Statement, top: boolean, names: TopLevelName[]): voi
   }
 }
 
-function pattern(target: Pattern, names: TopLevelName[]): void {
+function pattern(target: Pattern, isLexical: boolean, names: DeclaredName[]): void {
   switch (target.type) {
     case 'Identifier':
-      add(target, names)
+      add(target, isLexical, names)
       return
     case 'ArrayPattern':
-      for (const element of target.elements) if (element) pattern(element, names)
+      for (const element of target.elements) if (element) pattern(element, isLexical, names)
       return
     case 'ObjectPattern':
       for (const property of target.properties) {
-        pattern(property.type === 'RestElement' ? property.argument : property.value, names)
+        pattern(property.type === 'RestElement' ? property.argument : property.value, isLexical, names)
       }
       return
     case 'AssignmentPattern':
-      pattern(target.left, names)
+      pattern(target.left, isLexical, names)
       return
     case 'RestElement':
-      pattern(target.argument, names)
+      pattern(target.argument, isLexical, names)
       return
     default:
       return
@@ -188,8 +180,9 @@ function pattern(target: Pattern, names: TopLevelName[]): void {
 
 function add(
   identifier: { name: string; loc?: { start: { line: number; column: number } } | null },
-  names: TopLevelName[],
+  isLexical: boolean,
+  names: DeclaredName[],
 ): void {
   const start = identifier.loc?.start ?? { line: 1, column: 0 }
-  names.push({ name: identifier.name, line: start.line, column: start.column + 1 })
+  names.push({ name: identifier.name, line: start.line, column: start.column + 1, isLexical })
 }

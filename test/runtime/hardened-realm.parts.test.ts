@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isAlone } from '../../runtime/sandbox/hardened-contexts.ts'
 import { findDifferences } from '../../runtime/sandbox/realm-differences.ts'
-import { namesOf } from '../../runtime/sandbox/realm-names.ts'
+import { namesOf, readTopLevel } from '../../runtime/sandbox/realm-names.ts'
 import { directory } from '../attack/directory/host.ts'
 import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 import { CROSS, REFUSED, SAME } from './realm/idioms.ts'
@@ -248,7 +248,7 @@ describe('the hardened realm', () => {
 
 describe('typical scripts', () => {
   function declaredIn(source: string): string[] {
-    const { globals, lexicals } = namesOf(source, undefined)
+    const { globals, lexicals } = namesOf(readTopLevel('', source, undefined))
     return [...globals, ...lexicals]
   }
 
@@ -271,8 +271,13 @@ describe('typical scripts', () => {
         module: 'auth',
         file: `modules/auth/scopes/s${index}.js`,
         source,
-        scope: { name: `s${index}`, names: namesOf(source, undefined).globals, shared: [], isOwn: false },
-        realm: namesOf(source, undefined),
+        scope: {
+          name: `s${index}`,
+          names: namesOf(readTopLevel('', source, undefined)).globals,
+          shared: [],
+          isOwn: false,
+        },
+        realm: namesOf(readTopLevel('', source, undefined)),
       })),
     })
     const { failure, values } = await lab.runEntry(solution, {
@@ -311,7 +316,7 @@ describe('typical scripts', () => {
   test('scripts that cannot use the global object, and the same scripts with access to it, have the same results', async () => {
     const names = { builtIn: [], own: [], others: ['globals', 'scopes', 'LOGGINGLEVEL', 'eval'] }
     const idioms = numbered(SAME).filter((source) =>
-      isAlone({ file: '', source, realm: namesOf(source, undefined) }, names),
+      isAlone({ file: '', source, realm: namesOf(readTopLevel('', source, undefined)) }, names),
     )
     expect(idioms.length).toBeGreaterThanOrEqual(50)
     const calls = idioms.map((source) => `() => ${/function (idiom\d+)/.exec(source)?.[1]}()`)
@@ -321,7 +326,7 @@ describe('typical scripts', () => {
           try { return idiom() ?? null } catch (error) { return error.name + ': ' + error.message }
         }) })
       }`
-    expect(isAlone({ file: '', source: script, realm: namesOf(script, undefined) }, names)).toBe(true)
+    expect(isAlone({ file: '', source: script, realm: namesOf(readTopLevel('', script, undefined)) }, names)).toBe(true)
     const answers = []
     for (const [realm, added] of [
       ['fresh', ''],
@@ -338,7 +343,8 @@ describe('typical scripts', () => {
 
   test('a script runs without the global object only if it can neither use it nor replace one of its properties', () => {
     const names = { builtIn: ['Array'], own: ['security'], others: ['globals', 'eval'] }
-    const alone = (source: string) => isAlone({ file: '', source, realm: namesOf(source, undefined) }, names)
+    const alone = (source: string) =>
+      isAlone({ file: '', source, realm: namesOf(readTopLevel('', source, undefined)) }, names)
     const yes = [
       'security.login()',
       'const globalsOfMine = 1',

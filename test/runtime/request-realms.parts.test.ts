@@ -4,7 +4,7 @@ import type { HttpPorts } from '../../plugins/http/host.ts'
 import { REALMS } from '../../runtime/bundle/manifest-schema.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import { findDifferences } from '../../runtime/sandbox/realm-differences.ts'
-import { namesOf } from '../../runtime/sandbox/realm-names.ts'
+import { namesOf, readTopLevel } from '../../runtime/sandbox/realm-names.ts'
 import { directory } from '../attack/directory/host.ts'
 import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 
@@ -48,7 +48,7 @@ afterAll(() => {
 function callerIn(realm: (typeof REALMS)[number]) {
   const lab = createScriptLab({ needs: { http }, limits: { REQUEST_TIME: 3000 }, plugins: [directory(() => {})] })
   labs.push(lab)
-  const names = realm === 'hardened' ? { realm: namesOf(SCRIPT, undefined) } : {}
+  const names = realm === 'hardened' ? { realm: namesOf(readTopLevel('', SCRIPT, undefined)) } : {}
   const solution = lab.solution({
     manifest: manifestOf({ name: 'shop', realm }),
     scripts: [{ module: null, file: 'globals.js', source: SCRIPT, ...names }],
@@ -75,7 +75,7 @@ function callerIn(realm: (typeof REALMS)[number]) {
 }
 
 function declaredIn(source: string): string[] {
-  const { globals, lexicals } = namesOf(source, undefined)
+  const { globals, lexicals } = namesOf(readTopLevel('', source, undefined))
   return [...globals, ...lexicals]
 }
 

@@ -11,7 +11,7 @@ import { checkManifest, type Manifest } from '../../runtime/bundle/manifest.ts'
 import { createLimits, type LimitName } from '../../runtime/limits.ts'
 import type { GuestLogLine } from '../../runtime/outcome.ts'
 import type { Json, Plugin } from '../../runtime/plugin.ts'
-import { namesOf } from '../../runtime/sandbox/realm-names.ts'
+import { namesOf, readTopLevel } from '../../runtime/sandbox/realm-names.ts'
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
 
 /** A complete manifest with these changes. */
@@ -108,7 +108,14 @@ export function createScriptLab(
     return {
       manifest,
       modules: [{ name: 'auth', manifest: auth }],
-      scripts: [{ module: 'auth', file, source, ...(isHardened ? { realm: namesOf(source, undefined) } : {}) }],
+      scripts: [
+        {
+          module: 'auth',
+          file,
+          source,
+          ...(isHardened ? { realm: namesOf(readTopLevel('', source, undefined)) } : {}),
+        },
+      ],
       formScripts: [],
       forms: (options.forms ?? []).map((form) => ({ module: null, form, definition: { layout: [] } })),
       texts: options.texts ?? {},
