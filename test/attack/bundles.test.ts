@@ -133,7 +133,7 @@ test('harmless: a local entry that is not in the central directory is not read',
   expect([scripts, [...media.keys()]]).toEqual([[], ['a.txt']])
 })
 
-test('harmless: of two complete ZIP files in one file, the one with the last end of central directory record is used', async () => {
+test('harmless: if a file contains two complete ZIP files, the one with the last end of central directory record is used', async () => {
   const outer = rawZip([MANIFEST, { ...A, content: 'outer' }])
   const inner = rawZip([
     { ...MANIFEST, gap: outer },

@@ -51,7 +51,7 @@ test('health check: status 200 is healthy; any other status is reported as an er
   expect(await whyUnhealthy(`http://127.0.0.1:${port}/other`)).toBe('responded with HTTP 503')
 })
 
-test('health check: over TLS, any name in the certificate is accepted', async () => {
+test('health check: a host with TLS is checked over TLS, and any name in its certificate is accepted', async () => {
   const [key, cert] = ['key', 'certificate'].map((name) =>
     readFileSync(new URL(`../support/tls/${name}.pem`, import.meta.url)),
   )

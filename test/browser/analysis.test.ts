@@ -105,7 +105,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   ]
 
   test.each(PATHS)(
-    '%s: in light and dark mode, in a wide and a narrow window, axe finds no violation, the console is empty, and nothing scrolls horizontally',
+    '%s: axe finds no violation, the console is empty, and nothing scrolls horizontally, in light and dark mode, and in a wide and a narrow window',
     async (path) => {
       await using opened = await open(path, { viewport: { width: 1200, height: 900 } })
       const { page, complaints } = opened

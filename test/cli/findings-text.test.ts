@@ -22,7 +22,7 @@ test('findings: the caret is below the column, even in a line with tabs and in a
   expect([line.length, line[caret.indexOf('^')]]).toEqual([108, '!'])
 })
 
-test('findings: without a column, only the line is shown; without a valid line, only the location', () => {
+test('findings: a finding without a column is shown with its line only, and one without a valid line with its location only', () => {
   expect(shown('one', { line: 1 })).toEqual(['a.js:1  error script_syntax  m', '    1 │ one'])
   expect(shown('one', {})).toEqual(['a.js  error script_syntax  m'])
   expect(shown('one', { line: 7, column: 1 })).toEqual(['a.js:7:1  error script_syntax  m'])

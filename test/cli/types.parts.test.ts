@@ -175,7 +175,7 @@ test('types: keys of texts, permissions, databases, forms and events are known, 
   }
 })
 
-test('types: in an unfinished solution, invalid files do not affect the types generated from other files', () => {
+test('types: invalid files of an unfinished solution do not affect the types generated from other files', () => {
   const broken = {
     'forms/customer.json': '{ "layout": [',
     'globals.js': 'function (',
@@ -227,7 +227,7 @@ test.each(exampleNames())('types: the example %s has no type errors', (name) => 
   expect(errorsIn(Object.fromEntries(texts))).toEqual([])
 })
 
-test('types: in an editor, a test file has types for everything that it can use, and anything else is reported', () => {
+test('types: an editor has types for everything that a test file can use, and reports anything else', () => {
   using folder = temporaryFolder({ ...SOLUTION })
   writeFiles(folder.path, Object.fromEntries(editorFiles(readSolutionFolder(folder.path).files)))
   const head = '/// <reference path="./.solhost/test.d.ts" />\n'

@@ -20,7 +20,7 @@ afterAll(async () => {
 const note = (organisation: string, action: string) =>
   audit.record({ organisation, actor: 'user:anna', action, outcome: 'ok', address: '192.0.2.1', correlationId: '' })
 
-test('read: with a filter, one response scans 100,000 entries of the organisation and returns a cursor', async () => {
+test('read: if there is a filter, one response scans 100,000 entries of the organisation and returns a cursor', async () => {
   await note('acme', 'environment-create')
   await note('quiet', 'environment-create')
   await sql`

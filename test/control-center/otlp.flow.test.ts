@@ -37,7 +37,7 @@ test('otlp: gzip-compressed protobuf metrics are stored, and the response is an 
   expect(await sessions('packed')).toBe(7)
 })
 
-test('otlp: for metrics in JSON, the response is JSON', async () => {
+test('otlp: the response to metrics in JSON is JSON', async () => {
   const { token: own } = await center.environment('json')
   const answer = await sendOtlp(center.url, own, 'metrics', hostWith(3).metrics(), { format: 'json' })
   expect([answer.status, await answer.json()]).toEqual([200, {}])
@@ -57,7 +57,7 @@ test('otlp: if a request is sent again after a lost response, its data is stored
   expect(body.items).toHaveLength(1)
 })
 
-test('otlp: with a missing, wrong or revoked token, the response is 401 with a Status in the request’s format', async () => {
+test('otlp: a request with a missing, wrong or revoked token gets 401, with a Status in the request’s format', async () => {
   const { id, token: own } = await center.environment('revoked')
   const [made] = await center.parts.environmentTokens.list(id)
   await center.parts.environmentTokens.remove(id, made?.id ?? '')

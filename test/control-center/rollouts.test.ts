@@ -220,7 +220,7 @@ test('rollouts: a rollback restores exactly the previous state, with a higher nu
   expect(await states(rollout)).toBe('rolled-back undone undone left')
 })
 
-test('rollouts: without a previous desired state, a rollback restores what the Satellite reported', async () => {
+test('rollouts: if there was no desired state before, a rollback restores what the Satellite reported', async () => {
   await answer(0, { solutions: [{ name: 'crm', sha256: A, version: '1.0.0' }] })
   const rollout = await start({ environments: [places[0]?.id ?? ''] })
   await look()

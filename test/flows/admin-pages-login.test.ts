@@ -69,7 +69,7 @@ test('login page: titles, template lines and URL parameters are escaped', async 
   expect(page.headers['content-security-policy']).toContain("; frame-src 'self'")
 })
 
-test('login page: for PLATFORM_CLOUD without a control center, the page names the missing setting', async () => {
+test('login page: if a PLATFORM_CLOUD solution has no control center, the page names the missing setting', async () => {
   await upload({ name: 'harbour', authenticator: 'PLATFORM_CLOUD' }, {})
   const { text } = await admin.get('/admin/solutions/harbour/login-page')
   expect(text).toContain('Set ENVIRONMENT=onprem, CLOUD_URL and REMOTE_ENVIRONMENT_TOKEN')
@@ -119,7 +119,7 @@ test('preview: it is sandboxed, and loads only its solution’s media', async ()
   expect(text).toContain('login_form')
 })
 
-test('preview: at an IPv6 address, which a Content-Security-Policy cannot express, all media of the origin are allowed', async () => {
+test('preview: all media of the origin are allowed at an IPv6 address, because a Content-Security-Policy cannot express one', async () => {
   const { port } = new URL(host.adminUrl)
   const { headers } = await frame(`${await previewOf('preview-own')}index.html`, { host: `[::1]:${port}` })
   expect(headers['content-security-policy']).toContain("img-src 'self' data:;")

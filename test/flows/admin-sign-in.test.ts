@@ -249,7 +249,7 @@ test.each([
   ['/admin/./sign-out'],
   ['/admin/sign-in?to=/admin/sign-in'],
   [''],
-])('the query parameter `to`: with %j, the sign-in redirects to the first page', async (to) => {
+])('the query parameter `to`: the sign-in ignores %j and redirects to the first page', async (to) => {
   const answer = await signIn(host, { ...RIGHT, to })
   expect([answer.status, answer.headers.location]).toEqual([303, '/admin/'])
 })

@@ -53,7 +53,7 @@ Next: solhost deploy shop <url>
   ])
 })
 
-test('test: for a failed assertion, a script error and an endless loop, the output shows the lines of the script and the test', async () => {
+test('test: the output shows the lines of the script and the test for a failed assertion, a script error and an endless loop', async () => {
   const { code, out } = await testOf({
     'adds.test.js': `test('adds', () => {
   assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
@@ -410,7 +410,7 @@ test('without permissions the list is not shown', async () => {
   ])
 })
 
-test('test: with a login form, a user that the test added to the users table can sign in', async () => {
+test('test: a user that the test added to the users table can sign in on a login form', async () => {
   const { code, out } = await testOfExample('orders-login-form', {
     'forms/sign_in.test.js': `
 const enter = async (client, username, password) => {

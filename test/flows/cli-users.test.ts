@@ -181,7 +181,7 @@ test('users: a token without the scope is rejected, and the message says which s
   )
 })
 
-test('users: without a subcommand, or with an unknown one, the output lists the subcommands', async () => {
+test('users: if the subcommand is missing or unknown, the output lists the subcommands', async () => {
   const run = (...words: string[]) => runCli(words, { cwd: folder.path })
   expect(await run('users')).toEqual({
     code: 2,

@@ -120,7 +120,7 @@ test('client: a press whose response was lost with the connection runs once, eve
   expect(await outputOfClient('lost')).toEqual(['opened', 'pressed'])
 })
 
-test('client: after the grace period its forms are unloaded, it is closed, and its id opens a new client', async () => {
+test('client: when the grace period ends, its forms are unloaded, it is closed, and its id opens a new client', async () => {
   const visitor = await browse(hasty)
   const page = await open('grace', visitor, {}, hasty)
   await page.press('main', 'up')

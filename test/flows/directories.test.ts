@@ -216,7 +216,7 @@ test('directories: a remembered browser is signed in again only while the direct
   expect((await browser.session()).status).toBe(401)
 })
 
-test('directories: with a passkey, a person signs in only while the directory still accepts them', async () => {
+test('directories: a person with a passkey can sign in only while the directory still accepts them', async () => {
   const localhost = `localhost:${new URL(host.url).port}`
   async function withPasskey(uid: string) {
     await addPerson(uid, 'sales')

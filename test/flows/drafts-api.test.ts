@@ -241,7 +241,7 @@ test('drafts: a new solution is created from the template and published; its exp
   ])
 })
 
-test('drafts: after a deploy in the meantime, publishing returns 409; a rebase merges files that changed on one side only', async () => {
+test('drafts: publishing returns 409 if another version was deployed in the meantime; a rebase merges files that changed on one side only', async () => {
   const base = await addSolution('raced')
   const draft = await create('raced', { base })
   await save('raced', draft, 'globals.js', 'var mine\n', ifMatch(etagOf(draft, 'globals.js')))

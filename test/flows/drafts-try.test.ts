@@ -80,7 +80,7 @@ const SIGN_IN = `function onSolutionOpen(arg, q) {
   return JSON.stringify({ welcome: q.username })
 }`
 
-test('try: for a sign-in, the response has its commands, its result and its log', async () => {
+test('try: the response for a sign-in has its commands, its result and its log', async () => {
   const draft = await draftOf(
     'tried-auth',
     { authenticator: 'AUTHENTICATOR', modules: ['auth'] },

@@ -31,7 +31,7 @@ const COUNTER = {
 
 const statusOf = async (url: string) => (await ask(url)).status
 
-test('draining: after SIGTERM a host is unready, keeps serving and closes idle connections; a second signal stops it', async () => {
+test('draining: a host that got SIGTERM is unready, keeps serving and closes idle connections; a second signal stops it', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-drain-'))
   const host = await startHostProcess(home, { DRAIN_TIME: '10m', SERVLET_PASSWORD: 'given', LOG_LEVEL: 'warn' })
   const { url, child } = host

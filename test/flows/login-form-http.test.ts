@@ -225,7 +225,7 @@ test('login form: a token that was tried in another browser still works in the r
   expect((await browser.session()).status).toBe(200)
 })
 
-test('login form: of ten simultaneous posts of one token, only one signs in', async () => {
+test('login form: only one of ten simultaneous posts of one token signs the user in', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   const answers = await Promise.all(Array.from({ length: 10 }, () => browser.post(PAGE, { id_token })))
@@ -256,7 +256,7 @@ test('login form: a post that is not a page navigation is rejected', async () =>
   expect((await browser.session()).status).toBe(401)
 })
 
-test('login form: during maintenance nobody can sign in, and the token is not used up', async () => {
+test('login form: nobody can sign in during maintenance, and the token is not used up', async () => {
   const browser = openBrowser()
   const id_token = browser.issue()
   await askAdmin(place.host, 'PUT', 'maintenance', { on: true })

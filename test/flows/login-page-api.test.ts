@@ -23,7 +23,7 @@ const STATES = [
   ...['passkeyRefused', 'expired', 'directoryAway'],
 ]
 
-test('login page: without a template the default page is shown, in the locales of the solution and the platform', async () => {
+test('login page: a solution without a template has the default page, in the locales of the solution and the platform', async () => {
   expect(await get('/solutions/designed/login-page')).toEqual({
     hasTemplate: false,
     isUsed: false,

@@ -133,7 +133,7 @@ test('managed: a key pinned by the operator takes precedence over the key from t
   await expect.poll(() => activeOf(satellite), OFTEN).toBe('2.0.0')
 })
 
-test('managed: with a new token a Satellite moves to another environment, which has its own sequence numbers', async () => {
+test('managed: a Satellite with a new token moves to another environment, which has its own sequence numbers', async () => {
   const environment = randomUUID()
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(1, { ...wanted(v1), environment })))

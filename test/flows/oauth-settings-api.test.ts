@@ -95,7 +95,7 @@ test('oauth settings: the response contains warnings about settings that would p
   expect(await warnings('set-crm', {})).toEqual([])
 })
 
-test('oauth settings: for a solution without settings, GET reports that nobody can sign in', async () => {
+test('oauth settings: GET reports that nobody can sign in to a solution without settings', async () => {
   await send('DELETE', '/solutions/set-bare/oauth')
   expect((await send('GET', '/solutions/set-bare/oauth')).json()).toEqual({
     settings: null,

@@ -77,7 +77,7 @@ test('start message: the generated passwords of example users are shown only on 
   expect(stored).not.toContain('dmhx')
 })
 
-test('start message: on a host that other machines can reach, examples with published passwords are reported', async () => {
+test('start message: examples with published passwords are reported if other machines can reach the host', async () => {
   const note = 'the passwords of these examples are public: tenant-login.'
   expect(await message({}, EXAMPLES)).not.toContain(note)
   expect(await message({ HOST: '0.0.0.0' }, EXAMPLES)).toContain(note)

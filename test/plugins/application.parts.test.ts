@@ -58,7 +58,7 @@ test('application.getVersion: it returns the version of the platform, not of the
   ])
 })
 
-test('application.closeSolution: in a login, where no client is open, it throws a TypeError', async () => {
+test('application.closeSolution: it throws a TypeError in a login, because no client is open', async () => {
   const script = "function onSolutionOpen() { application.closeSolution('orders') }"
   expect((await lab.run({ script, evaluated: true })).failure?.message).toContain('works only in an open client')
 })

@@ -13,7 +13,7 @@ const SCRIPT = `function run(code) { return JSON.stringify((0, eval)('(() => {' 
   function fail(code) { (0, eval)(code); throw new Error('no') }`
 const get = (...keys: string[]) => `return ${JSON.stringify(keys)}.map((key) => i18n.getI18NMessage(key))`
 
-test('setI18NMessage: in a client, a text stays set until null removes it, and each change returns all texts that are set', async () => {
+test('setI18NMessage: a text that is set in a client stays until null removes it, and each change returns all texts that are set', async () => {
   const client = await lab.hosted(SCRIPT)
   const first = await client.effects('run', ["i18n.setI18NMessage('a', 'A'); i18n.setI18NMessage('__proto__', 'P')"])
   const messages = new Map([
@@ -78,7 +78,7 @@ test('setI18NMessage: the host enforces the same limit, whatever a guest sends',
   expect([effects.messages.size, effects.messages.has('new'), effects.messages.get('k0')]).toEqual([200, false, 'y'])
 })
 
-test('setI18NMessage: in a login, this limit does not apply, and the state stays a plain string', async () => {
+test('setI18NMessage: the limit of clients does not apply in a login, and the state stays a plain string', async () => {
   const script = "function onSolutionOpen() { for (let n = 0; n < 300; n++) i18n.setI18NMessage('k' + n, 'x') }"
   expect((await logins.run({ script })).effects.messages.size).toBe(300)
 })

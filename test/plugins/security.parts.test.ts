@@ -138,7 +138,7 @@ test('security: getters return the call’s pending values', async () => {
   expect(effects.tenant).toEqual(['acme', -1])
 })
 
-test('security: in an open solution, scripts see the session’s user', async () => {
+test('security: scripts of an open solution see the session’s user', async () => {
   const user = { username: 'anna', uid: 'a-1', permissions: ['Users'], tenant: ['acme'] }
   const value = await lab.evaluate(
     "return [security.getUserName(), security.getUserUID(), security.hasPermission('Users'), security.getTenantValue()]",
@@ -155,7 +155,7 @@ test.each(['{}', '[]', 'null', '[{}]', 'NaN', "'x'.repeat(201)"])(
   },
 )
 
-test('security: without an accepted login, tenant and logout have no effect, but locale and showURL do', async () => {
+test('security: if no login is accepted, tenant and logout have no effect, but locale and showURL do', async () => {
   const script = login(
     "security.setTenantValue('acme'); security.logout(); i18n.setLocale('nl'); application.showURL('/x')",
   )

@@ -26,7 +26,7 @@ function version2(path: string, mount: { root: string; point: string } = { root:
   })
 }
 
-test('cgroups: with version 2, the limit is found in a container that sees only its own group', () => {
+test('cgroups: the limit of version 2 is found in a container that sees only its own group', () => {
   version2('/')
   write({
     'sys/fs/cgroup/memory.max': 1000,
@@ -64,7 +64,7 @@ test('cgroups: if versions 1 and 2 are mounted together, both are read, and the 
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 500 }])
 })
 
-test('cgroups: for a path outside the mount, the group at the mount itself is used', () => {
+test('cgroups: if the path is outside the mount, the group at the mount itself is used', () => {
   version2('/docker/abc', { root: '/docker/abc', point: '/sys/fs/my\\040cgroup' })
   write({ 'sys/fs/my cgroup/memory.max': 1000, 'sys/fs/my cgroup/memory.current': 7 })
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 7 }])
@@ -87,7 +87,7 @@ test('cgroups: usage is read each time, and limits every two seconds', () => {
   expect(look()).toEqual([])
 })
 
-test('cgroups: without cgroups, or with files in another format, there is no limit', () => {
+test('cgroups: there is no limit if there are no cgroups, or if their files have another format', () => {
   expect(createCgroupMemory(root)()).toEqual([])
   version2('/')
   write({ 'sys/fs/cgroup/memory.max': 'surprise', 'proc/self/cgroup': 'nonsense\n\n0::/' })

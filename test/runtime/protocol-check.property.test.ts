@@ -342,7 +342,7 @@ test('protocol: texts that are almost JSON never cause an exception', () => {
   )
 })
 
-test('protocol: for any text or JSON that is not a message, the result is null', () => {
+test('protocol: any text or JSON that is not a message is read as null', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), (text) => {
       expect(checkFromSandbox(text)).toBeNull()

@@ -27,7 +27,7 @@ test('quarantine: three kills in more than 60 s cause no pause', () => {
   }
 })
 
-test('quarantine: after a pause one kill is enough, and pauses double up to five minutes', () => {
+test('quarantine: one kill is enough for another pause, and pauses double up to five minutes', () => {
   const { quarantine, after, at } = clocked()
   quarantine.killed('a')
   quarantine.killed('a')
@@ -40,7 +40,7 @@ test('quarantine: after a pause one kill is enough, and pauses double up to five
   expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300].map((seconds) => seconds * 1000))
 })
 
-test('quarantine: after ten minutes without a kill, it is reset', () => {
+test('quarantine: ten minutes without a kill reset the count and the length of pauses', () => {
   const { quarantine, after } = clocked()
   for (let kill = 0; kill < 3; kill++) quarantine.killed('a')
   after(600_001)

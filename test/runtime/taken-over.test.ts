@@ -164,12 +164,15 @@ test.each(KINDS)(
   },
 )
 
-test.each(KINDS)('%s: after LOG_LINES and a line that says so, further lines are dropped', async (_kind, start) => {
-  const { say, id, logged } = await start()
-  say({ kind: 'started', id })
-  for (let line = 0; line < 100; line++) say({ kind: 'log', id, level: 'info', message: `${line}` })
-  expect(logged).toEqual(['0', '1', '2', '3', '4', '5'])
-})
+test.each(KINDS)(
+  '%s: the host logs LOG_LINES lines, and one more that may report the limit; it drops further lines',
+  async (_kind, start) => {
+    const { say, id, logged } = await start()
+    say({ kind: 'started', id })
+    for (let line = 0; line < 100; line++) say({ kind: 'log', id, level: 'info', message: `${line}` })
+    expect(logged).toEqual(['0', '1', '2', '3', '4', '5'])
+  },
+)
 
 test('a call that waited too long to start is rejected, and not retried when its process is killed', async () => {
   const { outcome, process, runAgain } = login()

@@ -58,7 +58,7 @@ test.each([
   [1_234_567_890, '89005924'],
   [2_000_000_000, '69279037'],
   [20_000_000_000, '65353130'],
-])('authenticator app: at %s s, the code is the one in RFC 6238', async (seconds, listed) => {
+])('authenticator app: the code at the time %s s is the one in RFC 6238', async (seconds, listed) => {
   const { apps } = clocked(seconds * 1000)
   const secret = Secret.fromLatin1('12345678901234567890').base32
   const account = ofUser(`rfc-${seconds}`)

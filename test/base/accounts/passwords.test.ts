@@ -25,7 +25,7 @@ test('passwords: every character in a long password is significant', async () =>
   expect([await passwords.verify(made, `${long}b`), await passwords.verify(made, `${long}a`)]).toEqual([false, true])
 })
 
-test('passwords: without a hash, verification returns false after the same work', async () => {
+test('passwords: verifying a password without a hash returns false after the same work', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('correct horse')
   // Measures the CPU time of this process, since wall time depends on what else the machine does.

@@ -50,7 +50,7 @@ test('compare: two texts without a common line don’t take long to compare', as
   expect(file).toMatchObject({ change: 'changed', hunks: null, isTooMuch: true })
 })
 
-test('compare: after the time limit, the remaining files are listed without lines', async () => {
+test('compare: if the time limit is reached, the remaining files are listed without lines', async () => {
   const [from, to] = [versionOf({ a: '1', b: '1' }), versionOf({ a: '2', b: '2' })]
   const { files } = await compareVersions(from, to, { one: 0, all: 0 })
   expect(files.map(({ hunks, isTooMuch }) => [hunks, isTooMuch])).toEqual([

@@ -14,7 +14,7 @@ test('findings: each is shown with its line and what to change', () => {
   ])
 })
 
-test('findings: without a line, with a missing line or with a missing file, no line is shown', () => {
+test('findings: a finding has no line text if it has no line number, or if the line or the file does not exist', () => {
   const findings = [fault, { ...fault, line: 9 }, { ...fault, file: 'other.js', line: 1 }]
   expect(explainFindings(findings, files).map(({ source }) => source)).toEqual([null, null, null])
 })

@@ -16,7 +16,7 @@ test.each([
   ['SESSION_IDEL', 'SESSION_IDLE'],
   ['TRUSTED_PROXY', null],
   ['TRUSTED_PROXIS', 'TRUSTED_PROXIES'],
-])('settings: at startup with %s, a message suggests %s', (name, meant) => {
+])('settings: if %s is set, a message at startup suggests %s', (name, meant) => {
   const read = () => readSettings({ [name]: '1' })
   if (meant === null) expect(read).not.toThrow()
   else expect(read).toThrow(`${name} is not a setting of Solhost. Did you mean ${meant}?`)

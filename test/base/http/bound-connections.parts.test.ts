@@ -99,9 +99,12 @@ test.each([
   [1_048_576, 16_384, 16_384],
   [Number.POSITIVE_INFINITY, 16_384, 16_384],
   [4, 1, 1],
-])('connections: of %i descriptors, the port for pages gets %i and each other port %i', (descriptors, pages, other) => {
-  expect([mostConnections('pages', descriptors), mostConnections('other', descriptors)]).toEqual([pages, other])
-})
+])(
+  'connections: if there are %i descriptors, the port for pages gets %i and each other port %i',
+  (descriptors, pages, other) => {
+    expect([mostConnections('pages', descriptors), mostConnections('other', descriptors)]).toEqual([pages, other])
+  },
+)
 
 test('connections: the limit of descriptors is read from the system', () => {
   expect(descriptorLimit()).toBeGreaterThan(0)

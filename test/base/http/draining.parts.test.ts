@@ -55,7 +55,7 @@ test.each([0, 5_000])('draining: a second signal after %d ms ends the wait', asy
   expect(happened).toEqual([5000, 'drained'])
 })
 
-test('draining: over HTTP/2, the current request gets its response, and then the connection is closed', async () => {
+test('draining: an HTTP/2 connection is closed after its current request has got its response', async () => {
   vi.useRealTimers()
   let isReady = true
   const app = new Koa()

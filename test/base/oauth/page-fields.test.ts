@@ -45,7 +45,7 @@ test.each([
   ['my-crm', 'MY_CRM_SECRET'],
   ['4you', 'S_4YOU_SECRET'],
   ['a'.repeat(63), `${'A'.repeat(57)}_SECRET`],
-])('oauth fields: for the secret for %s, the suggested name is %s', (solution, name) => {
+])('oauth fields: the suggested name for the secret of %s is %s', (solution, name) => {
   expect(oauthForm(solution, null, null).secret.usual).toBe(name)
 })
 

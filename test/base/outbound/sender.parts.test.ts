@@ -102,7 +102,7 @@ test.each([
   [404, FROM.url],
   [302, FROM.url],
 ])(
-  'sender: for %i, one log line says which property to correct without revealing the token, and the queue is kept',
+  'sender: if the response is %i, one log line says which property to correct without revealing the token, and the queue is kept',
   async (status, property) => {
     collector.reply = () => ({ status, headers: { location: `${collector.url}/elsewhere` } })
     await put(1)

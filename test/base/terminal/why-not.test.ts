@@ -9,7 +9,7 @@ test.each([
   [{ code: 'EPERM', syscall: 'chmod' }, `Make ${WHO} the owner of the folder.`],
   [{ code: 'EROFS', syscall: 'access' }, 'The folder is on a read-only file system. Mount it as writable.'],
 ])(
-  'why a host cannot start: for an inaccessible folder (%j), the message contains the folder and says what to do',
+  'why a host cannot start: the message about an inaccessible folder (%j) contains the folder and says what to do',
   (more, advice) => {
     expect(whyNot(failure(more))).toBe(
       `Cannot use the folder PLATFORM_HOME: EACCES: permission denied, access /data. ${advice}`,

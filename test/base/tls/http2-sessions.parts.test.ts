@@ -155,7 +155,7 @@ async function hold(sessions: readonly { session: ClientHttp2Session }[]): Promi
   }
 }
 
-test('sessions: at the limit for an address, a new one replaces one of the address’s idle ones, and is rejected if all are in use', async () => {
+test('sessions: if an address is at its limit, its new session replaces one of its idle ones, and is rejected if all are in use', async () => {
   const { clock, open, watch } = await watched({ ofAddress: 2 })
   const neighbour = await open('127.0.0.2')
   const first = await open()
@@ -257,7 +257,7 @@ test('sessions: the total unread data of slow readers is limited; over the limit
   expect(neighbour.isOpen()).toBe(true)
 })
 
-test('sessions: after a shutdown notice, they finish their current responses and accept no new request', async () => {
+test('sessions: a session that got a shutdown notice finishes its current responses and accepts no new request', async () => {
   const { open, watch } = await watched()
   const { session, ended } = await open()
   const stream = session.request({ ':path': '/read', ':method': 'POST' })

@@ -27,7 +27,7 @@ test('noteOnce: repeated attempts from one network are recorded once a minute, w
   expect(items.map(({ actor }) => actor)).toEqual(['user:late', 'user:anna', 'user:anna', 'user:name-0'])
 })
 
-test('noteOnce: for actors who have proven their identity, attempts are recorded once a minute per actor', async () => {
+test('noteOnce: attempts of actors who have proven their identity are recorded once a minute per actor', async () => {
   const audit = createAudit(place.db, createLimits(), () => 1_000_000)
   for (const name of ['anna', 'ben', 'anna']) audit.noteOnce(throttled(`user:${name}`, { solution: 'proven' }), true)
   audit.noteOnce(throttled('user:carl', { solution: 'proven' }))
@@ -43,7 +43,7 @@ test('an entry with control characters and direction marks is written as one lin
   expect(items[0]?.actor).toBe('user:a��admin ok ����')
 })
 
-test('read: with only an action as filter, one response scans 100,000 entries and returns a cursor, unless limited to a day', async () => {
+test('read: if the filter is only an action, one response scans 100,000 entries and returns a cursor, unless the filter is limited to a day', async () => {
   const time = 1_800_000_000_000
   const audit = createAudit(place.db, createLimits(), () => time)
   await audit.record({ actor: 'admin', action: 'maintenance', outcome: 'ok', address: '192.0.2.1' })

@@ -19,7 +19,7 @@ test('cloud state: each change is logged once; the first contact is not a change
   expect(logged).toEqual([expect.stringContaining('does not respond'), 'the control center responds again'])
 })
 
-test('cloud state: for a rejected token or a wrong URL, the log says which setting to correct', () => {
+test('cloud state: if the token is rejected or the URL is wrong, the log says which setting to correct', () => {
   const { states, logged } = statesOf()
   states.gone({ kind: 'barred', status: 401 })
   expect(logged.at(-1)).toContain('REMOTE_ENVIRONMENT_TOKEN')

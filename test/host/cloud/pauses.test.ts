@@ -15,6 +15,6 @@ test('backoff: up to half of each delay is jitter, so that Satellites don’t al
   expect([pauses.next(), pauses.next()]).toEqual([500, 1000])
 })
 
-test('backoff: with a wrong token, the host retries every 5 minutes, plus or minus a quarter', () => {
+test('backoff: if the token is wrong, the host retries every 5 minutes, plus or minus a quarter', () => {
   expect([createPauses(() => 0).barred(), createPauses(() => 1).barred()]).toEqual([225_000, 375_000])
 })

@@ -12,7 +12,7 @@ test('HTTP_ALLOWED_HOSTS and OAUTH_ALLOWED_HOSTS are normalized', () => {
 })
 
 test.each(['ldap.corp.example', '10.0.0.0/8:80', 'https://ldap.corp.example:443', '*:80', 'a:0'])(
-  'HTTP_ALLOWED_HOSTS: with the entry %s, the host does not start, and a message describes the format',
+  'HTTP_ALLOWED_HOSTS: the entry %s prevents startup, and a message describes the format',
   (entry) => {
     expect(() => readSettings({ HTTP_ALLOWED_HOSTS: `ok.example:1,${entry}` })).toThrow(
       'HTTP_ALLOWED_HOSTS must be host:port entries separated by commas',

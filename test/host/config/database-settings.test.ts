@@ -43,11 +43,11 @@ test.each([
   ['DB_ALPHA_SERVER', 'postgres://db/x', 'must be a host name or an address'],
   ['DB_BETA_PORT', '0', 'must be a port from 1 to 65535'],
   ['DB_GAMMA_TLS', 'maybe', 'must be off, on'],
-])('settings: with %s "%s", the host does not start', (name, value, text) => {
+])('settings: %s with the value "%s" prevents startup', (name, value, text) => {
   expect(() => readSettings({ [name]: value })).toThrow(`${name} ${text}`)
 })
 
-test('settings: with a password that is too long, the host does not start, and the password is not shown', () => {
+test('settings: a password that is too long prevents startup, and the password is not shown', () => {
   const password = 'secret '.repeat(200).trim()
   expect(() => readSettings({ DB_BETA_PASSWORD: password })).toThrow(
     'DB_BETA_PASSWORD must be at most 1000 characters, but has 1399 characters',

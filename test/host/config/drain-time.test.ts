@@ -7,7 +7,7 @@ test('settings: a host stops without waiting unless DRAIN_TIME is set', () => {
   expect(readSettings({ DRAIN_TIME: '10m' }).drainTime).toBe(600_000)
 })
 
-test.each(['10', '-1s', '11m', 'long', ''])('settings: with DRAIN_TIME "%s", the host does not start', (text) => {
+test.each(['10', '-1s', '11m', 'long', ''])('settings: DRAIN_TIME with the value "%s" prevents startup', (text) => {
   expect(() => readSettings({ DRAIN_TIME: text })).toThrow(
     `DRAIN_TIME must be a time such as 10s, at most 10m, but is "${text}"`,
   )

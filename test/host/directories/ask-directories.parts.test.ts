@@ -218,7 +218,7 @@ test('directories: if the first server is down, the next one is used', async () 
 const pem = (name: string) => ({ cert: certificates.bytes(`${name}.pem`), key: certificates.bytes(`${name}-key.pem`) })
 
 test.each(['ldaps', 'start-tls'] as const)(
-  'directories: with %s, nothing is sent to a server whose certificate is not trusted',
+  'directories: nothing is sent over %s to a server whose certificate is not trusted',
   async (mode) => {
     const scheme = mode === 'ldaps' ? 'ldaps' : 'ldap'
     const ca = certificates.bytes('ca.pem').toString()
@@ -243,7 +243,7 @@ test.each(['ldaps', 'start-tls'] as const)(
 )
 
 test.each(['ldaps', 'start-tls'] as const)(
-  'directories: with %s, a closed connection is not reopened, because it would have neither StartTLS nor a bind',
+  'directories: a closed connection over %s is not reopened, because it would have neither StartTLS nor a bind',
   async (mode) => {
     const secure = await startLdapServer(adEntries(), { mode, certificate: pem('localhost') })
     try {

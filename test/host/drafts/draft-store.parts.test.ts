@@ -59,7 +59,7 @@ function testDraftStore(place: TestPlace): void {
     expect(await store.change('kept', created.id, () => null)).toEqual(changed)
   })
 
-  test(`${place.kind}, drafts: of ten simultaneous changes on two hosts none is lost`, async () => {
+  test(`${place.kind}, drafts: none of ten simultaneous changes on two hosts is lost`, async () => {
     const stores = [storeOf(), storeOf()]
     const { id } = await storeOf().create({ solution: 'busy', ...OWN }, new Map([['count', text('0')]]))
     await Promise.all(

@@ -93,7 +93,7 @@ test('jobs: a host runs at most JOBS_AT_ONCE calls of a solution, and for all so
   await Promise.all([worker.stop(), small.stop()])
 })
 
-test('jobs: without schedules, due times add no runs, but queued runs start', async () => {
+test('jobs: on a host that runs no schedules, due times add no runs, but queued runs start', async () => {
   let ticks = 0
   const schedules = { tick: async () => void ticks++ }
   const { worker, calls } = lab(['shop'], { schedules, hasSchedules: false })

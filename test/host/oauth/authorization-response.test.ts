@@ -41,7 +41,7 @@ test.each(['code', 'id_token', 'iss', 'error'])(
   },
 )
 
-test('authorization response: without a state, or with two, it identifies no sign-in', () => {
+test('authorization response: a response without a state, or with two, identifies no sign-in', () => {
   expect(stateOfResponse(new URLSearchParams('code=abc'))).toBeNull()
   expect(stateOfResponse(new URLSearchParams('code=abc&state=s&state=s'))).toBeNull()
   expect(stateOfResponse(new URLSearchParams('code=abc&state=s'))).toBe('s')
@@ -67,7 +67,7 @@ test('authorization response: iss is required if the provider declares it, even 
   expect(check(`state=s&code=c&iss=${encodeURIComponent(ISSUER)}`, sends)).toEqual({ code: 'c', idToken: null })
 })
 
-test('authorization response: with an ID token, no separate iss is required, since the token contains one', () => {
+test('authorization response: a response with an ID token needs no separate iss, since the token contains one', () => {
   const asked = { responseType: 'id_token', responseMode: 'query' } as const
   expect(check('state=s&id_token=a.b.c', { sendsIssuer: true }, asked)).toEqual({ code: null, idToken: 'a.b.c' })
   expect(check('state=s&id_token=a.b.c&code=c', {}, asked)).toBe('oauth_token')
@@ -82,7 +82,7 @@ test('authorization response: a tenant’s iss is valid for a multi-tenant provi
   expect(check(of(''), many)).toBe('oauth_token')
 })
 
-test('authorization response: without a known issuer, iss must have the origin of an endpoint', () => {
+test('authorization response: if no issuer is known, iss must have the origin of an endpoint', () => {
   const single = { issuer: null, issuerOrigins: ['https://id.example.org'] }
   expect(check('state=s&code=c&iss=https%3A%2F%2Fid.example.org%2Fa', single)).toEqual({ code: 'c', idToken: null })
   expect(check('state=s&code=c&iss=https%3A%2F%2Fid.example.org.evil', single)).toBe('oauth_token')
@@ -110,7 +110,7 @@ test.each([
   ['access_denied', null],
   ['temporarily_unavailable', 'down'],
   ['invalid_scope', 'refused'],
-])('authorization response: for the error "%s", the page gets this reason: %s', (error, detail) => {
+])('authorization response: the page for the error "%s" gets this reason: %s', (error, detail) => {
   const parameters = new URLSearchParams(`state=s&error=${error}`)
   expect(() => checkAuthorizationResponse(parameters, 'query', transaction())).toThrow(
     expect.objectContaining({ detail }),

@@ -23,7 +23,7 @@ const client = (
 ) => ({ clientId: 'org.example.web', apiSecret, signedSecret, userInfoEndpoint })
 const TOKEN = 'https://id.example.org/token'
 
-test('client secret: without a secret none is sent, and a literal secret is sent unchanged; the operator’s secrets are not read', async () => {
+test('client secret: a client without a secret sends none, and a literal secret is sent unchanged; the operator’s secrets are not read', async () => {
   const { asked, clientSecrets } = secretsWith('of the operator')
   expect(await clientSecrets.secretFor('crm', client(null), TOKEN)).toBeNull()
   expect(await clientSecrets.secretFor('crm', client('written'), TOKEN)).toBe('written')
@@ -47,7 +47,7 @@ test('client secret: an http URL is not accepted in place of https', async () =>
   expect(asked).toEqual([['crm', 'IDP', 'id.example.org:80']])
 })
 
-test('client secret: with the operator’s secret, user info is requested only from hosts that may receive the secret', async () => {
+test('client secret: if the secret is the operator’s, user info is requested only from hosts that may receive the secret', async () => {
   const { clientSecrets } = secretsWith('of the operator')
   const at = (address: string, secret = '%%IDP%%') =>
     clientSecrets.secretFor('crm', client(secret, null, address), TOKEN)
@@ -67,7 +67,7 @@ test('client secret: if a secret is for another host, the error contains the sec
   })
 })
 
-test('client secret: for Apple, it is a JWT that is signed with the developer’s key each time', async () => {
+test('client secret: Apple’s secret is a JWT, which is signed with the developer’s key each time', async () => {
   const { privateKey, publicKey } = await generateKeyPair('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   const { clientSecrets } = secretsWith(pem)

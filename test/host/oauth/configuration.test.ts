@@ -94,7 +94,7 @@ test.each([
   expect(check({ api, clientId: 'id', apiSecret: 's', ...settings })).toMatchObject(expected)
 })
 
-test('configuration: for every provider, explicit settings override the built-in ones', () => {
+test('configuration: explicit settings override the built-in ones of every provider', () => {
   const written = {
     ...ENDPOINTS,
     issuer: 'https://other.example.org',

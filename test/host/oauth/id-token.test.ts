@@ -81,7 +81,7 @@ function hmacToken(secret: string | Buffer): string {
 }
 const publicKey = () => createPublicKey({ key: key.jwk, format: 'jwk' })
 
-test('ID token: for a valid one all claims are returned, as objects without a prototype at any depth', async () => {
+test('ID token: all claims of a valid token are returned, as objects without a prototype at any depth', async () => {
   const claims = await checkIdToken(await token({ email: 'a@example.org', address: { country: 'NL' } }), expected())
   expect({ ...claims, address: { ...(claims.address as object) } }).toEqual({
     ...CLAIMS,

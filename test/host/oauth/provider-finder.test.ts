@@ -329,7 +329,7 @@ test('provider: other providers cannot use a GUID in place of a domain', async (
   )
 })
 
-test('provider: for a shared tenant with explicit endpoints, the issuer is the template', async () => {
+test('provider: the issuer of a shared tenant with explicit endpoints is the template', async () => {
   const { find, asked } = host()
   const microsoft = {
     api: 'Microsoft',

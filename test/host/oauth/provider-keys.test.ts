@@ -56,12 +56,12 @@ test('provider keys: a key is found by its kid, and can only verify', async () =
   expect([found.type, found.usages, (await exportJWK(found)).n]).toEqual(['public', ['verify'], two.jwk.n])
 })
 
-test('provider keys: without a kid, the only matching key is used', async () => {
+test('provider keys: if a token has no kid, the only matching key is used', async () => {
   const { find } = provider(one.jwk, elliptic.jwk)
   expect((await exportJWK(await find(null, 'ES256'))).x).toBe(elliptic.jwk.x)
 })
 
-test('provider keys: without a kid, none is used if several match', async () => {
+test('provider keys: if a token has no kid and several keys match, none is used', async () => {
   const { find, asked } = provider(one.jwk, two.jwk)
   const problem = await problemOf(find(null))
   expect([problem.code, problem.message]).toEqual([

@@ -54,7 +54,7 @@ function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:
 const SOUND = { [`${ISSUER}/.well-known/openid-configuration`]: DOCUMENT, [`${ISSUER}/keys`]: KEYS }
 const EARLIER = ['skipped', 'An earlier step failed.']
 
-test('settings test: with valid settings every step succeeds, and the secret is not shown', async () => {
+test('settings test: every step succeeds for valid settings, and the secret is not shown', async () => {
   const { run, asked } = tester(SOUND)
   expect(await run({ ...CUSTOM, apiSecret: '%%SET%%' })).toEqual({
     settings: ['ok', 'The settings are complete for Custom: response type code, PKCE S256.'],
@@ -126,13 +126,13 @@ test.each([
   ['Fri, 01 May 2026 09:58:59 GMT', 'failed', '61 s behind'],
   ['Fri, 01 May 2026 10:00:59 GMT', 'ok', '60 s ahead of'],
   ['Fri, 01 May 2026 10:05:00 GMT', 'failed', '301 s ahead of'],
-])('settings test: for a provider whose clock says %s, the result is: %s', async (date, result, apart) => {
+])('settings test: if the provider’s clock says %s, the result is: %s', async (date, result, apart) => {
   const { clock } = await tester(SOUND, date).run(CUSTOM)
   expect(clock?.[0]).toBe(result)
   expect(clock?.[1]).toContain(`is ${apart} this host’s`)
 })
 
-test('settings test: without a Date header in the responses, the clock is not checked', async () => {
+test('settings test: the clock is not checked if the responses have no Date header', async () => {
   const { clock } = await tester(SOUND, null).run(CUSTOM)
   expect(clock).toEqual([
     'skipped',

@@ -40,7 +40,7 @@ function testOAuthStores(place: TestPlace): void {
     content: { configuration, provider, redirectUri: 'https://crm.example/', nonce: 'n', verifier: 'v' },
   })
 
-  test(`${place.kind}, transactions: of ten simultaneous callbacks one succeeds and gets everything that was stored`, async () => {
+  test(`${place.kind}, transactions: one of ten simultaneous callbacks succeeds and gets everything that was stored`, async () => {
     const [one, two] = [await transactions(), await transactions()]
     const { id, cookie } = await one.start(begun('10.0.0.1'))
     const taken = await Promise.all(

@@ -67,7 +67,7 @@ test('password hashes: a new hash is argon2id, matches only its password, and is
   expect(await check(callOf(), 'six geese', made)).toBe(false)
 })
 
-test('password hashes: without a hash, the result is false after the same work as for a check', async () => {
+test('password hashes: a check without a hash returns false after the same work as a check of a hash', async () => {
   const verified: unknown[] = []
   const watched: Passwords = {
     ...passwords,
@@ -80,7 +80,7 @@ test('password hashes: without a hash, the result is false after the same work a
   expect(verified).toEqual([null])
 })
 
-test('password hashes: in a client, guesses at one hash are counted, and a correct one resets the count', async () => {
+test('password hashes: guesses at one hash in a client are counted, and a correct password resets the count', async () => {
   const { check, refused, rewarded, counts } = hashesOf({ most: 5 })
   const guesses = Array.from({ length: 8 }, (_, n) => check(callOf(), `guess ${n}`, BCRYPT))
   const settled = await Promise.allSettled(guesses)

@@ -187,7 +187,7 @@ test('policy: a script raises the levels "off" and "optional" to "required" for 
   expect(levelFor(policyOf('required', { requiredFor: ['Billing'] }), someone)).toBe('required')
 })
 
-test('policy: during the grace period users can postpone the set-up, and nothing moves its end', () => {
+test('policy: users can postpone the set-up during the grace period, and nothing moves the end of the period', () => {
   const policy = policyOf('required', { graceDays: 14 })
   const asked = (days: number, others: Partial<SignInState> = {}) =>
     nextStep(policy, stateOf({ firstAskedAt: NOW - days * DAY, ...others }), NOW)

@@ -20,7 +20,7 @@ test('redact: replacements are not scanned again, and special characters in name
   expect(redact('uuu secret 4711')).toBe('[custom_a] [custom_??] [custom_?1]')
 })
 
-test('redact: with many short values and long names, a line cannot grow without limit', () => {
+test('redact: many short values with long names cannot make a line grow without limit', () => {
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`custom_${'a'.repeat(3000)}${n}`, 'aaa']))
   expect(redactWith(fields)('a'.repeat(8192)).length).toBe(10_000)
 })

@@ -37,7 +37,7 @@ test('solution log: lines that could not be written are written with the next ba
   expect(await messages(log, 'crm')).toEqual(['one', 'two'])
 })
 
-test('solution log: for each solution, lines that are too old are removed, and the oldest lines if the log is too large', async () => {
+test('solution log: each solution’s lines are removed when they are too old, and its oldest lines if its log is too large', async () => {
   let time = 1_000_000
   const log = createSolutionLog(db, createLimits({ LOG_KEPT: 1000, LOG_KEPT_SIZE: 500 }), () => time)
   log.write('old', { level: 'info', message: 'old' })

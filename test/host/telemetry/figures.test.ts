@@ -63,7 +63,7 @@ test('metrics history: failures are counted, except for calls that got no proces
   expect(figures.points('recent').at(-1)?.calls).toMatchObject({ count: 2, failed: 1 })
 })
 
-test('metrics history: for gauges, the largest value in a point is reported', () => {
+test('metrics history: a point of a gauge has its largest value', () => {
   const { figures } = clocked()
   figures.looked(gauges({ processes: 7, clients: 1 }))
   figures.looked(gauges({ hostMemory: 9 }))
@@ -87,7 +87,7 @@ test('metrics history: entries are separated by solution and name, and those tha
   ])
 })
 
-test('metrics history: of ten thousand entry names, two hundred are stored and the rest are combined', () => {
+test('metrics history: two hundred of ten thousand entry names are stored, and the rest are combined', () => {
   const { figures } = clocked()
   for (let n = 0; n < 10_000; n++) figures.called(end(1, { entry: `e${n}` }))
   const entries = figures.entries(1)

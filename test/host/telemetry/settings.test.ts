@@ -28,7 +28,7 @@ test('telemetry settings: a Satellite with a token sends to the control center, 
   })
 })
 
-test('telemetry settings: with only a token or only a URL, nothing is sent', () => {
+test('telemetry settings: nothing is sent if only a token or only a URL is set', () => {
   expect(targetsOf({ CLOUD_URL: 'https://cloud.example.org' })).toEqual({})
   expect(targetsOf({ ...CLOUD, ENVIRONMENT: 'prod' })).toEqual({})
 })

@@ -51,7 +51,7 @@ test('frames: a text that is too long is not parsed', () => {
   expect(readBrowserFrame(JSON.stringify(event) + ' '.repeat(MAX_BROWSER_FRAME))).toBe(null)
 })
 
-test('frames: for any text, the result is a frame or null', () => {
+test('frames: any text is read as a frame or as null', () => {
   fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => void readBrowserFrame(text)))
   fc.assert(
     fc.property(

@@ -26,7 +26,7 @@ test('JSON places: each value and key is found at its line and column, whatever 
   expect(places.key(['list', 2, 'deep', 'ab'])).toEqual({ line: 3, column: 44 })
 })
 
-test('JSON places: for a missing value, the nearest enclosing object is returned without a key', () => {
+test('JSON places: the place of a missing value is the nearest enclosing object, without a key', () => {
   const places = jsonPlaces(SOURCE)
   expect(places.value(['list', 2, 'deep', 'y', 'z'])).toEqual(places.value(['list', 2, 'deep']))
   expect(places.value(['version'])).toEqual({ line: 1, column: 1 })

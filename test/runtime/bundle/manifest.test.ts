@@ -89,7 +89,7 @@ test.each([
   [{ authenticator: 'OAUTH_AUTHENTICATOR' }, 'OAUTH_AUTHENTICATOR', 0],
   [{ authenticator: 'PLATFORM_CLOUD' }, 'PLATFORM_CLOUD', 0],
   [{ loginSolution: 'login' }, 'DEFAULT', 1],
-])('manifest: for %o the sign-in mode is %s, with %i warnings', (extra, mode, warnings) => {
+])('manifest: %o has the sign-in mode %s and %i warnings', (extra, mode, warnings) => {
   const checked = check(extra)
   expect(checked.manifest?.authenticator).toBe(mode)
   expect(checked.warnings.map(({ code }) => code)).toEqual(Array(warnings).fill('manifest_deprecated'))

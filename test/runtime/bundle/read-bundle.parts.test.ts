@@ -208,7 +208,7 @@ test('bundle: folders, __MACOSX/ and .DS_Store are skipped silently', async () =
   expect((await read(packed)).bundle?.media).toEqual(new Map())
 })
 
-test('bundle: after 100, warnings are only counted', async () => {
+test('bundle: warnings beyond the first 100 are only counted', async () => {
   const files = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`x${index}`, '']))
   const { warnings } = await read(await bundleOf({}, files))
   expect([warnings.length, warnings[100]?.code, warnings[100]?.message]).toEqual([
@@ -218,7 +218,7 @@ test('bundle: after 100, warnings are only counted', async () => {
   ])
 })
 
-test('bundle: after 100, errors are only counted', async () => {
+test('bundle: errors beyond the first 100 are only counted', async () => {
   const files = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`a b${index}`, '']))
   const { faults } = await read(await bundleOf({}, files))
   expect([faults.length, faults[100]?.code, faults[100]?.message]).toEqual([
@@ -284,7 +284,7 @@ test('bundle: a form in a module that signs users in is not available to clients
   expect(await codesOf(await bundleOf(loginSolution, files))).toEqual(['form_missing solution.json'])
 })
 
-test('bundle: for a misspelled form, the manifest’s error suggests the nearest form that is available to clients', async () => {
+test('bundle: the error for a misspelled form in the manifest suggests the nearest form that is available to clients', async () => {
   const files = {
     ...moduleFile('auth', { type: 'authenticator' }),
     'modules/auth/forms/order.json': '{}',

@@ -29,7 +29,7 @@ test('schedules: a time that occurs twice is due once, the first time', () => {
   ])
 })
 
-test('schedules: with the hour "*", runs stay evenly spaced through both clock changes', () => {
+test('schedules: the runs of a schedule with the hour "*" stay evenly spaced through both clock changes', () => {
   const spring = dueTimes('*/15 * * * *', '2026-03-29T00:30:00Z', 4)
   expect(spring).toEqual(['2026-03-29T00:45', '2026-03-29T01:00', '2026-03-29T01:15', '2026-03-29T01:30'])
   const autumn = dueTimes('*/15 * * * *', '2026-10-24T23:50:00Z', 9)
@@ -50,7 +50,7 @@ test('schedules: a schedule that is never due has no next time', () => {
   expect(createSchedule('0 0 30 2 *', 'Etc/UTC').next(0)).toBeNull()
 })
 
-test('schedules: for a malformed schedule, the error describes the problem', () => {
+test('schedules: the error for a malformed schedule describes the problem', () => {
   expect(scheduleProblem('60 * * * *')).toBe('Invalid value for minute: 60')
   expect(scheduleProblem('*/0 * * * *')).not.toBeNull()
   expect(scheduleProblem('5-1 * * * *')).not.toBeNull()

@@ -115,7 +115,7 @@ test('strict JSON: a string of 1 MB is accepted', () => {
   expect(parseStrictJson(JSON.stringify(text))).toEqual({ value: text })
 })
 
-test('decodeUtf8: for overlong encodings, surrogates and truncated characters, the result is null', () => {
+test('decodeUtf8: overlong encodings, surrogates and truncated characters are decoded to null', () => {
   const bytes = [[0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xff]]
   expect(bytes.map((each) => decodeUtf8(Uint8Array.from(each)))).toEqual([null, null, null, null])
 })

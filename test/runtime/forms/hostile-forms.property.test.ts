@@ -68,7 +68,7 @@ const Form = fc.oneof(
   fc.jsonValue({ maxDepth: 6 }),
 )
 
-test('form: for any JSON, the result is a definition that passes the schema unchanged, or errors, and never an exception', () => {
+test('form: any JSON results in a definition that passes the schema unchanged, or in errors, and never in an exception', () => {
   const counts = { sound: 0, refused: 0 }
   fc.assert(
     fc.property(Form, (value) => {
@@ -189,13 +189,13 @@ test('form: if there are thousands of errors, 100 are listed and the rest are co
   expect(checkedForm(formWith(...wrong)).faults.at(-1)).toBe('more_faults: 1900 more errors are not listed')
 })
 
-test('form: for thousands of handlers without a function, in a script with thousands of functions, 100 errors are listed', () => {
+test('form: 100 errors are listed for thousands of handlers without a function, in a script with thousands of functions', () => {
   const functions = new Set(Array.from({ length: 30_000 }, (_, index) => `${'f'.repeat(58)}${index}`))
   const buttons = Array.from({ length: 1000 }, (_, i) => ({ type: 'button', name: `b${i}`, onAction: `g${i}` }))
   expect(checkedForm(formWith(...buttons), { functions }).faults).toHaveLength(101)
 })
 
-test('form: for thousands of unknown permissions and keys, there are 100 warnings', () => {
+test('form: 100 warnings are listed for thousands of unknown permissions and keys', () => {
   const permissions = new Set(Array.from({ length: 1000 }, (_, index) => `${'p'.repeat(60)}${index}`))
   const elements = labels(1000).map((one, i) => ({ ...one, permission: `q${i}`, label: `i18n:k${i}` }))
   const { form, warnings } = checkedForm(formWith(...elements), { permissions })

@@ -36,7 +36,7 @@ test('forms: a handler must be in the script of its own form and module', () => 
   expect(missing.functions.map(({ names }) => names)).toEqual([['show'], ['show']])
 })
 
-test('forms: for a script in TypeScript, the error contains the name of the .ts file', () => {
+test('forms: an error in a TypeScript script contains the name of the .ts file', () => {
   const { faults } = check([
     ['forms/a.ts', ''],
     ['forms/a.json', SHOWS],
@@ -72,7 +72,7 @@ test('forms: anything other than a JSON object is reported as json_invalid, with
   expect(forms).toEqual([null, null, null, null, { layout: [] }])
 })
 
-test('forms: for 2,000 forms with errors, 100 errors are listed', () => {
+test('forms: 100 errors are listed for 2,000 forms with errors', () => {
   const files = Array.from({ length: 2000 }, (_, index): File => [`forms/f${index}.json`, '{"a":1,"b":2}'])
   const { faults } = check(files)
   expect([faults.length, faults.at(-1)?.message]).toEqual([101, '3900 more errors are not listed'])

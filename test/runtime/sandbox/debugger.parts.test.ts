@@ -45,7 +45,7 @@ test('sandbox: a process that was not started for debugging rejects a debug sess
   expect(started.ended()).toBe(false)
 })
 
-test('supervisor: without debugNode, there is no process to attach to', () => {
+test('supervisor: there is no process to attach to if debugNode is not set', () => {
   const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC' })
   expect(supervisor.debug).toBeNull()
   supervisor.stop()

@@ -18,7 +18,7 @@ test.each([
     'foundset.sort(1); controller.show(); utils.stringTrim(elements.x)',
     ['foundset', 'controller', 'utils', 'elements'],
   ],
-])('scripts: in %j, each name that has a replacement is reported once, where it is used', (source, names) => {
+])('scripts: each name in %j that has a replacement is reported once, where it is used', (source, names) => {
   expect(warned(source).map((line, index) => (names[index]?.includes(' ') ? line : line.split(' ')[1]))).toEqual(names)
 })
 

@@ -48,7 +48,7 @@ test('compileTemplate: a missing doctype is added and an existing one is kept', 
   expect(fill(old + COMPLETE).startsWith(`${old}<html>`)).toBe(true)
 })
 
-test('compileTemplate: without a form, username or password, there is no template, and a warning says what is missing', () => {
+test('compileTemplate: a page without a form, username or password results in no template, and a warning says what is missing', () => {
   const compile = (html: string) => {
     const { template, warnings } = compileTemplate(html, 'media/login.html')
     return [template, warnings.filter(({ code }) => code === 'template_replaced').map(({ message }) => message)]

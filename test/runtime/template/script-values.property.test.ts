@@ -64,7 +64,7 @@ const SCRAPS = [
   ],
 ]
 
-test('readScript: in any script, a value changes only the content of string literals', () => {
+test('readScript: a value changes only the content of string literals, in any script', () => {
   const script = fc.array(fc.constantFrom(...SCRAPS), { maxLength: 8 }).map((scraps) => scraps.join(''))
   let read = 0
   fc.assert(

@@ -26,7 +26,7 @@ test('readScript: text next to a value in a string cannot combine with it into a
 })
 
 test.each(["'\\u00%%x%%'", "'\\x4%%x%%'", "'\\u{4%%x%%}'", "'\\0%%x%%'"])(
-  'readScript: in %s, the value would be part of an escape sequence, so it stays empty',
+  'readScript: the value in %s stays empty, because it would be part of an escape sequence',
   (script) => {
     expect(readScript(script, 'classic').emptied.map(({ text }) => text)).toEqual(['%%x%%'])
   },

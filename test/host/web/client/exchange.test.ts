@@ -67,7 +67,7 @@ test('exchange: only the hello is sent until the host has answered it', () => {
   expect(numbers(last().sent)).toEqual(['hello', 1])
 })
 
-test('exchange: after a lost connection unanswered events are sent again, in order, with the same numbers', () => {
+test('exchange: unanswered events are sent again after a lost connection, in order and with the same numbers', () => {
   const { exchange, lines, last, say, greet } = start()
   greet()
   exchange.send(change('a', '1'))
