@@ -270,7 +270,7 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
     if (others > 0 && !force) {
       throw new PlatformError(
         'ERR_PLATFORM_IN_USE',
-        `${title} has ${others} other connections, so hosts may be using it. Stop all hosts and run this again. ` +
+        `${title} has other connections (${others}), so hosts may be using it. Stop all hosts and run this again. ` +
           'If the connections are not from hosts, use --force. Nothing was changed.',
       )
     }

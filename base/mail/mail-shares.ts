@@ -66,7 +66,7 @@ export function createMailShares(
     return new PlatformError(
       'ERR_THROTTLED',
       `${service.sender} has sent ${hourly} emails this hour, which is the maximum. Try again in ${Math.ceil(left / 60_000)} ` +
-        `minutes, or ${service.ifUsedUp}.`,
+        `min, or ${service.ifUsedUp}.`,
       { retryAfter: Math.ceil(left / 1000) },
     )
   }

@@ -103,7 +103,7 @@ export async function findLink<Found>(
   const attempt = { source: 'link', username: '' }
   const wait = await countAttempt(ctx, throttle, attempt, true)
   if (wait !== null) {
-    throw new PlatformError('ERR_THROTTLED', `Too many attempts. Try again in ${wait} seconds.`, { retryAfter: wait })
+    throw new PlatformError('ERR_THROTTLED', `Too many attempts. Try again in ${wait} s.`, { retryAfter: wait })
   }
   const found = await find()
   if (found !== null) await throttle.succeeded({ ...attempt, address: stateOf(ctx).client.address }, true)

@@ -59,7 +59,7 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   packages.heldBy(async (from, organisation, name, sha256) => {
     if (await runs.uses(from, organisation, name, sha256)) return 'a pipeline run is using this version'
     const count = await artifacts.countOf(from, organisation, name, sha256)
-    return count === 0 ? null : `pipelines created ${count} artifacts from this version; delete the artifacts first`
+    return count === 0 ? null : `pipelines created artifacts (${count}) from this version; delete the artifacts first`
   })
   return {
     pipelines: createPipelines(db),

@@ -69,7 +69,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
       await note(ctx, asked, 'solution-sign-in', { outcome: 'throttled', user: null })
     }
     ctx.set('Retry-After', String(wait))
-    throw new PlatformError('ERR_THROTTLED', `Too many attempts. Try again in ${wait} seconds.`, { retryAfter: wait })
+    throw new PlatformError('ERR_THROTTLED', `Too many attempts. Try again in ${wait} s.`, { retryAfter: wait })
   }
 
   function giveBack(id: string): Promise<void> {

@@ -189,7 +189,7 @@ export function createClients(given: ClientsParts): Clients {
       for (const client of clients.values()) if (client.visitor.solution.name === name) client.report(report)
     },
     noteRefused(visitor, frames) {
-      const message = `a browser sent ${frames} invalid frames, which the solution’s own pages never send; the host rejected them and disconnects browsers that send more`
+      const message = `a browser sent invalid frames (${frames}), which the solution’s own pages never send. The host rejected them and disconnects browsers that send more`
       noteOnce(visitor, 'refused', { level: 'warn', message })
     },
     moveAll(time) {

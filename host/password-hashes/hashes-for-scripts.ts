@@ -68,7 +68,7 @@ export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHa
     const hasNoAccount = hash === null
     const wait = await throttle.count(attempt, hasNoAccount)
     if (wait !== null) {
-      const message = `too many attempts for this password hash: try again in ${wait} seconds`
+      const message = `too many attempts for this password hash: try again in ${wait} s`
       noteRefusal(call, message, 'throttled')
       throw new ScriptError(message)
     }

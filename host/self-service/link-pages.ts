@@ -54,7 +54,7 @@ async function findLink(
   const attempt = { source: 'link', username: '', address }
   const wait = await throttle.count(attempt, true)
   if (wait !== null) {
-    throw new PlatformError('ERR_THROTTLED', `Too many attempts. Try again in ${wait} seconds.`, { retryAfter: wait })
+    throw new PlatformError('ERR_THROTTLED', `Too many attempts. Try again in ${wait} s.`, { retryAfter: wait })
   }
   const found = await links.find(solution.name, kind, token)
   if (found === null) throw over()

@@ -76,7 +76,7 @@ export function createUsersForScripts({
     const attempt = { source: 'users', username, address: hostCall(call).address }
     const wait = await throttle.count(attempt, false)
     if (wait !== null) {
-      throw refuse(call, `too many attempts for this account: try again in ${wait} seconds`, 'throttled')
+      throw refuse(call, `too many attempts for this account: try again in ${wait} s`, 'throttled')
     }
     try {
       const found = await check()

@@ -31,7 +31,7 @@ export class TemplateWarnings {
     const sorted = this.found.toSorted((a, b) => a.offset - b.offset).map(({ offset: _, ...warning }) => warning)
     if (sorted.length <= MAX_WARNINGS) return sorted
     const more = sorted.length - (MAX_WARNINGS - 1)
-    const message = `${more} more warnings about this file are not listed`
+    const message = `${more} more ${more === 1 ? 'warning' : 'warnings'} about this file ${more === 1 ? 'is' : 'are'} not listed`
     return [...sorted.slice(0, MAX_WARNINGS - 1), { file: this.file, code: 'more_warnings', message }]
   }
 

@@ -129,7 +129,7 @@ async function allRefusals(name: string): Promise<string[]> {
 const refusals = async (name = shop) => (await allRefusals(name)).slice(name === shop ? before : 0)
 
 const line = (frames: number) =>
-  `a browser sent ${frames} invalid frames, which the solution’s own pages never send; the host rejected them and disconnects browsers that send more`
+  `a browser sent invalid frames (${frames}), which the solution’s own pages never send. The host rejected them and disconnects browsers that send more`
 
 async function audited(name = shop): Promise<unknown[]> {
   const { items } = await askAdmin(host, 'GET', `audit?limit=1000&action=client&solution=${name}`)

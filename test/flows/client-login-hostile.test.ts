@@ -150,7 +150,7 @@ describe('before a sign-in', () => {
     page.close()
     await waitUntil(async () =>
       expect((await logOf(office)).map(({ message }) => message)).toContainEqual(
-        expect.stringMatching(/^a browser sent 1 invalid frames/),
+        expect.stringMatching(/^a browser sent invalid frames \(1\)/),
       ),
     )
   })

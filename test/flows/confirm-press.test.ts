@@ -193,7 +193,7 @@ describe('a press for which a script requires a confirmation', () => {
     }
     await page.press('main', 'asks')
     expect(questions(page)).toHaveLength(3)
-    expect(messages(page)).toBe('You have cancelled several times, so nothing was done. Try again in 5 minutes.')
+    expect(messages(page)).toBe('You have cancelled several times, so nothing was done. Try again in 5 min.')
     expect(wiped(page)).toBe('0')
   })
 

@@ -190,7 +190,7 @@ function testShares(properties: () => Record<string, string>): void {
       await expect(refused()).rejects.toMatchObject({
         code: 'ERR_THROTTLED',
         message: expect.stringMatching(
-          /^The organisation has sent 3 emails this hour, .* Try again in 30 minutes, .*MAILS_HOURLY/,
+          /^The organisation has sent 3 emails this hour, .* Try again in 30 min, .*MAILS_HOURLY/,
         ),
         details: { retryAfter: 1800 },
       })
