@@ -282,7 +282,7 @@ test('media files are not found under another spelling of their names', async ()
   }
 })
 
-test('at the end the host is healthy and has not logged any failures', async () => {
+test('at the end, the host is healthy and has not logged any failures', async () => {
   await checkUntouched()
   expect(host.logged()).not.toContain('a request failed')
   expect((await ask(`${host.url}/health/ready`)).status).toBe(200)

@@ -82,7 +82,7 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     expect(complaints).toEqual([])
   })
 
-  test('in a narrow window the navigation is in a menu, which works by keyboard and without JavaScript', async () => {
+  test('in a narrow window, the navigation is in a menu, which works by keyboard and without JavaScript', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
     page = await context.newPage()
     await open('/o/acme/credentials')

@@ -294,7 +294,7 @@ if (browserPath === undefined) {
         await opened.page.waitForURL(origin + HOME)
       })
 
-      test('without JavaScript the page says what to do, keeps the fragment and links to the solution', async () => {
+      test('without JavaScript, the page says what to do, leaves the fragment in the URL and links to the solution', async () => {
         await using opened = await open(`${BACK}#code=c`, {
           javaScriptEnabled: false,
           viewport: { width: 320, height: 640 },

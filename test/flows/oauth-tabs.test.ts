@@ -153,7 +153,7 @@ test('mix-up attack: one provider’s response to a sign-in with another is reje
   expect(lines.at(-1)).toMatchObject({ code: 'oauth_token', message: expect.stringContaining(other.issuer) })
 })
 
-test('OAUTH_AUTHENTICATOR: each URL redirects to its provider; without a matching provider a page says so', async () => {
+test('OAUTH_AUTHENTICATOR: each URL redirects to its provider; if no provider matches, a page says so', async () => {
   const anna = comeTo(host, 'choice')
   expect((await anna.signIn({}, '?at=one')).status).toBe(303)
   expect((await anna.session()).json()).toMatchObject({ uid: provider.issuer })

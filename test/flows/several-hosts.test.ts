@@ -97,7 +97,7 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database, mixed 
     }
   })
 
-  test('at the end no session is lost: both hosts list exactly the sessions that did not end', async () => {
+  test('at the end, no session is lost: both hosts list exactly the sessions that did not end', async () => {
     for (const { url } of group.hosts) {
       const lost: string[] = []
       for (const [cookie, { solution, username }] of result.live) {

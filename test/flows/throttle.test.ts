@@ -42,7 +42,7 @@ test('the sixth attempt on an account from one network gets 429 with Retry-After
   expect(items).toMatchObject([{ outcome: 'throttled', address: '192.0.2.1' }])
 })
 
-test('of 50 simultaneous guesses only five are checked', async () => {
+test('only five of 50 simultaneous guesses are checked', async () => {
   await addUser(host, 'bea')
   const browser = await from(3)
   const answers = await Promise.all(Array.from({ length: 50 }, (_, guess) => browser.signIn('bea', `guess ${guess}`)))

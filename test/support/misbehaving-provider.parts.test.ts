@@ -52,7 +52,7 @@ test('misbehaving provider: user info and refresh work, and a refresh token can 
   await expect(used).rejects.toMatchObject({ error: 'invalid_grant' })
 })
 
-test('misbehaving provider: detects missing PKCE, a wrong secret, a used code and an unknown path', async () => {
+test('misbehaving provider: it detects missing PKCE, a wrong secret, a used code and an unknown path', async () => {
   const stage = provider.play()
   const token = (fields: Record<string, string>) =>
     fetch(`${stage.issuer}/token`, {

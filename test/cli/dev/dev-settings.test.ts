@@ -37,7 +37,7 @@ test('dev: regardless of the settings for another host, it listens on 127.0.0.1 
   })
 })
 
-test('dev: settings that control how a host works apply as they do for start', () => {
+test('dev: settings that control how a host works apply as with "solhost start"', () => {
   const settings = devSettings(
     { CALL_TIME: '3s', TIMEZONE: 'Europe/Brussels', DB_ALPHA_SERVER: 'db.example.org' },
     PLACES,

@@ -69,7 +69,7 @@ function testOAuthStores(place: TestPlace): void {
     expect(await place.db.selectFrom('oauth_transactions').select('id').where('id', '=', late.id).execute()).toEqual([])
   })
 
-  test(`${place.kind}, transactions: if a network exceeds OAUTH_OPEN_NETWORK, its oldest one is removed`, async () => {
+  test(`${place.kind}, transactions: if a network exceeds OAUTH_OPEN_NETWORK, its oldest transaction is removed`, async () => {
     let time = Date.now()
     const store = await transactions(() => time++)
     const others = await store.start(begun('10.0.0.4'))

@@ -16,7 +16,7 @@ function telemetry() {
   return createTelemetry({ settings, environment: 'none', version: 'test', home: '/nowhere', bound: 1, log })
 }
 
-test('metrics: docs/telemetry.md lists exactly the existing ones, with type, labels and meaning', () => {
+test('metrics: docs/telemetry.md lists exactly the metrics that exist, with type, labels and meaning', () => {
   const rows = docs.split('\n').filter((line) => line.startsWith('| `solhost_'))
   const wanted = Object.values(METRICS as Record<string, MetricEntry>).map(({ name, type, labels, what }) => {
     const shown = labels.length === 0 ? '-' : labels.map((label) => `\`${label}\``).join(', ')
@@ -25,7 +25,7 @@ test('metrics: docs/telemetry.md lists exactly the existing ones, with type, lab
   expect(rows).toEqual(wanted)
 })
 
-test('spans: docs/telemetry.md lists exactly the existing ones, with their attributes', () => {
+test('spans: docs/telemetry.md lists exactly the spans that exist, with their attributes', () => {
   const rows = docs.split('\n').filter((line) => line.startsWith('| span '))
   const wanted = Object.values(SPANS as Record<string, { name: string; attributes: readonly string[] }>).map(
     ({ name, attributes }) => {

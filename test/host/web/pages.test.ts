@@ -172,7 +172,7 @@ describe.each(PROBLEM_PAGES)('pages: OAuth problem %s', (page) => {
     },
   )
 
-  test.each(PLATFORM_LOCALES)('the problem page addresses users in %s, not developers', (locale) => {
+  test.each(PLATFORM_LOCALES)('the problem page in %s addresses users, not developers', (locale) => {
     const { text } = read(oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page }))
     expect(text).not.toMatch(/oauth|openid|token|jwt|issuer|callback|https?\b/i)
   })
@@ -453,7 +453,7 @@ describe('pages: OAuth problem, with details', () => {
     }
   })
 
-  test('without a provider, it says “the sign-in service”; the next step depends on the problem', () => {
+  test('without a provider, the page says “the sign-in service”; the next step depends on the problem', () => {
     const unnamed = textOf({ detail: 'unreachable', provider: null })
     expect(unnamed).toContain('This server got no response from the sign-in service.')
     expect(unnamed).toContain('Please try again in a few minutes.')

@@ -39,7 +39,7 @@ function played() {
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('saving: 1 s after the last keystroke; until then, the text is stored in the browser', async () => {
+test('saving: the text is sent 1 s after the last keystroke; until then, it is stored in the browser', async () => {
   const { saving, one, kept, sent } = played()
   saving.edit(one, 'ab')
   await vi.advanceTimersByTimeAsync(900)

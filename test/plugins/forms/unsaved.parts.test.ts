@@ -102,7 +102,7 @@ test('unsaved input: the user is not asked if a script discards it, or shows a f
   expect((await client.changed(client.run('mark', 'true'))).unsaved).toEqual({ a: true })
 })
 
-test('unsaved input: a form without a button that saves has none, and the user is never asked', async () => {
+test('unsaved input: a form without a save button never has any, and the user is never asked', async () => {
   const { saves, ...form } = FORM
   const client = await open(form)
   expect((await client.enter('company', 'Alder')).unsaved).toEqual({})

@@ -344,9 +344,12 @@ describe('parts for which the user has no permission', () => {
     expect(html).toContain('id="e-order-details.tab.list" data-tab="list" data-element="details" aria-selected="true"')
   })
 
-  test.each(['toString', '__proto__', 'constructor', 'nothing'])('there is no element "%s"', (name) => {
-    expect(renderElement(SAMPLE_FORM, EMPTY_VIEW, context, name)).toBe(null)
-  })
+  test.each(['toString', '__proto__', 'constructor', 'nothing'])(
+    'no element is found by the name "%s", which the form does not have',
+    (name) => {
+      expect(renderElement(SAMPLE_FORM, EMPTY_VIEW, context, name)).toBe(null)
+    },
+  )
 })
 
 describe('titles and texts', () => {
