@@ -43,7 +43,7 @@ export async function measureTelemetry(): Promise<Row[]> {
     const [slow, fast] = [median(contestants.on.times), median(contestants.off.times)]
     return [
       {
-        work: 'login by form POST, p50, telemetry on',
+        work: 'median latency of a sign-in by form POST, with telemetry',
         against: 'telemetry off',
         reach: { atMost: 1.1 },
         unit: 'ratio',

@@ -10,7 +10,7 @@ export const LIMITS = {
   AUTHENTICATOR_TIME: {
     kind: 'time',
     default: '5s',
-    what: 'maximum time for one login by an authenticator, including waiting',
+    what: 'maximum time for one sign-in by an authenticator, including waiting',
   },
   REQUEST_TIME: { kind: 'time', default: '5s', what: 'maximum time for one call of an endpoint, including waiting' },
   UPLOAD_CHECK_TIME: {
@@ -62,7 +62,7 @@ export const LIMITS = {
   LOG_LINES: { kind: 'count', default: '200', what: 'maximum number of log lines that one call can write' },
   LOG_SIZE: { kind: 'size', default: '64k', what: 'maximum size of the log text that one call can write' },
   LISTENERS: { kind: 'count', default: '1000', what: 'maximum number of event listeners in one context' },
-  PERMISSIONS: { kind: 'count', default: '1000', what: 'maximum number of permissions in one login' },
+  PERMISSIONS: { kind: 'count', default: '1000', what: 'maximum number of permissions in one sign-in' },
   PERMISSION_LENGTH: { kind: 'count', default: '200', what: 'maximum number of characters in one permission' },
   EVENT_ARGUMENTS: { kind: 'count', default: '1000', what: 'maximum number of arguments of one fired event' },
   EVENT_DEPTH: { kind: 'count', default: '16', what: 'maximum nesting depth of events that listeners fire' },

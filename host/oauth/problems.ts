@@ -6,7 +6,7 @@ import type { OAuthProblemDetail, OAuthProblemPage } from '../web/pages.ts'
  * status of the page, whose texts are `platform.oauth.{page}.*`. A refused sign-in is a valid response, not an error.
  */
 export const OAUTH_PROBLEMS = {
-  oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },
+  oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not sign the user in' },
   oauth_denied: {
     status: 403,
     page: 'denied',

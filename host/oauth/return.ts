@@ -134,7 +134,7 @@ async function checkUser(attempt: Attempt, parts: ReturnParts): Promise<Checked 
   const problem =
     answer.kind === 'failed'
       ? problemOfFailure(answer.failure, 'onSolutionOpen')
-      : new OAuthProblem('oauth_unknown_user', 'the authenticator did not log the user in')
+      : new OAuthProblem('oauth_unknown_user', 'the authenticator did not sign the user in')
   return refused(attempt, problem, contextOf(attempt, claims), parts)
 }
 

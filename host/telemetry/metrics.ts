@@ -18,7 +18,7 @@ export const METRICS = {
   requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, except probes'),
   scriptCalls: counter('script_calls', ['solution', 'entry', 'outcome'], 'Calls to functions in solutions’ scripts'),
   scriptTime: histogram('script_duration', ['solution', 'entry', 'outcome'], 'Run time of solutions’ scripts'),
-  queueTime: histogram('sandbox_queue', [], 'Time that login calls waited for a sandbox process'),
+  queueTime: histogram('sandbox_queue', [], 'Time that sign-in calls waited for a sandbox process'),
   bindingTime: histogram('plugin_request_duration', ['binding', 'result'], 'Requests from scripts to plugins'),
   jobsFailed: counter('job_runs_failed', ['solution'], 'Job runs that failed after their last attempt'),
   kills: counter('sandbox_kills', ['reason'], 'Sandbox processes terminated because of a script'),

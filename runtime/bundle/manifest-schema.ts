@@ -215,7 +215,7 @@ export const OAUTH_SETTINGS = {
     .optional()
     .meta({ title: 'Response mode', description: 'How the provider returns its response.' }),
   login_failed_url: PlaceOrAddress.optional().meta({
-    title: 'Page after a failed login',
+    title: 'Page after a failed sign-in',
     description: 'Where the browser goes if the provider or the authenticator denies the sign-in.',
   }),
 }
@@ -389,7 +389,7 @@ export const ManifestSchema = z
       permissions: list(PermissionName, MAX_ITEMS)
         .refine(areUnique, { error: 'must not contain a permission twice' })
         .optional()
-        .meta({ title: 'Permissions', description: 'The permissions that a login can grant.', uniqueItems: true }),
+        .meta({ title: 'Permissions', description: 'The permissions that a sign-in can grant.', uniqueItems: true }),
       signIn: SignIn.optional().meta({
         title: 'Sign-in',
         description: 'Whether users need a second factor. The operator can override this.',
