@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 import { Worker } from 'node:worker_threads'
 import { moduleFile } from '../test/support/zip.ts'
 import { HOOK } from './login.ts'
-import { formOf, type Login, logins } from './neighbour.ts'
+import { type Form, formOf, type Login, logins } from './neighbour.ts'
 import { type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, pause, percentile } from './rounds.ts'
@@ -31,20 +31,24 @@ addEventListener('fetch', (event) => {
 /** Duration of each half of a round, in ms. */
 const HALF = Number(process.env.BENCH_HALF ?? 5000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+/** Duration of the flood in ms. */
+const FLOOD = Number(process.env.BENCH_FLOOD ?? 60_000)
+/** Interval between the sign-ins of each solution during the flood, in ms. Together, they are as many as in other rows. */
+const FLOOD_DUE = 40
 /** Requests in progress while the throughput is measured. */
 const AT_ONCE = 8
 
 /**
- * Measures the throughput of an endpoint in both realms compared with workerd, and sign-ins to the same solution while
- * requests to its endpoints arrive. The host has default settings, except that requests per network are limited only
- * during the flood.
+ * Measures the throughput of an endpoint in both realms compared with workerd, and sign-ins to the same and to another
+ * solution while requests to its endpoints arrive. The host has default settings, except that requests per network are
+ * limited only during the flood.
  */
 export async function measureEndpoints(): Promise<Row[]> {
   const unlimited = { REQUESTS_NETWORK: '1000000000' }
   return [
     ...(await measureThroughput(unlimited)),
     ...(await measureBeside(unlimited, '/greeting/anna', 100, 'an endpoint receives 100 requests/s')),
-    ...(await measureBeside({}, '/greeting/anna', 2000, 'an endpoint receives 2,000 requests/s')),
+    ...(await measureFlood('/greeting/anna', 2000)),
     ...(await measureBeside(unlimited, '/crashes', 5, 'an endpoint crashes its processes')),
   ]
 }
@@ -76,18 +80,19 @@ async function measureThroughput(environment: Record<string, string>): Promise<R
     for (let round = 0; round < ROUNDS; round++) {
       for (const { url, rates } of Object.values(contestants)) rates.push(await rateOf(url, HALF))
     }
-    const other = percentile(contestants.workerd.rates, 50)
-    return (['fresh', 'hardened'] as const).map((realm) => {
-      const mine = percentile(contestants[realm].rates, 50)
-      return {
-        work: `requests to endpoints per second, ${realm} realm`,
-        against: `workerd ${workerd.version}, the same function in one shared scope`,
-        reach: null,
-        unit: 'ratio',
-        measured: mine / other,
-        details: `${figure(mine)} : ${figure(other)} requests/s`,
-      }
-    })
+    const medianRate = ({ rates }: { readonly rates: readonly number[] }) => percentile(rates, 50)
+    const row = (realm: keyof typeof SOLUTIONS, against: string, other: number): Row => {
+      const mine = medianRate(contestants[realm])
+      const work = `requests to endpoints per second, ${realm} realm`
+      const details = `${figure(mine)} : ${figure(other)} requests/s`
+      return { work, against, reach: null, unit: 'ratio', measured: mine / other, details }
+    }
+    const ofWorkerd = `workerd ${workerd.version}, the same function in one shared scope`
+    return [
+      row('fresh', ofWorkerd, medianRate(contestants.workerd)),
+      row('hardened', ofWorkerd, medianRate(contestants.workerd)),
+      row('hardened', 'the fresh realm', medianRate(contestants.fresh)),
+    ]
   } finally {
     await workerd.stop()
     await host.stop()
@@ -136,10 +141,47 @@ async function measureBeside(
       await flood.stop()
       await pause(500)
     }
-    return rowsOf(what, alone, beside, statuses)
+    return rowsOf({ whose: 'the solution', what, answers: answersOf(statuses) }, alone, beside)
   } finally {
     await host.stop()
   }
+}
+
+/**
+ * Measures sign-ins to the flooded solution and to another one during a flood of `FLOOD` ms, compared with half that
+ * time before the flood and half after it.
+ */
+async function measureFlood(path: string, perSecond: number): Promise<Row[]> {
+  const host = await startHost({})
+  try {
+    await host.upload('another')
+    const forms = [await formOf(host, 'another'), await formOf(host, SOLUTIONS.fresh)]
+    await loginsOfAll(forms, HALF / 2)
+    const before = await loginsOfAll(forms, FLOOD / 2)
+    const statuses = new Map<number, number>()
+    const flood = startFlood(`${host.url}/solution/${SOLUTIONS.fresh}/api${path}`, perSecond, statuses)
+    const beside = await loginsOfAll(forms, FLOOD)
+    await flood.stop()
+    await pause(500)
+    const after = await loginsOfAll(forms, FLOOD / 2)
+    const what = `an endpoint receives ${perSecond.toLocaleString('en')} requests/s for ${FLOOD / 1000} s`
+    return ['another solution', 'the solution'].flatMap((whose, index) => {
+      const alone = [...(before[index] ?? []), ...(after[index] ?? [])]
+      return rowsOf({ whose, what, answers: answersOf(statuses) }, alone, beside[index] ?? [])
+    })
+  } finally {
+    await host.stop()
+  }
+}
+
+/** Signs in to all solutions in turn. @returns the sign-ins of each form */
+function loginsOfAll(forms: readonly Form[], milliseconds: number): Promise<Login[][]> {
+  return Promise.all(
+    forms.map(async (form, index) => {
+      await pause((index * FLOOD_DUE) / forms.length)
+      return logins(form, milliseconds, FLOOD_DUE)
+    }),
+  )
 }
 
 function startFlood(url: string, perSecond: number, statuses: Map<number, number>) {
@@ -155,7 +197,15 @@ function startFlood(url: string, perSecond: number, statuses: Map<number, number
   }
 }
 
-function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[], statuses: Map<number, number>): Row[] {
+function answersOf(statuses: ReadonlyMap<number, number>): string {
+  return [...statuses].map(([status, count]) => `${count} times ${status}`).join(', ')
+}
+
+function rowsOf(
+  { whose, what, answers }: { readonly whose: string; readonly what: string; readonly answers: string },
+  alone: readonly Login[],
+  beside: readonly Login[],
+): Row[] {
   const against = 'the same sign-ins without these requests'
   const p99 = (all: readonly Login[]) =>
     percentile(
@@ -163,10 +213,9 @@ function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[],
       99,
     )
   const lost = beside.filter(({ status }) => status !== 303).length
-  const answers = [...statuses].map(([status, count]) => `${count} times ${status}`).join(', ')
   return [
     {
-      work: `p99 latency of sign-ins to the solution while ${what}`,
+      work: `p99 latency of sign-ins to ${whose} while ${what}`,
       against,
       reach: { atMost: 2 },
       unit: 'ratio',
@@ -174,7 +223,7 @@ function rowsOf(what: string, alone: readonly Login[], beside: readonly Login[],
       details: `${figure(p99(beside))} ms : ${figure(p99(alone))} ms; ${answers}`,
     },
     {
-      work: `lost sign-ins to the solution while ${what}`,
+      work: `lost sign-ins to ${whose} while ${what}`,
       against,
       reach: { atMost: 0 },
       unit: 'logins',

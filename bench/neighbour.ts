@@ -32,7 +32,7 @@ const DUE_EVERY = 20
 /** Number of responses per kind and status. */
 type Ends = Record<Kind, Map<number, number>>
 export type Login = { readonly milliseconds: number; readonly status: number }
-type Form = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
+export type Form = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
 
 /**
  * Measures logins of a healthy solution, first alone and then while three malicious solutions run on the same host (a
@@ -77,10 +77,10 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
 }
 
 /** Sends the form at each due time for `milliseconds`; resolves with all responses. */
-export async function logins(form: Form, milliseconds: number): Promise<Login[]> {
+export async function logins(form: Form, milliseconds: number, dueEvery = DUE_EVERY): Promise<Login[]> {
   const start = performance.now()
   const running: Promise<Login>[] = []
-  for (let due = start; due < start + milliseconds; due += DUE_EVERY) {
+  for (let due = start; due < start + milliseconds; due += dueEvery) {
     await pause(Math.max(0, due - performance.now()))
     running.push(login(form, due))
   }
