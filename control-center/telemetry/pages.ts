@@ -5,6 +5,7 @@ import type { PageRouter } from '../pages/page.ts'
 import { analysisModel } from './analysis-model.ts'
 import { noTrace } from './api.ts'
 import { type Asked, environmentsAsked, figuresFor, filterFor, shownFigures, shownLine, shownRequest } from './asked.ts'
+import { hasTooManyWords, MOST_SEARCHED } from './log-search/words.ts'
 import { LEVEL_NAMES } from './otlp/read-logs.ts'
 import { RANGE_NAMES, RANGES } from './ranges.ts'
 import { FiguresQuery, LogQuery, TraceQuery } from './schemas.ts'
@@ -34,9 +35,11 @@ export function addTelemetryPages(pages: PageRouter, { environments, telemetry }
   })
 
   pages.ofOrganisation('/logs', 'read', async (ctx, text, { organisation }) => {
-    const { limit, before, ...query } = readWith(LogQuery, { ...ctx.query })
+    const { words } = ctx.query
+    const isTooLong = typeof words === 'string' && hasTooManyWords(words)
+    const { limit, before, ...query } = readWith(LogQuery, { ...ctx.query, ...(isTooLong ? { words: '' } : {}) })
     const asked = await environmentsAsked(environments, organisation.id, query.environment)
-    const found = await logs.read(filterFor(asked, { ...query, limit }), { limit: limit + 1, before })
+    const found = isTooLong ? [] : await logs.read(filterFor(asked, { ...query, limit }), { limit: limit + 1, before })
     const lines = found.slice(0, limit).map((line) => shownLine(line, asked))
     const path = `/o/${organisation.name}/logs`
     const older = found.length > limit ? `${path}${addressOf({ ...query, before: lines.at(-1)?.id })}` : null
@@ -47,7 +50,8 @@ export function addTelemetryPages(pages: PageRouter, { environments, telemetry }
       part: 'logs',
       model: {
         ...(await choices(asked)),
-        query,
+        query: isTooLong ? { ...query, words } : query,
+        tooMany: isTooLong ? MOST_SEARCHED : null,
         lines,
         levels: LEVEL_NAMES,
         path,

@@ -1,5 +1,6 @@
 import { z } from '../../runtime/zod.ts'
 import { EnvironmentName } from '../environments/environments.ts'
+import { hasTooManyWords, MOST_SEARCHED } from './log-search/words.ts'
 import { LEVEL_NAMES, type Level } from './otlp/read-logs.ts'
 import { RANGE_NAMES, type Range } from './ranges.ts'
 
@@ -21,8 +22,13 @@ export const LogQuery = z.strictObject({
   environment: optional(EnvironmentName).describe('name of an environment; default: all'),
   solution: optional(SolutionLabel).describe('name of a solution; default: all'),
   level: optional(LevelName).describe('only lines of this level or a more severe one'),
-  words: optional(z.string().max(500)).describe(
-    'all words must be in the line; a word that ends with * matches the start of a word',
+  words: optional(
+    z
+      .string()
+      .max(500)
+      .refine((text) => !hasTooManyWords(text), `must have at most ${MOST_SEARCHED} words`),
+  ).describe(
+    `at most ${MOST_SEARCHED} words, all of which must be in the line; a word that ends with * matches the start of a word`,
   ),
   range: optional(RangeName),
   from: optional(Time).describe('epoch ms'),

@@ -77,6 +77,22 @@ describe('analysis', () => {
     },
   )
 
+  test('a search with more than 20 words is rejected; the page says so and keeps the words', async () => {
+    const words = (count: number) => encodeURIComponent(['secret', 'of', ...Array(count - 2).fill('east')].join(' '))
+    expect((await center.api('GET', `organisations/acme/logs?words=${words(20)}`)).body.items).toHaveLength(1)
+    const { status, body } = await center.api('GET', `organisations/acme/logs?words=${words(21)}`)
+    expect([status, body.code]).toEqual([422, 'ERR_REQUEST_INVALID'])
+    expect(body.detail).toContain('must have at most 20 words')
+    const browser = await signInToCenter(center, OWNER)
+    expect((await browser.get(`/o/acme/logs?words=${words(20)}`)).text).toContain('secret of east &lt;b&gt;')
+    const page = await browser.get(`/o/acme/logs?words=${words(21)}&level=error`)
+    expect(page.status).toBe(200)
+    expect(page.text).toMatch(/role="alert">A search can have at most 20 words/)
+    expect(page.text).toMatch(/<input[^>]* value="secret of east[^>]*aria-invalid="true"/)
+    expect(page.text).toMatch(/<option value="error" selected/)
+    expect(page.text).not.toContain('secret of east &lt;b&gt;')
+  })
+
   test('the pages show the data, escaped', async () => {
     const browser = await signInToCenter(center, OWNER)
     const pages = ['analysis', 'logs', 'logs?words=secret&level=error&environment=east&solution=shop&range=1h']

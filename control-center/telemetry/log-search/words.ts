@@ -45,8 +45,7 @@ function plainOf(text: string): string {
 export type WordQuery = readonly (readonly { readonly word: string; readonly isStart: boolean }[])[]
 
 /**
- * Parses a search text. A line must contain the first 20 words of the text; further ones are ignored. A word that ends
- * in `*` matches as a prefix.
+ * Parses a search text. A line must contain all of its words. A word that ends in `*` matches as a prefix.
  * @returns null if the text has no words, in which case nothing matches
  */
 export function queryOf(text: string): WordQuery | null {
@@ -54,7 +53,14 @@ export function queryOf(text: string): WordQuery | null {
     const words = wordsOf(part)
     return words.map((word, index) => [{ word, isStart: index === words.length - 1 && part.endsWith('*') }])
   })
-  return query.length === 0 ? null : query.slice(0, 20)
+  return query.length === 0 ? null : query
+}
+
+/** Maximum words in a search text, because each of them costs time in the database. */
+export const MOST_SEARCHED = 20
+
+export function hasTooManyWords(text: string): boolean {
+  return (queryOf(text)?.length ?? 0) > MOST_SEARCHED
 }
 
 /*
