@@ -24,11 +24,13 @@ export type AuditEntry = Omit<JournalEntry, 'place'> & {
 }
 
 export interface Audit {
-  /**
-   * Resolves when the entry is in the database. For throttled attempts, only one per minute and network is recorded,
-   * because anyone can send thousands of them, each with a different name.
-   */
+  /** Resolves when the entry is in the database. Throttled attempts are recorded like those of `recordOnce`. */
   record(entry: AuditEntry): Promise<void>
+  /**
+   * For rejected attempts, of which anyone can send thousands, each with a different name: among entries that differ
+   * only in the actor, one per minute and network is recorded.
+   */
+  recordOnce(entry: AuditEntry): Promise<void>
   /**
    * Newest first; pass `next` as `before` to get older entries. With a filter, a page can be short or empty and still
    * have a `next`.
@@ -58,11 +60,14 @@ const THROTTLED: readonly string[] = ['throttled', 'ERR_THROTTLED']
 /** @param kept in ms @param now the clock, in epoch milliseconds */
 export function createAudit(db: CenterDatabase, kept: number, now: () => number = Date.now): Audit {
   const journal = createJournal(db, TABLE, kept, now)
+
+  async function recordOnce(entry: AuditEntry): Promise<void> {
+    if (journal.isNews(placed(entry))) await journal.record(placed(entry))
+  }
+
   return {
-    async record({ organisation, ...about }) {
-      const entry = { ...about, place: organisation }
-      if (!THROTTLED.includes(entry.outcome) || journal.isNews(entry)) await journal.record(entry)
-    },
+    record: (entry) => (THROTTLED.includes(entry.outcome) ? recordOnce(entry) : journal.record(placed(entry))),
+    recordOnce,
     read({ organisation, ...query }) {
       const isFiltered = [query.actor, query.action, query.outcome].some((one) => one !== undefined)
       return journal.read({ ...query, place: organisation, mostLookedAt: isFiltered ? MOST_SCANNED : undefined })
@@ -75,6 +80,11 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
     },
     sweep: journal.sweep,
   }
+}
+
+/** Converts the entry to the format of the journal, which stores the organisation as the place. */
+function placed({ organisation, ...entry }: AuditEntry): JournalEntry {
+  return { ...entry, place: organisation }
 }
 
 /** The actor of an action, and the organisation, if the action belongs to one. */

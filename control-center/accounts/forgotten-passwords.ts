@@ -54,7 +54,7 @@ export function createForgottenPasswords(needs: ForgottenPasswordNeeds): Forgott
   return createRequestQueue(async (request) => {
     const isSent = await sendLink(request)
     const { asked, address, correlationId } = request
-    const act = { actor: `user:${asked}`, action: 'password-forgotten' }
-    await audit.record({ ...act, outcome: isSent ? 'ok' : 'refused', address, correlationId })
+    const entry = { actor: `user:${asked}`, action: 'password-forgotten', address, correlationId }
+    await (isSent ? audit.record({ ...entry, outcome: 'ok' }) : audit.recordOnce({ ...entry, outcome: 'refused' }))
   }, log)
 }
