@@ -138,6 +138,17 @@ test('the page’s token is renewed only for users who are signed in', async () 
   expect((await ask(url, { headers: data(admin.cookie) })).json()).toEqual({ csrfToken: admin.csrfToken })
 })
 
+test('the head of a draft’s page is sent only to users who are signed in, and not to frames', async () => {
+  const admin = await signInToAdmin(host)
+  const { id } = await createDraft(admin)
+  const url = `${host.adminUrl}/admin/solutions/shop/workbench/${id}/head.json`
+  expect((await ask(url, { headers: data('') })).status).toBe(401)
+  expect((await ask(url, { headers: { ...data(admin.cookie), 'sec-fetch-dest': 'iframe' } })).status).toBe(403)
+  const { html } = (await ask(url, { headers: data(admin.cookie) })).json() as { html: string }
+  expect(html).toContain('<a href="/admin/solutions/shop/workbench" aria-current="page">')
+  expect(html).not.toContain('<html')
+})
+
 test('a token that may only read gives access to the files of the active version, but to no drafts', async () => {
   const admin = await signInToAdmin(host)
   const { id } = await createDraft(admin)
@@ -153,8 +164,10 @@ test('a token that may only read gives access to the files of the active version
   expect(page.text).toContain('var a = 1')
   expect(page.text).not.toContain(id)
   expect(page.text).not.toContain('type="importmap"')
-  const preview = `${host.adminUrl}/admin/solutions/shop/workbench/${id}/preview.json`
-  expect((await ask(preview, { headers: data(cookie) })).status).toBe(403)
+  for (const part of ['preview.json', 'head.json']) {
+    const url = `${host.adminUrl}/admin/solutions/shop/workbench/${id}/${part}`
+    expect([part, (await ask(url, { headers: data(cookie) })).status]).toEqual([part, 403])
+  }
 })
 
 test('WORKBENCH=read shows files without an editor, and WORKBENCH=off has no page and no link to it', async () => {
