@@ -240,7 +240,7 @@ test('a paused solution’s page shows when the pause ends, why, the last errors
   }
 })
 
-test('the API tab lists the endpoints with their callers and missing secrets, and the path of their OpenAPI description', async () => {
+test('the API tab lists the endpoints with their URL, callers and missing secrets', async () => {
   const signature = { scheme: 'github', secret: 'HOOK' }
   const endpoints = {
     'GET /orders/{id}': { function: 'read', authentication: ['token'], permission: HOSTILE },
