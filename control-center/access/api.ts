@@ -15,16 +15,33 @@ const NewApiToken = z
   .strictObject({
     name: z.string().trim().min(1).max(200),
     role: RoleName.exclude(['owner']).describe('the token’s role; a token cannot be an owner'),
-    expiresAt: z.int().min(0).nullable().default(null).describe('epoch ms; null if the token never expires'),
+    expiresAt: z
+      .int()
+      .min(0)
+      .nullable()
+      .default(null)
+      .describe('when the token expires, in epoch ms; null if it never expires'),
   })
   .meta({ id: 'NewApiToken' })
 
 export const AuditQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  before: z.coerce.number().int().min(1).optional().describe('`next` from the previous response'),
-  actor: z.string().trim().min(1).max(250).optional().describe('such as `user:anna@example.org` or `token:{id}`'),
-  action: z.string().trim().min(1).max(100).optional().describe('such as `environment-create`'),
-  outcome: z.string().trim().min(1).max(200).optional().describe('`ok`, `refused`, `throttled` or an error code'),
+  before: z.coerce.number().int().min(1).optional().describe('the value of `next` in the previous response'),
+  actor: z
+    .string()
+    .trim()
+    .min(1)
+    .max(250)
+    .optional()
+    .describe('the actor, such as `user:anna@example.org` or `token:{id}`'),
+  action: z.string().trim().min(1).max(100).optional().describe('the action, such as `environment-create`'),
+  outcome: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('the outcome: `ok`, `refused`, `throttled` or an error code'),
 })
 
 const ApiToken = z
@@ -34,7 +51,7 @@ const ApiToken = z
     role: RoleName,
     createdAt: z.int(),
     expiresAt: z.int().nullable(),
-    token: z.string().optional().describe('only in the response to POST'),
+    token: z.string().optional().describe('the token itself; only in the response to POST'),
   })
   .meta({ id: 'ApiToken' })
 

@@ -32,7 +32,7 @@ const Environment = z
     name: z.string(),
     type: z.enum(ENVIRONMENT_TYPES),
     createdAt: z.int(),
-    state: State.nullable().describe('null if no Satellite has ever connected'),
+    state: State.nullable().describe('the state of its Satellites; null if no Satellite has ever connected'),
   })
   .meta({ id: 'Environment' })
 

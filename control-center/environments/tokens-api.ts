@@ -24,7 +24,7 @@ const EnvironmentToken = z
     name: z.string(),
     createdAt: z.int(),
     lastUsedAt: z.int().nullable(),
-    token: z.string().optional().describe('only in the responses to POST'),
+    token: z.string().optional().describe('the token itself; only in the responses to POST'),
   })
   .meta({ id: 'EnvironmentToken' })
 

@@ -31,7 +31,7 @@ const LoginPageVersion = z
 
 const LoginPage = z
   .object({
-    number: z.int().describe('0 if no design has been published yet'),
+    number: z.int().describe('number of the published version; 0 if no design has been published yet'),
     design: Design,
     history: z.array(LoginPageVersion).describe('the last ten versions, newest first'),
   })

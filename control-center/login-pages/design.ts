@@ -87,7 +87,7 @@ export const Design = z
     logo: Logo.nullable().default(null).describe('a PNG, JPEG or WebP image as a data: URL'),
     colours: z.strictObject({
       light: Palette,
-      dark: Palette.nullable().describe('null to always use the light colours'),
+      dark: Palette.nullable().describe('the colours in dark mode; null to always use the light colours'),
     }),
     texts: z
       .strictObject(

@@ -9,7 +9,7 @@ export type OrganisationApiParts = { readonly organisations: Organisations; read
 
 const NewOrganisation = z
   .strictObject({
-    name: OrganisationName.describe('part of URLs; cannot be changed'),
+    name: OrganisationName.describe('the name, which is part of URLs and cannot be changed'),
     title: OrganisationTitle,
   })
   .meta({ id: 'NewOrganisation' })

@@ -143,8 +143,8 @@ const Invitation = z
     invitedBy: z.string(),
     createdAt: z.int(),
     expiresAt: z.int(),
-    link: z.string().optional().describe('only in the response to POST, if the link was not sent by email'),
-    isMailed: z.boolean().optional().describe('only in the response to POST: whether the link was sent by email'),
+    link: z.string().optional().describe('the link; only in the response to POST, if the link was not sent by email'),
+    isMailed: z.boolean().optional().describe('whether the link was sent by email; only in the response to POST'),
   })
   .meta({ id: 'Invitation' })
 

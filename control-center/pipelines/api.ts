@@ -38,7 +38,7 @@ const PipelineChange = z
 
 const NewPipeline = z
   .strictObject({
-    name: PipelineName.describe('part of URLs; cannot be changed'),
+    name: PipelineName.describe('the name, which is part of URLs and cannot be changed'),
     package: SolutionName.describe('the name of the package'),
     ...PipelineChange.shape,
   })

@@ -48,7 +48,7 @@ const RegistryInput = z
       .regex(PASSWORD, 'must be 1 to 8192 ASCII characters')
       .optional()
       .describe('the password or token of that user; responses never contain it'),
-    region: z.string().trim().max(63).optional().describe('only for Amazon ECR; part of the host name'),
+    region: z.string().trim().max(63).optional().describe('the region in the host name; only for Amazon ECR'),
     accessKeyId: z
       .string()
       .trim()
@@ -94,7 +94,7 @@ const Registry = z
     host: z.string(),
     region: z.string().describe("region of Amazon ECR; '' for other registries"),
     namespace: z.string(),
-    username: z.string().nullable().describe('null for Amazon ECR'),
+    username: z.string().nullable().describe('the username; null for Amazon ECR'),
     keyEnd: z.string().nullable().describe('the last 4 characters of AWS_ACCESS_KEY_ID; null for other registries'),
     createdAt: z.int(),
     changedAt: z.int(),

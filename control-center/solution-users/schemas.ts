@@ -41,7 +41,7 @@ const UserFields = {
     .min(1)
     .max(100)
     .nullable()
-    .describe('as accepted by security.setTenantValue; each text is one line'),
+    .describe('tenant values that security.setTenantValue accepts; each text is one line'),
   roles: z.array(RoleNameOfSolution).max(MOST_ROLES_OF_USER),
   permissions: Permissions(MOST_DIRECT).describe('permissions in addition to those of the roles'),
   password: z.string().max(1000),
@@ -69,7 +69,7 @@ export const SolutionUserChange = z
 
 export const SolutionUserQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
-  after: z.string().max(200).optional().describe('`next` from the previous response'),
+  after: z.string().max(200).optional().describe('the value of `next` in the previous response'),
   search: z.string().max(254).optional().describe('the beginning of the username or email address'),
 })
 
@@ -93,12 +93,15 @@ export const SolutionUser = z
     uid: z.string(),
     ...z.object(UserFields).omit({ password: true }).shape,
     emailVerifiedAt: z.int().nullable(),
-    passwordChangedAt: z.int().nullable().describe('null if the user has not chosen a password yet'),
+    passwordChangedAt: z
+      .int()
+      .nullable()
+      .describe('when the user last set the password; null if the user has not chosen one yet'),
     lastLoginAt: z.int().nullable(),
     createdAt: z.int(),
     mailedTo: LinkAnswer.shape.mailedTo,
     link: LinkAnswer.shape.link,
-    expiresAt: z.int().optional().describe('expiry of the invitation, only in the response to POST with `invite`'),
+    expiresAt: z.int().optional().describe('when the invitation expires; only in the response to POST with `invite`'),
   })
   .meta({ id: 'SolutionUser' })
 

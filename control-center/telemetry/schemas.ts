@@ -33,7 +33,7 @@ export const LogQuery = z.strictObject({
   range: optional(RangeName),
   from: optional(Time).describe('epoch ms'),
   to: optional(Time).describe('epoch ms'),
-  before: optional(z.coerce.number().int().min(1)).describe('`next` from the previous response'),
+  before: optional(z.coerce.number().int().min(1)).describe('the value of `next` in the previous response'),
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 })
 export type LogQuery = z.infer<typeof LogQuery>

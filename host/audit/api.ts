@@ -14,16 +14,16 @@ const Time = z.coerce.number().int().min(0).optional().describe('epoch ms, inclu
 
 const AuditQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  before: z.coerce.number().int().min(1).optional().describe('`next` from the previous response'),
+  before: z.coerce.number().int().min(1).optional().describe('the value of `next` in the previous response'),
   solution: z.string().max(200).optional(),
-  actor: z.string().max(250).optional().describe('such as admin, token:{id} or user:{name}'),
+  actor: z.string().max(250).optional().describe('the actor, such as admin, token:{id} or user:{name}'),
   action: z.string().max(100).optional(),
   target: z
     .string()
     .max(250)
     .optional()
     .describe('the complete target, such as user:{name}, version:{first 12 digits of its SHA-256} or secret:{name}'),
-  outcome: z.string().max(200).optional().describe('ok, refused, throttled or an error code'),
+  outcome: z.string().max(200).optional().describe('the outcome: ok, refused, throttled or an error code'),
   correlationId: z.string().max(100).optional(),
   from: Time,
   to: Time,

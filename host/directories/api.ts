@@ -44,7 +44,7 @@ const DirectoryTestResult = z
       z.object({
         step: z.enum(TEST_STEPS),
         result: z.enum(['ok', 'failed', 'skipped']),
-        message: z.string().describe('contains no secrets'),
+        message: z.string().describe('the result as text, without secrets'),
       }),
     ),
   })

@@ -58,7 +58,7 @@ export const FileQuery = z.strictObject({
     .describe('where to read the file: in the draft, in its base or in the active version'),
 })
 const CONTENT = {
-  text: z.string().nullable().describe('null if the file is not UTF-8 text'),
+  text: z.string().nullable().describe('the content as text; null if the file is not UTF-8 text'),
   base64: z.string().nullable().describe('the content as base64 if the file is not UTF-8 text; otherwise null'),
 }
 export const VersionFile = z.object({ ...FileFacts, ...CONTENT }).meta({ id: 'VersionFile' })
@@ -98,7 +98,9 @@ export const DiffQuery = z.strictObject({ against: z.enum(['base', 'active']).de
 export const DraftDifference = Difference.extend({
   from: Sha256.nullable(),
   revision: z.int(),
-  manifest: Difference.shape.manifest.nullable().describe('null if one of the manifests has errors'),
+  manifest: Difference.shape.manifest
+    .nullable()
+    .describe('the differences between the manifests; null if one of them has errors'),
 }).meta({ id: 'DraftDifference' })
 
 export const PublishForm = z
@@ -121,7 +123,9 @@ export const RebaseForm = z
   .meta({ id: 'RebaseForm' })
 export const RebasedDraft = z
   .object({
-    isDone: z.boolean().describe('false: nothing was changed, because there are conflicts'),
+    isDone: z
+      .boolean()
+      .describe('whether the draft has the new base; false if there are conflicts, in which case nothing was changed'),
     base: Version.nullable(),
     revision: z.int(),
     taken: z.array(z.string()).describe('files that the draft took from the new base'),

@@ -54,7 +54,7 @@ export const TryForm = z
     z.strictObject({
       ...COMMON,
       run: z.literal('endpoint'),
-      address: z.string().max(8192).describe('such as `POST /orders?full=1`'),
+      address: z.string().max(8192).describe('the method and path, such as `POST /orders?full=1`'),
       body: AnyJson.optional(),
       headers: TestRequest.shape.headers,
       token: TestRequest.shape.token,
@@ -91,7 +91,7 @@ export const Tried = z
       z.object({
         command: z.string(),
         args: z.array(AnyJson),
-        text: z.string().describe('such as `would sign in anna with Users`'),
+        text: z.string().describe('what the scripts would do, such as `would sign in anna with Users`'),
       }),
     ),
     result: AnyJson,

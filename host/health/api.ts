@@ -26,7 +26,7 @@ const EpochMs = z.int().min(0)
 const Calls = {
   count: z.int(),
   failed: z.int(),
-  p50: z.number().nullable().describe('in ms, with an error of at most 9 %; null if there were no calls'),
+  p50: z.number().nullable().describe('the median in ms, with an error of at most 9 %; null if there were no calls'),
   p95: z.number().nullable(),
   largest: z.number(),
 }
@@ -41,7 +41,7 @@ const Health = z
     database: z.object({
       kind: z.enum(KIND_NAMES),
       ok: z.boolean(),
-      latency: z.number().nullable().describe('in ms; null if there was no response'),
+      latency: z.number().nullable().describe('response time in ms; null if there was no response'),
     }),
     certificate: z
       .object({
@@ -52,7 +52,7 @@ const Health = z
         refused: z.string().nullable().describe('why the newest certificate file was rejected'),
       })
       .nullable()
-      .describe('null if the host does not serve TLS'),
+      .describe('the certificate; null if the host does not serve TLS'),
     memory: z
       .object({
         host: z.int(),
@@ -122,12 +122,12 @@ const Health = z
               .nullable(),
           }),
         )
-        .describe('oldest first, without gaps'),
+        .describe('the time slots, oldest first and without gaps'),
     }),
     signIns: z
       .array(z.object({ at: EpochMs, outcome: z.string(), count: z.int() }))
       .nullable()
-      .describe('on all hosts; null if the database did not respond'),
+      .describe('sign-ins on all hosts; null if the database did not respond'),
     entries: z
       .array(z.object({ solution: z.string(), entry: z.string(), ...Calls }))
       .describe('entry functions and handlers, by total time, longest first'),

@@ -50,8 +50,10 @@ const JobRun = z
 
 const RunDetails = JobRun.extend({
   tenant: z.array(z.union([z.string(), z.number()])).nullable(),
-  data: z.unknown().describe('null without the scope `solutions:{name}:write`; erased once the run has succeeded'),
-  result: z.unknown().describe('null without the scope `solutions:{name}:write`'),
+  data: z
+    .unknown()
+    .describe('the data of the run; null without the scope `solutions:{name}:write`, and after the run has succeeded'),
+  result: z.unknown().describe('the result of the run; null without the scope `solutions:{name}:write`'),
   log: z.array(LogLineSchema),
 }).meta({ id: 'JobRunDetails' })
 

@@ -25,7 +25,12 @@ export function loginTokenForm(limits: Limits) {
       username: Name,
       uid: Name,
       permissions: z.array(permission).min(1).max(limits.PERMISSIONS),
-      expiresIn: z.int().min(1000).max(LONGEST_LIFETIME).optional().describe('in ms; default: LOGIN_TOKEN_LIFETIME'),
+      expiresIn: z
+        .int()
+        .min(1000)
+        .max(LONGEST_LIFETIME)
+        .optional()
+        .describe('lifetime in ms; default: LOGIN_TOKEN_LIFETIME'),
     })
     .meta({ id: 'LoginTokenForm' })
 }

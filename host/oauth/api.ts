@@ -50,7 +50,7 @@ const OAuthTest = z
       z.object({
         step: z.enum(['settings', 'discovery', 'endpoints', 'keys', 'secret', 'clock']),
         result: z.enum(['ok', 'failed', 'skipped']),
-        message: z.string().describe('contains no secrets'),
+        message: z.string().describe('the result as text, without secrets'),
       }),
     ),
     redirectAddress: z.string().describe('the redirect URI to register with the provider'),

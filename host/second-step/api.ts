@@ -55,7 +55,10 @@ const SignInPolicyForm = z
 const SignInPolicyInForce = z
   .object({
     level: z.enum(LEVELS),
-    requiredFor: z.array(z.string()).nullable().describe('null for all users'),
+    requiredFor: z
+      .array(z.string())
+      .nullable()
+      .describe('the permissions that require a second factor; null for all users'),
     graceDays: z.int(),
     setUpByLink: z.boolean(),
     source: z.enum(['operator', 'manifest', 'default']).describe('who set the policy'),

@@ -13,7 +13,7 @@ const Text = z.string().max(200).optional()
 
 const SessionQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  after: Text.describe('`next` from the previous response'),
+  after: Text.describe('the value of `next` in the previous response'),
   solution: Text,
   uid: Text,
   username: Text.describe('exact'),

@@ -8,7 +8,7 @@ const Setting = z
   .object({
     name: z.string(),
     kind: z.enum(['property', 'limit']),
-    value: z.string().nullable().describe('as text; null if it is a secret or not set'),
+    value: z.string().nullable().describe('the value as text; null if it is a secret or not set'),
     isSet: z.boolean(),
     isSecret: z.boolean(),
     source: z.enum(['environment', 'file', 'default']),

@@ -38,7 +38,7 @@ const Activation = z.strictObject({ sha256: Sha256 }).meta({ id: 'Activation' })
 
 const LogQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  before: z.coerce.number().int().min(1).optional().describe('`next` from the previous response'),
+  before: z.coerce.number().int().min(1).optional().describe('the value of `next` in the previous response'),
   level: z.enum(LOG_LEVELS).optional(),
   text: z.string().max(200).optional().describe('part of the message, not case-sensitive'),
   code: z.string().max(100).optional(),

@@ -27,7 +27,7 @@ const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
 
 const UserQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
-  after: Text.optional().describe('`next` from the previous response'),
+  after: Text.optional().describe('the value of `next` in the previous response'),
   search: Text.optional().describe('part of the username, full name, email address or uid, not case-sensitive'),
 })
 
@@ -47,7 +47,7 @@ const UserChange = z
       .describe(
         'whether the user must choose a new password at the next sign-in; default with `password`: true, because someone else chose that password',
       ),
-    password: Password.optional().describe('null if the user cannot sign in with a password'),
+    password: Password.optional().describe('the password; null: the user cannot sign in with a password'),
   })
   .meta({ id: 'UserChange' })
 
