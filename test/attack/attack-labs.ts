@@ -199,8 +199,8 @@ export function useLabs(realm: Realm = 'fresh'): void {
     labsRealm = realm
     const plugins = [directory((_call, text) => void notes.push(text))]
     const manifest = { ...MANIFEST, realm }
-    lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 }, manifest, plugins })
-    patient = createScriptLab({ manifest, plugins })
+    lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 400 }, manifest, plugins })
+    patient = createScriptLab({ limits: { ISOLATE_MEMORY: 32 * 1024 ** 2 }, manifest, plugins })
     unhurried = createScriptLab({ limits: { AUTHENTICATOR_TIME: 60_000, LOAD_TIME: 10_000 }, manifest, plugins })
   })
   afterAll(() => {
