@@ -87,6 +87,16 @@ test('compare: changes that affect who can sign in are highlighted', async () =>
   ])
 })
 
+test('compare: changed endpoints and jobs are highlighted', async () => {
+  const endpoints = { 'GET /orders': { function: 'read', authentication: 'none' } }
+  const to = versionOf({}, { endpoints, jobs: { nightly: { function: 'run' } } })
+  const { manifest } = await compareVersions(versionOf({}), to)
+  expect(manifest).toMatchObject([
+    { key: 'endpoints', from: {}, to: { 'GET /orders': { authentication: ['none'] } } },
+    { key: 'jobs', from: {}, to: { nightly: { function: 'run' } } },
+  ])
+})
+
 test('compare: if 600 files have changed, 500 of them are listed', async () => {
   const many = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`f${n}`, 'x']))
   const { files, moreFiles } = await compareVersions(versionOf({}), versionOf(many))
