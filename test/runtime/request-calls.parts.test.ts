@@ -10,7 +10,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const http: HttpPorts = { granted: async () => [], send: () => Promise.reject(new Error()), onRefused: () => {} }
 const lab = createScriptLab({ needs: { http }, limits: { ANSWER_SIZE: 100_000 } })
-const hurried = createScriptLab({ limits: { REQUEST_TIME: 300 } })
+const hurried = createScriptLab({ limits: { REQUEST_TIME: 300, JOB_TIME: 300 } })
 afterAll(() => {
   lab.stop()
   hurried.stop()
@@ -204,20 +204,28 @@ test('a response may have ANSWER_SIZE characters, however they are escaped, and 
   }
 })
 
-test('an endless loop ends at REQUEST_TIME; after three, endpoints are paused, but sign-ins are not', async () => {
-  const paused = hurried.solution(parts)
-  const run = (kind: 'login' | 'request', entry: string) =>
-    hurried.runEntry(paused, { entry, args: [null, {}], secrets: new Map(), call: { ...caller, kind } })
-  const before = (await run('login', 'onSolutionOpen')).effects.login?.username
-  const ends = [await run('request', 'hang'), await run('request', 'hang'), await run('request', 'hang')]
-  ends.push(await run('request', 'count'))
-  expect(ends.map(({ failure }) => failure?.code)).toEqual([...Array(3).fill('script_timeout'), 'sandbox_busy'])
-  expect(ends[0]?.failure).toMatchObject({ limit: { name: 'REQUEST_TIME', allowed: 300 }, position: { line: 5 } })
-  const { key } = paused.loadable
-  expect(hurried.supervisor.retryAtOf('requests', key)).toBeGreaterThan(Date.now())
-  expect(hurried.supervisor.retryAt(key)).toBeNull()
-  expect([before, (await run('login', 'onSolutionOpen')).effects.login?.username]).toEqual(['anna', 'anna'])
-  expect(hurried.supervisor.processes().filter((one) => one.key === key)).toHaveLength(1)
-  hurried.supervisor.retire(key)
-  await waitUntil(() => expect(hurried.supervisor.processes().filter((one) => one.key?.startsWith(key))).toEqual([]))
-})
+const LIMITED = [
+  { kind: 'request', processes: 'requests', name: 'REQUEST_TIME', what: 'endpoints' },
+  { kind: 'job', processes: 'jobs', name: 'JOB_TIME', what: 'jobs' },
+] as const
+
+test.each(LIMITED)(
+  'an endless loop ends at $name; after three, $what are paused, but sign-ins are not',
+  async (row) => {
+    const paused = hurried.solution(parts)
+    const run = (kind: 'login' | 'request' | 'job', entry: string) =>
+      hurried.runEntry(paused, { entry, args: [null, {}], secrets: new Map(), call: { ...caller, kind } })
+    const before = (await run('login', 'onSolutionOpen')).effects.login?.username
+    const ends = [await run(row.kind, 'hang'), await run(row.kind, 'hang'), await run(row.kind, 'hang')]
+    ends.push(await run(row.kind, 'count'))
+    expect(ends.map(({ failure }) => failure?.code)).toEqual([...Array(3).fill('script_timeout'), 'sandbox_busy'])
+    expect(ends[0]?.failure).toMatchObject({ limit: { name: row.name, allowed: 300 }, position: { line: 5 } })
+    const { key } = paused.loadable
+    expect(hurried.supervisor.retryAtOf(row.processes, key)).toBeGreaterThan(Date.now())
+    expect(hurried.supervisor.retryAt(key)).toBeNull()
+    expect([before, (await run('login', 'onSolutionOpen')).effects.login?.username]).toEqual(['anna', 'anna'])
+    expect(hurried.supervisor.processes().filter((one) => one.key === key)).toHaveLength(1)
+    hurried.supervisor.retire(key)
+    await waitUntil(() => expect(hurried.supervisor.processes().filter((one) => one.key?.startsWith(key))).toEqual([]))
+  },
+)
