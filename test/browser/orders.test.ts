@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
@@ -143,6 +144,22 @@ describe('the list', () => {
     await openButton.click()
     await page.waitForSelector('#f-order')
     expect(await page.title()).toBe('Order O-1050')
+    expect(complaints).toEqual([])
+  })
+
+  test('a button downloads the report from an endpoint, with the user’s session', async () => {
+    await using opened = await open('vera')
+    const { page, complaints } = opened
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click(filter('report'))])
+    expect([download.url(), download.suggestedFilename()]).toEqual([
+      `${host.url}/solution/orders/api/orders.csv`,
+      'orders.csv',
+    ])
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split(/\r?\n/)
+    expect([lines.length > 60, lines.join('\n')]).toEqual([true, expect.stringContaining('O-1060')])
+    expect(await page.innerText('caption')).toContain('Orders found')
     expect(complaints).toEqual([])
   })
 
