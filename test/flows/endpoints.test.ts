@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { apiOf, codeOf } from '../support/api.ts'
+import { runCli, temporaryFolder } from '../support/cli.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask } from '../support/http.ts'
 import { addUser, visit } from '../support/users.ts'
@@ -31,6 +32,7 @@ const WEBHOOK = (scheme: string) => ({
 const ENDPOINTS = {
   'GET /orders/{id}': { function: 'order', authentication: ['session', 'token'], permission: 'Orders' },
   'GET /orders/latest': { function: 'latest', authentication: 'none' },
+  'GET /caller': { function: 'order', authentication: 'none' },
   'POST /orders': {
     function: 'echo',
     authentication: ['session', 'token'],
@@ -53,6 +55,8 @@ const ENDPOINTS = {
   'POST /hooks/standard': WEBHOOK('standard'),
   'POST /hooks/unset': { ...WEBHOOK('github'), signature: { scheme: 'github', secret: 'UNSET' } },
 }
+
+const MANIFEST = { authenticator: 'DEFAULT', permissions: ['Orders', 'Other'], endpoints: ENDPOINTS }
 
 let host: TestHost
 const api = apiOf(() => host)
@@ -77,8 +81,7 @@ const codesOf = async (answers: readonly Promise<Answer>[]) => (await Promise.al
 
 beforeAll(async () => {
   host = await startTestHost({ REQUEST_TIME: '700ms', REQUEST_BODY: '50k', REQUESTS_NETWORK: '400' })
-  const manifest = { authenticator: 'DEFAULT', permissions: ['Orders', 'Other'], endpoints: ENDPOINTS }
-  const uploaded = await host.upload('shop', await bundleOf({ name: 'shop', ...manifest }, { 'globals.js': SCRIPT }))
+  const uploaded = await host.upload('shop', await bundleOf({ name: 'shop', ...MANIFEST }, { 'globals.js': SCRIPT }))
   expect(uploaded.status, await uploaded.text()).toBe(201)
   const other = await bundleOf({ name: 'other', endpoints: {} }, {})
   expect((await host.upload('other', other)).status).toBe(201)
@@ -106,6 +109,11 @@ test('a session gives the function its user, permissions and the browser’s lan
   const answer = await call('/orders/7', { headers: { cookie, 'accept-language': 'nl' } })
   expect(answer.json()).toMatchObject({ id: '7', user: 'anna', permissions: ['Orders'], tenant: null })
   expect((await call('/orders', { ...json({ sku: 'a' }), headers: { ...json(0).headers, ...own() } })).status).toBe(200)
+})
+
+test('an endpoint for anyone has no user, even if the request has a session', async () => {
+  const answer = await call('/caller', { headers: { cookie } })
+  expect(answer.json()).toMatchObject({ user: null, uid: null, permissions: [], tenant: null })
 })
 
 test('a token gives the function the name, permissions and tenant of the token; a cookie in the same request is ignored', async () => {
@@ -377,7 +385,7 @@ test('a script’s errors cause a 500 without the message; an endless loop cause
   )
 })
 
-test('the API lists the endpoints with their calls, and describes them as OpenAPI', async () => {
+test('the API lists the endpoints with their calls, and describes them as OpenAPI, like solhost openapi', async () => {
   await call('/orders/latest')
   const { items, retryAt } = (await api.send('GET', '/solutions/shop/endpoints')).json() as {
     items: { method: string; path: string; calls: number; failures: number; p95: number | null }[]
@@ -390,6 +398,10 @@ test('the API lists the endpoints with their calls, and describes them as OpenAP
   expect(items.find(({ path }) => path === '/fails/{secret}')?.failures).toBeGreaterThan(0)
   const document = await api.get('/solutions/shop/endpoints/openapi.json')
   expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: '/solution/shop/api' }] })
+  const manifest = JSON.stringify({ name: 'shop', version: '1.0.0', ...MANIFEST })
+  using folder = temporaryFolder({ 'solution.json': manifest, 'globals.js': SCRIPT })
+  const printed = await runCli(['openapi'], { cwd: folder.path })
+  expect([printed.code, JSON.parse(printed.out)]).toEqual([0, document])
   const { paths } = document as { paths: Record<string, Record<string, Record<string, unknown>>> }
   expect(paths['/orders/{id}']?.get?.security).toEqual([{ session: [] }, { token: [] }])
   expect(paths['/orders']?.post).toMatchObject({
@@ -423,17 +435,39 @@ test('no path parameter, body, token or secret is logged', async () => {
 })
 
 test('a function that no script declares is refused at the upload, as is top-level code that needs forms', async () => {
-  const upload = async (named: string, script: string) => {
-    const endpoints = { 'GET /a': { function: named, authentication: 'none' } }
-    const answer = await host.upload('broken', await bundleOf({ name: 'broken', endpoints }, { 'globals.js': script }))
+  const upload = async (named: string, script: string, key: 'endpoints' | 'jobs' = 'endpoints') => {
+    const declared =
+      key === 'jobs' ? { a: { function: named } } : { 'GET /a': { function: named, authentication: 'none' } }
+    const packed = await bundleOf({ name: 'broken', [key]: declared }, { 'globals.js': script })
+    const answer = await host.upload('broken', packed)
     const { faults = [] } = (await answer.json()) as { faults?: { code: string; message: string }[] }
     return [answer.status, ...faults.map(({ code }) => code)]
   }
   for (const name of ['missing', 'value', 'Object', 'security']) {
     expect(await upload(name, 'const value = 1'), name).toEqual([422, 'function_missing'])
   }
+  expect(await upload('missing', '', 'jobs')).toEqual([422, 'function_missing'])
   expect(await upload('run', 'function run() {}; const open = forms.orders')).toEqual([422, 'script_load'])
   expect(await upload('run', 'const run = async () => 1')).toEqual([201])
+})
+
+test('while REQUESTS_AT_ONCE calls of a solution run, another request waits for a second, and then gets 503', async () => {
+  const narrow = await startTestHost({ REQUESTS_AT_ONCE: '1', REQUEST_TIME: '4s' })
+  try {
+    const endpoints = { 'GET /hang': ENDPOINTS['GET /hang'], 'GET /latest': ENDPOINTS['GET /orders/latest'] }
+    await narrow.upload('shop', await bundleOf({ name: 'shop', endpoints }, { 'globals.js': SCRIPT }))
+    const get = (path: string) => ask(`${narrow.url}/solution/shop/api${path}`)
+    expect((await get('/latest')).status).toBe(200)
+    const hanging = get('/hang')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const refused = await get('/latest')
+    expect(codeOf(refused)).toEqual([503, 'sandbox_busy'])
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await hanging).status).toBe(504)
+    expect((await get('/latest')).status).toBe(200)
+  } finally {
+    await narrow.stop()
+  }
 })
 
 test('a request does not run if its client leaves while it waits for its turn', async () => {

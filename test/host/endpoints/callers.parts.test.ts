@@ -97,10 +97,12 @@ test('a signature is accepted once on all hosts, however it is encoded; its time
   }
 })
 
-test('endpoints with an embedded database cause a warning if there may be several hosts', () => {
+test('endpoints or jobs with an embedded database cause a warning if there may be several hosts', () => {
   const databases = { orders: { server: 'embedded' }, crm: { server: 'alpha' } }
   const warned = warnOfEmbedded({ manifest: manifestOf({ endpoints: ENDPOINTS, databases }), modules: [] })
   expect(warned).toMatchObject([{ code: 'embedded_per_host', message: expect.stringContaining('"orders"') }])
+  const jobs = { nightly: { function: 'run' } }
+  expect(warnOfEmbedded({ manifest: manifestOf({ jobs, databases }), modules: [] })).toEqual(warned)
   expect(warnOfEmbedded({ manifest: manifestOf({ databases }), modules: [] })).toEqual([])
   expect(warnOfEmbedded({ manifest: manifestOf({ endpoints: ENDPOINTS }), modules: [] })).toEqual([])
 })
