@@ -8,7 +8,7 @@ import { readSettings } from '../../host/config/settings.ts'
 import { openHostDatabase } from '../../host/database/open.ts'
 import { LEASE_TIME } from '../../host/jobs/job-runs.ts'
 import { childrenOf } from '../long/processes.ts'
-import { apiOf } from '../support/api.ts'
+import { apiOf, codeOf } from '../support/api.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { ADMIN, ADMIN_PASSWORD, sharedProperties } from '../support/host-group.ts'
 import { startHostProcess } from '../support/host-process.ts'
@@ -31,10 +31,17 @@ const SCRIPT = `function watch(job) {
   if (job.attempt === 1) for (;;);
   return { id: job.id, attempt: job.attempt, data: job.data }
 }
+function add() { return plugins.jobs.enqueue('signal') }
+function plain() { return 'plain' }
 function signal() {
   for (const end = Date.now() + 1000; Date.now() < end; );
 }
 function onSolutionOpen() {}`
+
+const ENDPOINTS = {
+  'POST /add': { function: 'add', authentication: 'none' },
+  'GET /plain': { function: 'plain', authentication: 'none' },
+}
 
 /** How long the database is down, in ms: hosts handle due times every 5 s. */
 const DOWN = 6000
@@ -87,7 +94,10 @@ async function upload({ url }: RunningHost): Promise<void> {
   const { status, text } = await ask(`${url}/admin/api/solutions/${NAME}`, {
     method: 'PUT',
     headers: { authorization: ADMIN, 'content-type': 'application/zip' },
-    body: await bundleOf({ name: NAME, authenticator: 'NONE', jobs: JOBS }, { 'globals.js': SCRIPT }),
+    body: await bundleOf(
+      { name: NAME, authenticator: 'NONE', jobs: JOBS, endpoints: ENDPOINTS },
+      { 'globals.js': SCRIPT },
+    ),
   })
   expect(status, text).toBe(201)
 }
@@ -153,6 +163,23 @@ describe.each(SERVERS)('kill -9 of $product while a host runs jobs', ({ kind, pa
       await wait(1500)
       await server.restart()
       expect(await host.ended(id, 'succeeded')).toMatchObject({ attempt: 1, failure: null })
+    })
+
+    test('while the database is down, a call that queues a run gets 503 and nothing is queued; other calls work', async () => {
+      const call = (method: string, path: string) => ask(`${host.url}/solution/${NAME}/api${path}`, { method })
+      expect((await call('GET', '/plain')).status).toBe(200)
+      const before = (await host.runs('signal')).length
+      await server.kill()
+      const [refused, plain] = [await call('POST', '/add'), await call('GET', '/plain')]
+      await server.restart()
+      expect([codeOf(refused), plain.status]).toEqual([[503, 'ERR_DATABASE_UNREACHABLE'], 200])
+      const added = await waitUntil(async () => {
+        const answer = await call('POST', '/add')
+        expect(answer.status).toBe(200)
+        return answer.json() as string
+      })
+      await host.ended(added, 'succeeded')
+      expect(await host.runs('signal')).toHaveLength(before + 1)
     })
 
     test('due times that pass while the database is down cause one run, which counts the others; schedules continue', async () => {

@@ -1,10 +1,9 @@
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { apiOf, codeOf } from '../support/api.ts'
 import { runCli, temporaryFolder } from '../support/cli.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask } from '../support/http.ts'
-import { addUser, visit } from '../support/users.ts'
+import { visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
@@ -14,7 +13,6 @@ const SCRIPT = `function report(job) {
     hasPrototype: 'constructor' in job.data, server: application.getServerURL() }
 }
 function fails(job) { throw new Error('no mail server for ' + job.data.to) }
-function hang() { for (;;); }
 function page() {
   const refused = []
   for (const call of [() => security.logout(), () => application.showURL('/'), () => plugins.http.answer(200)]) {
@@ -30,13 +28,6 @@ function add(request) {
   const { job, data, options } = request.body
   return plugins.jobs.enqueue(job, data, options)
 }
-function addAndFail(request) {
-  plugins.jobs.enqueue('report', { lost: true })
-  throw new Error('after enqueue')
-}
-function hook(request) {
-  plugins.jobs.enqueue('report', { event: request.body.event }, { key: request.headers['x-github-delivery'] })
-}
 function onSolutionOpen() {}`
 
 const AUTHENTICATOR = `function onSolutionOpen(arg, queryParams) {
@@ -47,19 +38,12 @@ const AUTHENTICATOR = `function onSolutionOpen(arg, queryParams) {
 const JOBS = {
   report: { function: 'report', attempts: 2 },
   fails: { function: 'fails', attempts: 1 },
-  hang: { function: 'hang', attempts: 1 },
   page: { function: 'page' },
   chain: { function: 'chain', attempts: 1 },
   nightly: { function: 'report', schedule: '30 2 * * *', timeZone: 'Europe/Brussels' },
 }
 const ENDPOINTS = {
   'POST /add': { function: 'add', authentication: 'token' },
-  'POST /fail': { function: 'addAndFail', authentication: 'token' },
-  'POST /hook': {
-    function: 'hook',
-    authentication: 'signature',
-    signature: { scheme: 'github', secret: 'HOOK' },
-  },
 }
 const NAME = 'post-office'
 
@@ -100,7 +84,6 @@ beforeAll(async () => {
     tenant: ['south', 3],
   })
   token = (created.json() as { token: string }).token
-  await api.send('PUT', `/solutions/${NAME}/secrets/HOOK`, { value: 'hook secret', hosts: [] })
 })
 afterAll(() => host.stop())
 
@@ -151,24 +134,6 @@ test('arguments of enqueue that are not allowed throw an error, and nothing is q
   expect(await runs()).toHaveLength(before)
 })
 
-test('an endpoint that throws after enqueue responds with 500, and nothing is queued', async () => {
-  const before = (await runs()).length
-  expect((await post('/fail', {}, { authorization: `Bearer ${token}` })).status).toBe(500)
-  expect(await runs()).toHaveLength(before)
-})
-
-test('a webhook that is sent five times with the same key queues one run', async () => {
-  const body = JSON.stringify({ event: 'push' })
-  const signature = `sha256=${createHmac('sha256', 'hook secret').update(body).digest('hex')}`
-  const headers = { 'x-hub-signature-256': signature, 'x-github-delivery': 'delivery-7' }
-  const answers = await Promise.all([1, 2, 3, 4, 5].map(() => post('/hook', body, headers)))
-  expect(answers.map(({ status }) => status)).toEqual([204, 204, 204, 204, 204])
-  const found = (await Promise.all((await runs('?job=report')).map(({ id }) => ended(id)))).filter(
-    ({ result }) => (result as { data: { event?: string } }).data.event === 'push',
-  )
-  expect(found).toHaveLength(1)
-})
-
 test('a run whose last attempt fails has the state failed and a log line, and can be run again', async () => {
   const { id } = (await api.send('POST', `/solutions/${NAME}/jobs/fails/run`, { data: { to: 'carol' } })).json() as Run
   const run = await ended(id)
@@ -188,15 +153,6 @@ test('a run whose last attempt fails has the state failed and a log line, and ca
   const done = (await ended((await add('report', {})).json() as string)).id
   expect(codeOf(await api.send('POST', `/solutions/${NAME}/runs/${done}/again`))).toEqual([409, 'ERR_RUN_DONE'])
   expect(codeOf(await api.send('DELETE', `/solutions/${NAME}/runs/${done}`))).toEqual([409, 'ERR_RUN_ENDED'])
-})
-
-test('an endless job ends at JOB_TIME; meanwhile, its solution’s users can sign in, and its endpoints work', async () => {
-  await addUser(host, 'hanna')
-  const { id } = (await api.send('POST', `/solutions/${NAME}/jobs/hang/run`, {})).json() as Run
-  const visitor = await visit(host, NAME)
-  expect((await visitor.signIn('hanna')).status).toBe(303)
-  expect((await add('report', {})).status).toBe(200)
-  expect(await ended(id)).toMatchObject({ state: 'failed', failure: { code: 'script_timeout' } })
 })
 
 test('bindings that need a page throw, and a job can’t sign anybody in', async () => {
@@ -224,7 +180,7 @@ test('jobs are listed with their next due times, and can be paused', async () =>
   const id = (await add('report', {})).json() as string
   const { items, ...list } = (await api.get(`/solutions/${NAME}/jobs`)) as { items: Record<string, unknown>[] }
   expect(list).toEqual({ paused: true, retryAt: null })
-  expect(items.map(({ name }) => name)).toEqual(['chain', 'fails', 'hang', 'nightly', 'page', 'report'])
+  expect(items.map(({ name }) => name)).toEqual(['chain', 'fails', 'nightly', 'page', 'report'])
   const nightly = items.find(({ name }) => name === 'nightly') as { next: number[] }
   expect(nightly).toMatchObject({ schedule: '30 2 * * *', timeZone: 'Europe/Brussels', last: null })
   expect(nightly.next).toHaveLength(3)
