@@ -35,6 +35,11 @@ type Parts = {
 /**
  * The runs in the table `job_runs`, on all kinds of databases. Hosts don't wait for each other: conditional updates
  * decide which one gets a run, and the unique column `slot` limits how many runs of a job are running.
+ *
+ * Chosen here: PostgreSQL has the same queue as all other databases, not pg-boss, and no host has to lead. Without
+ * PostgreSQL, this queue is needed anyway, and its updates are also safe with several hosts. pg-boss would add tables
+ * with their own upgrades, and every rule would have to be built and tested a second time: keys, skipped due times,
+ * `atOnce`, and storing the runs that a job queues together with its result.
  * @param now the clock, in epoch ms
  */
 export function createEmbeddedRuns(db: HostDatabase, limits: Parts['limits'], now: () => number = Date.now): JobRuns {
