@@ -75,37 +75,45 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
 
   const isSaved = (page: Page) => page.locator(`${STATE}[data-state=saved]`, { hasText: 'Saved at' }).waitFor()
 
-  test('a solution is created from a template, gets its own login page, and is previewed and published without leaving the browser', async () => {
-    await using opened = await open('/admin/')
-    const { page, complaints } = opened
-    await page.fill('#create-name', 'bakery')
-    await page.selectOption('#create-template', 'login-page')
-    await page.click('text=Create draft')
-    await page.waitForURL(/\/admin\/solutions\/bakery\/workbench\?draft=/)
-    await page.locator('#workbench-path', { hasText: 'media/login.html' }).waitFor()
-    await page.locator(EDITOR, { hasText: '<!DOCTYPE html>' }).waitFor()
-    await page.click(EDITOR)
-    await page.keyboard.press('Control+End')
-    await page.keyboard.type('<!-- bread and cake -->')
-    await isSaved(page)
-    await page.click('#workbench-preview-open')
-    const frame = page.frameLocator('#workbench-preview-frame')
-    await frame.locator('form[name=login_form]').waitFor()
-    expect(await page.locator('nav.tabs').count()).toBe(0)
-    await page.click('#workbench-publish-open')
-    await page.locator('#workbench-publish-version').waitFor()
-    await waitUntil(async () => expect(await page.inputValue('#workbench-publish-version')).toMatch(/^\d+\.\d+\.\d+$/))
-    await page.click('#workbench-publish-button')
-    await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
-    const link = page.locator('#workbench-publish-said a', { hasText: 'Open the solution' })
-    expect(await link.getAttribute('href')).toBe(`${host.url}/solution/bakery/`)
-    expect(await page.locator('nav.tabs a[aria-current]').innerText()).toBe('Workbench')
-    await page.locator('nav.tabs a', { hasText: 'Versions' }).waitFor()
-    await page.locator('h2', { hasText: 'Draft based on version' }).waitFor()
-    const shown = await ask(`${host.url}/solution/bakery/index.html`, { headers: { accept: 'text/html' } })
-    expect([shown.status, shown.text]).toEqual([200, expect.stringContaining('<!-- bread and cake -->')])
-    expect(complaints).toEqual([])
-  })
+  test.each([1280, 320])(
+    'in a window of %i px, a solution is created from a template, gets its own login page, and is previewed and published in the browser, within 5 minutes',
+    async (width) => {
+      const name = `bakery-${width}`
+      const begun = performance.now()
+      await using opened = await open('/admin/', host, { viewport: { width, height: 800 } })
+      const { page, complaints } = opened
+      await page.fill('#create-name', name)
+      await page.selectOption('#create-template', 'login-page')
+      await page.click('text=Create draft')
+      await page.waitForURL(new RegExp(`/admin/solutions/${name}/workbench\\?draft=`))
+      await page.locator('#workbench-path', { hasText: 'media/login.html' }).waitFor()
+      await page.locator(EDITOR, { hasText: '<!DOCTYPE html>' }).waitFor()
+      await page.click(EDITOR)
+      await page.keyboard.press('Control+End')
+      await page.keyboard.type('<!-- bread and cake -->')
+      await isSaved(page)
+      await page.click('#workbench-preview-open')
+      const frame = page.frameLocator('#workbench-preview-frame')
+      await frame.locator('form[name=login_form]').waitFor()
+      expect(await page.locator('nav.tabs').count()).toBe(0)
+      await page.click('#workbench-publish-open')
+      await page.locator('#workbench-publish-version').waitFor()
+      await waitUntil(async () =>
+        expect(await page.inputValue('#workbench-publish-version')).toMatch(/^\d+\.\d+\.\d+$/),
+      )
+      await page.click('#workbench-publish-button')
+      await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
+      const link = page.locator('#workbench-publish-said a', { hasText: 'Open the solution' })
+      expect(await link.getAttribute('href')).toBe(`${host.url}/solution/${name}/`)
+      expect(await page.locator('nav.tabs a[aria-current]').innerText()).toBe('Workbench')
+      await page.locator('nav.tabs a', { hasText: 'Versions' }).waitFor()
+      await page.locator('h2', { hasText: 'Draft based on version' }).waitFor()
+      const shown = await ask(`${host.url}/solution/${name}/index.html`, { headers: { accept: 'text/html' } })
+      expect([shown.status, shown.text]).toEqual([200, expect.stringContaining('<!-- bread and cake -->')])
+      expect(performance.now() - begun).toBeLessThan(5 * 60_000)
+      expect(complaints).toEqual([])
+    },
+  )
 
   test('the actions of a draft are on one line, and so are those of a file, in windows of 885 px; none is wider than the window', async () => {
     await upload('wide', {}, { 'scopes/a-file-with-a-rather-long-name.js': 'function one() {}\n' })
@@ -245,6 +253,76 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await first.page.click('text=Take the other text')
     await first.page.locator(EDITOR, { hasText: '// of both' }).waitFor()
     expect(await textOnHost('shared', draft)).toBe('// of both\nfunction one() {}\n')
+  })
+
+  test('two tabs of one browser edit one file: both texts are there, even after the tab with the conflict is closed', async () => {
+    await upload('tabs', {}, { 'globals.js': 'function one() {}\n' })
+    const draft = await createDraft('tabs', { base: await activeOf('tabs') })
+    await using opened = await open(pathOf('tabs', draft))
+    const { page, context } = opened
+    async function openTab(): Promise<Page> {
+      const tab = await context.newPage()
+      await tab.goto(`${host.adminUrl}${pathOf('tabs', draft)}`)
+      return tab
+    }
+    const other = await openTab()
+    for (const tab of [page, other]) await tab.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await focusStart(page)
+    await page.keyboard.type('// of the first ')
+    await isSaved(page)
+    await other.bringToFront()
+    await focusStart(other)
+    await other.keyboard.type('// of the second ')
+    await other.locator(`${STATE}[data-state=conflict]`).waitFor()
+    await other.close()
+    expect(await textOnHost('tabs', draft)).toContain('// of the first')
+    const again = await openTab()
+    await again.locator(`${STATE}[data-state=conflict]`).waitFor()
+    expect(await again.getByLabel('globals.js Your text').inputValue()).toContain('// of the second')
+    expect(await again.getByLabel('globals.js Text on the host').inputValue()).toContain('// of the first')
+  })
+
+  test('while the browser is offline, the text is not lost, and it is saved when the network is back', async () => {
+    await upload('offline', {}, { 'globals.js': 'function one() {}\n' })
+    const draft = await createDraft('offline', { base: await activeOf('offline') })
+    await using opened = await open(pathOf('offline', draft))
+    const { page, context } = opened
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await context.setOffline(true)
+    await focusStart(page)
+    await page.keyboard.type('// on the train ')
+    await page.locator(`${STATE}[data-state=unsaved]`, { hasText: 'stored in this browser' }).waitFor()
+    await page.waitForTimeout(1500)
+    expect(await textOnHost('offline', draft)).toBe('function one() {}\n')
+    await context.setOffline(false)
+    await isSaved(page)
+    expect(await textOnHost('offline', draft)).toContain('// on the train')
+  })
+
+  test('Ctrl+S saves immediately, and so does leaving the page', async () => {
+    await upload('saved', {}, { 'globals.js': 'function one() {}\n' })
+    const draft = await createDraft('saved', { base: await activeOf('saved') })
+    await using opened = await open('/admin/')
+    const { context } = opened
+    // The page doesn't save automatically.
+    await context.addInitScript(
+      'const later = setTimeout; setTimeout = (act, delay, ...more) => later(act, [800, 1000].includes(delay) ? 600000 : delay, ...more)',
+    )
+    const page = await context.newPage()
+    await page.goto(`${host.adminUrl}${pathOf('saved', draft)}`)
+    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await focusStart(page)
+    await page.keyboard.type('// by key ')
+    await page.locator(`${STATE}[data-state=unsaved]`).waitFor()
+    await page.waitForTimeout(1500)
+    expect(await textOnHost('saved', draft)).not.toContain('// by key')
+    await page.keyboard.press('Control+s')
+    await isSaved(page)
+    expect(await textOnHost('saved', draft)).toContain('// by key')
+    await page.keyboard.type('// by leaving ')
+    await page.locator(`${STATE}[data-state=unsaved]`).waitFor()
+    await page.goto('about:blank')
+    await waitUntil(async () => expect(await textOnHost('saved', draft)).toContain('// by leaving'))
   })
 
   test('a user who was signed out while typing signs in in another tab, and the page then saves the text', async () => {
@@ -392,7 +470,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(complaints).toEqual([])
   })
 
-  test('files are added, renamed, reverted and deleted; reverting, deleting and discarding ask first', async () => {
+  test('files are added, uploaded, renamed, reverted and deleted; reverting, deleting and discarding ask first', async () => {
     await upload('filed', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('filed', { base: await activeOf('filed') })
     await using opened = await open(pathOf('filed', draft))
@@ -412,6 +490,15 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.click('#workbench-delete')
     await page.locator('dialog[open] button[value=yes]').click()
     await page.locator('a[data-path="scopes/other.js"]').waitFor({ state: 'detached' })
+    await page.setInputFiles('#workbench-upload', {
+      name: 'data.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('of a file'),
+    })
+    await page.fill('#workbench-name-path', 'media/data.txt')
+    await page.keyboard.press('Enter')
+    await page.locator('a[data-path="media/data.txt"]').waitFor()
+    expect(await textOnHost('filed', draft, 'media/data.txt')).toBe('of a file')
     await page.click('a[data-path="globals.js"]')
     await focusStart(page)
     await page.keyboard.type('// changed ')
@@ -526,9 +613,14 @@ function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 })
   })
 
   test('positions in the log and in a refused upload link to the workbench, which opens the line', async () => {
-    await upload('linked', {}, { 'globals.js': 'function one() {}\n' })
-    await using opened = await open('/admin/solutions/linked/versions')
+    await upload('linked', {}, { 'globals.js': 'function onSolutionOpen() {\n  missing.call()\n}\n' })
+    await using opened = await open('/admin/')
     const { page } = opened
+    await page.goto(`${host.url}/solution/linked/index.html`)
+    await page.goto(`${host.adminUrl}/admin/solutions/linked/log`)
+    await page.locator('a[href$="/workbench?file=globals.js&line=2"]').first().click()
+    await page.waitForURL(/\/workbench\?file=globals\.js&line=2$/)
+    await page.goto(`${host.adminUrl}/admin/solutions/linked/versions`)
     const buffer = await bundleOf({ name: 'linked', authenticator: 'NONE' }, { 'globals.js': '\nfunction (\n' })
     await page.setInputFiles('#bundle', { name: 'linked.zip', mimeType: 'application/zip', buffer })
     await page.click('text=Upload and activate')
@@ -536,7 +628,7 @@ function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 })
     await page.waitForURL(/\/workbench\?file=globals\.js&line=2$/)
     await page.click('text=Edit the active version')
     await page.waitForURL(/draft=.*file=globals\.js/)
-    await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
+    await page.locator('.cm-activeLine', { hasText: 'missing.call' }).waitFor()
   })
 
   test('another user’s draft opens only after the author confirms it', async () => {
