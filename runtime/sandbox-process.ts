@@ -61,8 +61,8 @@ export type SandboxProcess = {
   readonly ready: Promise<void>
   readonly send: (message: ToSandbox) => void
   /**
-   * Sends a message that the process can't handle yet. All such messages of one turn of the event loop share a
-   * write, since each write takes longer than creating the message.
+   * Sends a message at the end of this turn of the event loop. All such messages of one turn share a write, since each
+   * write takes longer than creating the message.
    */
   readonly sendSoon: (message: ToSandbox) => void
   readonly kill: () => void

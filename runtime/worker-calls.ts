@@ -101,9 +101,7 @@ export function createWorkerCalls(
       if (!announced) begin(run)
       // If scripts are debugged, a call may be queued behind a paused one.
       else if (process.debug === null) run.clock.alarm(QUEUE_TIME, () => giveUpWaiting(pending))
-      // A process that is running another call starts this one later.
-      const send = runs.size === 1 ? process.send : process.sendSoon
-      send({ kind: 'call', id: pending.id, call: pending.call, announce: announced })
+      process.sendSoon({ kind: 'call', id: pending.id, call: pending.call, announce: announced })
     },
     /**
      * Handles the end of the process.
