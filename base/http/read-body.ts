@@ -14,8 +14,8 @@ export async function readForm(ctx: Context, limits: Limits): Promise<Map<string
 
 /** Same as `readForm`, but with every value of a repeated name. */
 export async function readFormPairs(ctx: Context, limits: Limits): Promise<[name: string, value: string][]> {
-  const { rawBody } = await parseBody(ctx, 'text', 'application/x-www-form-urlencoded', limits.FORM_BODY)
-  const fields = new URLSearchParams(rawBody)
+  const bytes = await readBytes(ctx, ['application/x-www-form-urlencoded'], limits.FORM_BODY)
+  const fields = new URLSearchParams(bytes.toString())
   if (fields.size > limits.FORM_FIELDS) {
     throw new PlatformError(
       'ERR_TOO_MANY_FIELDS',
@@ -32,7 +32,7 @@ export function readQuery(ctx: Context): Map<string, string> {
 
 /** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BAD_REQUEST for invalid JSON or a key named `__proto__` */
 export async function readJson(ctx: Context, limits: Pick<Limits, 'JSON_BODY'>): Promise<unknown> {
-  const { body, rawBody } = await parseBody(ctx, 'json', 'application/json', limits.JSON_BODY)
+  const { body, rawBody } = await parseJson(ctx, limits.JSON_BODY)
   // The library returns an empty body as an empty string.
   if (rawBody === '') throw notJson()
   return body
@@ -60,14 +60,12 @@ export async function readRaw(ctx: Context, limit: number): Promise<Buffer> {
   }
 }
 
-/**
- * Reads the body with `@koa/bodyparser`. `text` leaves it unparsed in `rawBody`; CONTRIBUTING.md explains why forms
- * need that.
- */
-async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit: number): Promise<Context['request']> {
-  needReadable(ctx, [type], limit)
+/** Reads the body with `@koa/bodyparser`. */
+async function parseJson(ctx: Context, limit: number): Promise<Context['request']> {
+  needType(ctx, ['application/json'])
+  needPlain(ctx, limit)
   try {
-    await parserFor(ctx.method, as, type, limit)(ctx, async () => {})
+    await parserFor(ctx.method, limit)(ctx, async () => {})
   } catch (error) {
     throw unread(error, limit)
   }
@@ -78,22 +76,17 @@ async function parseBody(ctx: Context, as: 'json' | 'text', type: string, limit:
 
 type Parser = ReturnType<typeof bodyParser>
 
-/**
- * The parsers by method, type and limit. The routes use few combinations of these. Parsers are cached because creating
- * a parser takes longer than parsing a form.
- */
+/** The parsers by method and limit. They are cached because creating a parser takes longer than parsing a body. */
 const parsers = new Map<string, Parser>()
 
-function parserFor(method: string, as: 'json' | 'text', type: string, limit: number): Parser {
-  const key = `${method} ${as} ${type} ${limit}`
+function parserFor(method: string, limit: number): Parser {
+  const key = `${method} ${limit}`
   const known = parsers.get(key)
   if (known !== undefined) return known
   const parser = bodyParser({
     parsedMethods: [method],
-    enableTypes: [as],
-    extendTypes: { [as]: [type] },
+    enableTypes: ['json'],
     jsonLimit: limit,
-    textLimit: limit,
     // Strict mode would turn an empty body into {}. The routes' schemas refuse anything that is not an object.
     jsonStrict: false,
   })
@@ -102,14 +95,9 @@ function parserFor(method: string, as: 'json' | 'text', type: string, limit: num
 }
 
 /**
- * Checks the headers of the body before reading it. Without these checks the library would decompress a body, wait
+ * Checks the headers of the body before reading it. Without these checks the libraries would decompress a body, wait
  * forever if a compressed one is truncated, and truncate its announced length to 32 bits.
  */
-function needReadable(ctx: Context, types: readonly string[], limit: number): void {
-  needType(ctx, types)
-  needPlain(ctx, limit)
-}
-
 function needPlain(ctx: Context, limit: number): void {
   const encoding = ctx.get('Content-Encoding')
   if (encoding !== '' && encoding !== 'identity') {
