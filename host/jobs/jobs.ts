@@ -6,7 +6,7 @@ import type { Catalog } from '../solutions/catalog.ts'
 import type { EntryRunner } from '../solutions/run-entry.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 import type { StoreQueuedRuns } from '../solutions/store-queued-runs.ts'
-import { createEmbeddedRuns } from './embedded-runs.ts'
+import { createDatabaseRuns } from './database-runs.ts'
 import type { JobRuns, Run } from './job-runs.ts'
 import { createJobWorker, type JobWorker } from './job-worker.ts'
 import { createPauses, type Pauses } from './pauses.ts'
@@ -24,7 +24,7 @@ export type JobStore = {
 }
 
 export function createJobStore(db: HostDatabase, limits: Limits, now: () => number): JobStore {
-  const runs = createEmbeddedRuns(db, limits, now)
+  const runs = createDatabaseRuns(db, limits, now)
   let added = () => {}
   return {
     runs,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import type { HostDatabase } from '../../host/database/tables.ts'
-import { createEmbeddedRuns } from '../../host/jobs/embedded-runs.ts'
+import { createDatabaseRuns } from '../../host/jobs/database-runs.ts'
 import { type AttemptEnd, type ClaimedRun, LEASE_TIME, type NewRun, WaitingTooMany } from '../../host/jobs/job-runs.ts'
 import { createJobWorker, type JobWorker, type JobWorkerParts } from '../../host/jobs/job-worker.ts'
 import { createPauses } from '../../host/jobs/pauses.ts'
@@ -33,7 +33,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
   function lab(jobs: Record<string, Declared> = { mail: {} }) {
     const db = open()
     const solution = `shop-${++count}`
-    const runs = createEmbeddedRuns(db, limits, now)
+    const runs = createDatabaseRuns(db, limits, now)
     const pauses = createPauses(db, now)
     const declared = Object.fromEntries(
       Object.entries(jobs).map(([job, given]) => [
@@ -120,7 +120,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
   test(`${name}: at most atOnce runs of a job are running, also if hosts start them at the same time`, async () => {
     const { runs, solution, add, db } = lab()
     for (let index = 0; index < 8; index++) await add()
-    const others = [runs, ...[1, 2, 3].map(() => createEmbeddedRuns(db, limits, now))]
+    const others = [runs, ...[1, 2, 3].map(() => createDatabaseRuns(db, limits, now))]
     const started = (await Promise.all(others.map((one) => one.claim(solution, 'mail', 2)))).filter(
       (run) => run !== null,
     )

@@ -15,7 +15,7 @@ import { serverDialect } from '../../../base/database/server-dialect.ts'
 import type { Tables } from '../../../base/database/tables.ts'
 import { createAudit } from '../../../host/access/audit.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
-import { createEmbeddedRuns } from '../../../host/jobs/embedded-runs.ts'
+import { createDatabaseRuns } from '../../../host/jobs/database-runs.ts'
 import type { ClaimedRun } from '../../../host/jobs/job-runs.ts'
 import { createPauses } from '../../../host/jobs/pauses.ts'
 import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
@@ -112,7 +112,7 @@ test('beta: runs of jobs are added, claimed, ended and listed without syntax of 
     if (text.includes('count(*)')) return [{ count: 0 }]
     return text.startsWith('select') && !text.includes('"state" in') ? [row] : []
   })
-  const runs = createEmbeddedRuns(db, createLimits(), () => 1000)
+  const runs = createDatabaseRuns(db, createLimits(), () => 1000)
   const added = { id: 'run', solution: 'crm', job: 'mail', data: '{}', key: 'key', tenant: null, dueAt: 0 }
   await runs.add([added])
   await runs.addDue({ ...added, scheduledFor: 0, missed: 3 })

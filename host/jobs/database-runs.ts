@@ -42,7 +42,7 @@ type Parts = {
  * `atOnce`, and storing the runs that a job queues together with its result.
  * @param now the clock, in epoch ms
  */
-export function createEmbeddedRuns(db: HostDatabase, limits: Parts['limits'], now: () => number = Date.now): JobRuns {
+export function createDatabaseRuns(db: HostDatabase, limits: Parts['limits'], now: () => number = Date.now): JobRuns {
   const parts = { db, limits, now }
   return { ...added(parts), ...claimed(parts), ...ended(parts), ...cancelled(parts), ...listed(parts) }
 }
