@@ -26,7 +26,7 @@ export const METRICS = {
   memory: gauge('memory_bytes', ['part'], 'Memory used by the host and all sandbox processes, measured every 10 s'),
   memoryLimit: gauge('memory_limit_bytes', [], 'RUNTIME_XMX, or a cgroup’s limit if that is lower'),
   clients: gauge('clients', [], 'Open clients, counted every 10 s'),
-  databaseTime: histogram('database_query_duration', ['operation', 'result'], 'Queries of the platform’s database'),
+  databaseTime: histogram('database_query_duration', ['operation', 'result'], 'Queries to the platform’s database'),
   providerTime: histogram('provider_request_duration', ['result'], 'Requests to OAuth providers'),
   batchesSent: counter('telemetry_batches_sent', ['signal'], 'Batches of telemetry accepted by the collector'),
   dropped: counter('telemetry_dropped', ['signal', 'reason'], 'Data points, log records and spans that were dropped'),

@@ -142,7 +142,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(asked).toEqual(['/x'])
   })
 
-  test('the builder creates the network itself if the platform lacks the permission, as for accounts without root privileges', async () => {
+  test('the builder creates the network namespace itself if the platform lacks the permission, as for accounts without root privileges', async () => {
     const path = process.env.PATH
     const bin = mkdtempSync(join(folder, 'bin-'))
     writeFileSync(join(bin, 'unshare'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })

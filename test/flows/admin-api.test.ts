@@ -35,7 +35,7 @@ test('upload: a new bundle returns 201, the same bundle again 200, and the versi
   })
 })
 
-test('activate: switches to an older version and back, and keeps both versions', async () => {
+test('activate: switches back to an older version, and keeps both versions', async () => {
   const old = (await (await put('roll', await bundleOf({ name: 'roll', authenticator: 'NONE' }))).json()) as {
     sha256: string
   }

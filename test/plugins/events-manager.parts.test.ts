@@ -91,7 +91,7 @@ test('stopPropagation: later listeners are skipped and do not affect the result'
   expect(await value(body)).toEqual([true, false, [true]])
 })
 
-test('if a listener throws or returns a Promise, it is logged with its position and counts as false, and the others run', async () => {
+test('a listener that throws or returns a Promise counts as false and is logged with its position, and the other listeners run', async () => {
   const script = `function onSolutionOpen() {
     let ran = false
     eventsManager.addEventListener('saved', () => {

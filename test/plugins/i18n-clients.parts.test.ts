@@ -78,7 +78,7 @@ test('setI18NMessage: the host enforces the same limit, whatever a guest sends',
   expect([effects.messages.size, effects.messages.has('new'), effects.messages.get('k0')]).toEqual([200, false, 'y'])
 })
 
-test('setI18NMessage: the limit of clients does not apply in a login, and the state stays a plain string', async () => {
+test('setI18NMessage: the per-client text limit does not apply during a login, and the state stays a plain string', async () => {
   const script = "function onSolutionOpen() { for (let n = 0; n < 300; n++) i18n.setI18NMessage('k' + n, 'x') }"
   expect((await logins.run({ script })).effects.messages.size).toBe(300)
 })

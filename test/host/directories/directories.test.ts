@@ -153,7 +153,7 @@ test.each([
   ['groups', { groups: [{ dn: 'cn=x', permissions: [] }] }],
   ['groups', { groups: [{ dn: 'sales', permissions: ['Users'] }] }],
   ['order', { order: 0 }],
-])('directories: a wrong %s is refused: %o', (field, more) => {
+])('directories: an invalid %s is rejected: %o', (field, more) => {
   const { error } = DirectoryForm.safeParse({ ...LEAST, ...more })
   expect(error?.issues[0]?.path[0]).toBe(field)
 })

@@ -86,7 +86,7 @@ test('settings test: if there are no settings, nothing is requested', async () =
   expect(asked).toEqual([])
 })
 
-test('settings test: if the document has another issuer, the later steps are skipped', async () => {
+test('settings test: if the issuer in the discovery document doesn’t match, all later steps except the clock are skipped', async () => {
   const { run } = tester({ ...SOUND, [`${ISSUER}/.well-known/openid-configuration`]: { ...DOCUMENT, issuer: 'x' } })
   const { discovery, endpoints, keys, clock } = await run(CUSTOM)
   expect(discovery).toEqual([

@@ -185,7 +185,7 @@ test('a public address of this machine is rejected, since the platform listens t
   await expect(ask(80, { url: 'http://own.example.test/' }, options)).rejects.toEqual(withCode('ERR_OUTBOUND_PRIVATE'))
 })
 
-test('the addresses of this machine’s networks are rejected', async () => {
+test('the addresses of this machine’s network interfaces are rejected', async () => {
   const own = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
   expect(own.length).toBeGreaterThan(0)
   for (const { address, family } of own) {

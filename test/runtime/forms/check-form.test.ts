@@ -389,7 +389,7 @@ test('form: names that differ only in case count as different', () => {
 
 const FUNCTIONS = new Set(['save', 'onShow', 'onHide', 'onElementDataChange', 'onAction'])
 
-test('form: a function named like one of the form’s events is its handler, unless another is set', () => {
+test('form: a function named after a form event is that event’s handler, unless the form sets another one', () => {
   const written = { onHide: 'save', ...formWith({ type: 'button', name: 'b' }, { type: 'text', name: 't' }) }
   const { form, faults } = checkedForm(written, { functions: FUNCTIONS })
   expect(faults).toEqual([])
@@ -446,7 +446,7 @@ test.each<[string, unknown, readonly string[]]>([
     ],
   ],
   [
-    'a text in a placeholder, option, column, tab or image',
+    'a missing text in a placeholder, option, column, tab or image',
     formWith(
       { type: 'select', name: 's', placeholder: 'i18n:p', options: [{ value: 1, label: 'i18n:o' }] },
       { type: 'table', name: 't', columns: [{ name: 'x', label: 'i18n:c' }] },
