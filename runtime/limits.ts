@@ -117,12 +117,12 @@ export const LIMITS = {
   REMEMBER_LIFETIME: {
     kind: 'time',
     default: '7d',
-    what: 'time after which a remembered sign-in expires, even if it is in use',
+    what: 'time after which a remembered login expires, even if it is in use',
   },
   REMEMBER_GRACE: {
     kind: 'time',
     default: '10s',
-    what: 'how long the previous cookie of a remembered sign-in is accepted after each use. Otherwise, two tabs that use the cookie at the same time would look like theft',
+    what: 'how long the previous cookie of a remembered login is accepted after each use. Otherwise, two tabs that use the cookie at the same time would look like theft',
   },
   LOGIN_TOKEN_LIFETIME: {
     kind: 'time',

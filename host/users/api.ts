@@ -198,7 +198,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
     route(
       'POST /users/:uid/sign-out',
       {
-        summary: 'End all sessions and remembered sign-ins of a user',
+        summary: 'End all sessions and remembered logins of a user',
         right: 'users:write',
         act: 'session-end',
         names: named,

@@ -24,7 +24,8 @@ export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   'plugins.http.getPageData': 'await plugins.http.fetch(url, init)',
   'plugins.mail': 'await plugins.http.fetch to a mail service',
   'plugins.file': 'media/ for files to show, a database for data',
-  'plugins.scheduler': 'application.executeLater(callback, milliseconds)',
+  'plugins.scheduler':
+    'a job with a schedule in solution.json, or application.executeLater(callback, milliseconds) in an open client',
   'plugins.rawSQL': 'await plugins.database.query(name, sql, parameters)',
   'application.sleep': 'application.executeLater(callback, milliseconds)',
   'application.setStatusText': 'a label element',

@@ -39,7 +39,7 @@ const ROW = {
   provider_login: null,
 }
 
-/** Writes a PLATFORM_HOME of an older version, which did not store values with remembered sign-ins. */
+/** Writes a PLATFORM_HOME of an older version, which did not store values with remembered logins. */
 async function writeOlderPlatform(home: string): Promise<void> {
   const db = openKysely(embeddedDialect(join(home, 'platform.sqlite')))
   const provider = { getMigrations: async () => migrationsFor(embedded) }
@@ -70,13 +70,13 @@ const USED = [
   { kind: 'current', series: { uid: 'a-1', custom: null, tenant: ['acme'], locale: 'nl' } },
 ]
 
-test('schema 006: remembered sign-ins of an existing database still work', async () => {
+test('schema 006: remembered logins of an existing database still work', async () => {
   using folder = temporaryFolder()
   await writeOlderPlatform(folder.path)
   expect(await useAndRotate(folder.path)).toMatchObject(USED)
 })
 
-test('schema 006: remembered sign-ins of an existing backup still work', async () => {
+test('schema 006: remembered logins of an existing backup still work', async () => {
   using source = temporaryFolder()
   using target = temporaryFolder()
   await writeOlderPlatform(source.path)

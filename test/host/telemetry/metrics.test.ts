@@ -64,11 +64,8 @@ test('labels: solutions beyond the limit share a label, and earlier solutions ke
 
 test('labels: external values are mapped to a fixed list', () => {
   expect([modeLabel('AUTHENTICATOR'), modeLabel('x{y="z"}')]).toEqual(['authenticator', 'other'])
-  expect([resultLabel('script_timeout'), resultLabel('oauth_denied'), resultLabel('anna')]).toEqual([
-    'script_timeout',
-    'oauth_denied',
-    'other',
-  ])
+  const known = ['script_timeout', 'oauth_denied', 'ERR_DIRECTORY_UNREACHABLE', 'ERR_DIRECTORY_REFUSED']
+  expect([...known, 'anna'].map(resultLabel)).toEqual([...known, 'other'])
   expect([
     entryLabel('onSolutionOpen'),
     entryLabel('forms.a.b.c'),
