@@ -255,7 +255,7 @@ function unusable(plugins: readonly Plugin[], why: string): PlatformError {
 async function loadPlugin(folder: string): Promise<Plugin> {
   const file = ['host.ts', 'host.js'].map((name) => join(folder, name)).find((path) => existsSync(path))
   try {
-    if (file === undefined) throw new TypeError('the file host.ts is missing')
+    if (file === undefined) throw new TypeError('the file host.ts or host.js is missing')
     const { default: create } = (await import(pathToFileURL(file).href)) as { default: (api: PluginApi) => Plugin }
     const plugin = create({ command, request, ScriptError, z })
     PluginShape.parse(plugin)

@@ -75,7 +75,7 @@ export const ERRORS = {
     fixedBy: 'caller',
     page: 'forbidden',
     advice:
-      'Send the form from the solution’s own page. Behind a proxy, check `TRUSTED_PROXIES` and the headers that it sets.',
+      'Send the form from the solution’s own page. Behind a proxy, check `TRUSTED_PROXIES` and the headers that the proxy sets.',
   },
   ERR_NOT_FOUND: {
     status: 404,

@@ -80,7 +80,10 @@ export type DesiredSettings = z.infer<typeof DesiredSettings>
  */
 export const DesiredState = z
   .strictObject({
-    /** The environment's id. The Satellite stores the id of its first statement and accepts no other. */
+    /**
+     * The environment's id. The Satellite stores the id from its first statement, and rejects other ids until its token
+     * changes.
+     */
     environment: z.uuid(),
     /**
      * The sequence number, which increases with each change. A Satellite never accepts a lower number, or different

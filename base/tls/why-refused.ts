@@ -70,7 +70,7 @@ const KINDS: Readonly<Record<Exclude<Kind, 'pkcs12'>, (file: string) => string>>
   pkcs7: (file) =>
     `is PKCS7 (certificates without a private key), not PKCS12. Convert both: openssl pkcs7 -inform der -in ${file} -print_certs | ${joined('-inkey key.pem', file)}`,
   other: () =>
-    'is not a PKCS12 file, or it is damaged. Put the file with certificate and private key there (.p12, .pfx).',
+    'is not a PKCS12 file, or is damaged. Replace it with a PKCS12 file (.p12 or .pfx) that contains the certificate and its private key.',
 }
 
 function javaStore(file: string, type: 'JKS' | 'JCEKS'): string {

@@ -120,7 +120,7 @@ function passkeyAttempt(ctx: Context) {
   return { source: 'center passkey', username: '', address: stateOf(ctx).client.address }
 }
 
-/** Ends a sign-in whose user must first choose a new password. */
+/** Refuses a sign-in until the user has chosen a new password. */
 function demandPassword(
   ctx: Context,
   user: User,

@@ -25,7 +25,7 @@ export type SatelliteNeeds = {
  * once. The same options are in docs/satellite.md.
  */
 export function satelliteCommands({ cloudUrl, publicKey, version }: SatelliteNeeds) {
-  // A container can reach a control center on the same machine only through the host network.
+  // A container can reach the machine's loopback address only through the host network.
   const network = isLoopback(new URL(cloudUrl).hostname) ? '--network host' : '-p 8080:8080'
   const variables = [`CLOUD_URL=${cloudUrl}`, `CLOUD_PUBLIC_KEY=${publicKey}`]
   return {

@@ -17,7 +17,7 @@ import type { AdminFactorPageParts } from './page-parts.ts'
 import { adminUser, adminWaysOf, checkAdminForm, passkeyPageOf } from './passkey-page.ts'
 import { addSecondStepPages, modelOf, showCodes } from './second-step-pages.ts'
 
-/** A request of an operator who is signed in to the admin pages. */
+/** A request from an operator who is signed in to the admin pages. */
 type Asked = { readonly ctx: Context; readonly session: PageSession; readonly cookie: string }
 type Fields = ReadonlyMap<string, string>
 

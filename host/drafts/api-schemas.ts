@@ -105,7 +105,7 @@ export const DraftDifference = Difference.extend({
 
 export const PublishForm = z
   .strictObject({
-    over: Sha256.nullable().describe('the version that must be active; null: none'),
+    over: Sha256.nullable().describe('the sha256 of the version that must be active; null if none may be active'),
     version: ManifestSchema.shape.version,
   })
   .meta({ id: 'PublishForm' })

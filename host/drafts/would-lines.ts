@@ -9,7 +9,7 @@ export type Would = { readonly command: string; readonly args: readonly Json[]; 
 const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
   'security.login': ([username, , permissions]) => `sign in ${shown(username)} with ${listed(permissions)}`,
   'security.logout': () => 'sign the user out',
-  'security.requireSecondFactor': () => 'require a second step',
+  'security.requireSecondFactor': () => 'require a second factor',
   'security.confirm': () => 'ask the user to confirm their identity',
   'security.setTenantValue': ([values]) => `set the tenant to ${listed(values)}`,
   'i18n.setLocale': ([language, country]) =>

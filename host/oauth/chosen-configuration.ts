@@ -86,7 +86,7 @@ export function createConfigurationChooser({
   }
 }
 
-/** The settings for a provider's URLs. They belong together. */
+/** The settings for a provider's URLs. If the operator sets one, the manifest's values for all of them are ignored. */
 const PLACES = [
   'issuer',
   'tenant',

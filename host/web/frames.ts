@@ -164,7 +164,7 @@ export type DevLine = {
   readonly text: string
 }
 
-/** Markup that replaces the tag with this id. */
+/** Markup that replaces the element with this id. */
 export type Change = { readonly id: string; readonly html: string }
 export type MessageLevel = 'info' | 'success' | 'warning' | 'error'
 export const CLOSED_WHY = ['signed-out', 'gone', 'elsewhere', 'failed', 'refused'] as const

@@ -4,8 +4,8 @@ import { type Isolate, type Script, TRUSTED } from './isolate.ts'
 import type { IsolateCalls } from './isolate-calls.ts'
 
 /**
- * Microtasks left by an interrupted step would run during the next client's step in the isolate. So they are run
- * immediately, for at most this long, in ms; if V8 interrupts them, it empties the queue. If the queue is still not
+ * Microtasks left by an interrupted step would run during the next client's step in the isolate, so the sweeper runs
+ * them immediately, for at most `SWEEP_TIME` ms. If V8 interrupts them, it empties the queue. If the queue is still not
  * empty after `SWEEPS` tries, the isolate is given up.
  */
 const SWEEP_TIME = 50

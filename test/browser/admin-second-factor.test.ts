@@ -39,7 +39,7 @@ describe.skipIf(browserPath === undefined)('second factors of the admin account,
 
   test('if a second factor is required, the operator creates a passkey at the first sign-in', async () => {
     await signIn()
-    expect(await page.locator('h1').textContent()).toBe('Set up a second step')
+    expect(await page.locator('h1').textContent()).toBe('Set up a second factor')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('form[data-passkey] button')
     await page.waitForSelector('#recovery-codes')

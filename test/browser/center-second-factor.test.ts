@@ -129,7 +129,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     expect(await lookOf(other)).toEqual(SOUND_LOOK)
     await other.fill('[name=code]', await mailedCode(username))
     await other.click('button[type=submit]')
-    expect(await title(other)).toBe('Set up a second step')
+    expect(await title(other)).toBe('Set up a second factor')
     expect(await lookOf(other)).toEqual(SOUND_LOOK)
     await other.context().close()
   })

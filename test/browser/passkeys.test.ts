@@ -110,7 +110,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     await button(page, 'Create a passkey').click()
     await button(page, 'I have saved them').click()
     await page
-      .getByRole('table', { name: 'Second step' })
+      .getByRole('table', { name: 'Second factor' })
       .getByText(/^Passkey/)
       .waitFor()
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
@@ -181,7 +181,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     const { page } = opened
     await page.goto(index.replace('pk-browser', 'pk-required'))
     await enterPassword(page, 'pkb-cora')
-    await heading(page, 'Set up a second step')
+    await heading(page, 'Set up a second factor')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await button(page, 'Create a passkey').click()
     await button(page, 'I have saved them').click()

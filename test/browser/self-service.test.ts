@@ -171,7 +171,7 @@ describe.skipIf(browserPath === undefined)('self-service, in a browser', () => {
     await page.fill('#username', 'eva')
     await page.fill('#password', NEW)
     await page.click('#submit')
-    await heading('Set up a second step')
+    await heading('Set up a second factor')
     await expectSound()
     const codes = () =>
       server.mails.filter(({ to, subject }) => to[0] === 'eva@example.org' && subject.includes('code'))

@@ -176,7 +176,7 @@ describe('a person with an authenticator app', () => {
     const { id = '' } = (await center.parts.organisations.find('acme')) ?? {}
     const { token } = await center.parts.invitations.create(id, { email: anna, role: 'owner', invitedBy: 'test' })
     const answer = await browserOf(anna).post('/invitation', { token, as: 'existing', password: CENTER_PASSWORD })
-    expect([answer.status, answer.text.includes('Your account has a second step.')]).toEqual([422, true])
+    expect([answer.status, answer.text.includes('Your account has a second factor.')]).toEqual([422, true])
     expect(await center.parts.invitations.find(token)).not.toBeNull()
   })
 
@@ -314,7 +314,7 @@ describe('an organisation that requires a second factor', () => {
       422,
       'Set up a second factor for your own account before you require one of others.',
     ])
-    expect((await owner.get('/o/strict/members')).text).toContain('To require a second step, first set one up')
+    expect((await owner.get('/o/strict/members')).text).toContain('To require a second factor, first set one up')
     await addApp(owner)
     expect(await owner.api('PUT', policy, { secondFactor: 'required' })).toMatchObject({
       status: 200,

@@ -109,7 +109,7 @@ describe('a forgotten password', () => {
     const notice = await mailTo('anna@example.org', 2)
     expect([notice.subject, notice.text]).toEqual([
       'Your account was changed',
-      expect.stringContaining('The password of your account was changed.\nUsername: anna\n'),
+      expect.stringContaining('Your password was changed.\nUsername: anna\n'),
     ])
     expect((await entriesOf('password-forgotten'))[0]).toMatchObject({ actor: 'user:anna', outcome: 'ok' })
     expect((await entriesOf('password-change'))[0]).toMatchObject({ actor: 'user:anna', outcome: 'ok' })
@@ -144,7 +144,7 @@ describe('a forgotten password', () => {
     const browser = await visit(host, 'shop')
     await browser.signIn('cas')
     await addApp(browser, 'shop')
-    expect((await mailTo('cas@example.org')).text).toContain('The second step of your account was changed.')
+    expect((await mailTo('cas@example.org')).text).toContain('Your second factors were changed.')
     for (let count = 0; count < 5; count++) await forgotten('cas')
     await addUser(host, 'dan', { email: 'dan@example.org' })
     await forgotten('dan')
@@ -212,7 +212,7 @@ test('users get an email when an operator changes their password by an import or
   expect((await load(`username,email,password\niva,iva@example.org,${NEW}\n`)).status).toBe(200)
   expect((await load(`username,email,password\nivo,ivo2@example.org,${NEW}\n`)).status).toBe(200)
   // Notices are sent in order, so no other mail can follow.
-  expect((await mailTo('ivo@example.org')).text).toContain('The password of your account was changed.')
+  expect((await mailTo('ivo@example.org')).text).toContain('Your password was changed.')
   expect([...mailsTo('iva@example.org'), ...mailsTo('ivo2@example.org')]).toEqual([])
 })
 
@@ -332,7 +332,7 @@ describe('a new address', () => {
     expect((await send({ token, confirm: 'yes' })).text).toContain('Your email address is confirmed')
     expect(await userOf(uid)).toMatchObject({ email: 'new-kim@example.org', emailVerifiedAt: expect.any(Number) })
     expect((await send({ token, confirm: 'yes' })).status).toBe(410)
-    expect((await mailTo('kim@example.org')).text).toContain('The email address of your account was changed.')
+    expect((await mailTo('kim@example.org')).text).toContain('Your email address was changed.')
     expect((await browser.get(account)).text).toContain('Confirmed')
     expect((await entriesOf('address-change'))[0]).toMatchObject({ actor: 'user:kim', outcome: 'ok' })
   })

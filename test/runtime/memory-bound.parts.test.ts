@@ -56,7 +56,7 @@ test('memory bound: a sixteenth of a cgroup’s limit is kept free, and at least
 
 test('memory bound: if the cgroup reports more than the processes, its number is used', () => {
   expect(boundOf({ groups: [{ limit: 800, used: 500 }] }).measure([])).toEqual([750, 1000, 800, 500])
-  // Of this, 120 MB belong to the killed process, and the starting process is expected to grow by 14 MB.
+  // Of the 500 MB in use, 120 MB belong to the process being killed. The starting process is expected to grow by 14 MB.
   const { measure } = boundOf({ groups: [{ limit: 800, used: 500 }], sizes: { 1: 10, 2: 120 } })
   expect(measure([], [1], [2])[3]).toBe(500 + 14 - 120)
 })

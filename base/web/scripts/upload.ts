@@ -16,10 +16,14 @@ type UploadForm = {
 }
 
 /**
- * The form with `data-upload` sends a bundle to the API and shows its progress: the value is the method, `action` the
- * URL, `data-address` the URL of the solution `{name}` for users, `data-most` the maximum bytes, and `data-workbench`
- * the page that errors link to. Files can be dropped anywhere on the page. A link with `data-choose` opens the file
- * dialog.
+ * Makes the form with `data-upload` send a bundle to the API and show the progress. Users can drop a file anywhere on
+ * the page. A link with `data-choose` opens the file dialog. The form's attributes:
+ *
+ * - `data-upload`: the HTTP method
+ * - `action`: the API's URL
+ * - `data-address`: the solution's URL for users, with `{name}` for its name
+ * - `data-most`: the maximum size in bytes
+ * - `data-workbench`: the page that errors link to
  */
 export function takeOverUploads(): void {
   const form = document.querySelector<HTMLFormElement>('form[data-upload]')

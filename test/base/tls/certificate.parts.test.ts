@@ -172,7 +172,7 @@ test('certificate: a missing, empty, oversized, truncated or unrelated file is r
     'is empty. Copy the PKCS12 file there again.',
     'is 1048577 bytes long. The maximum is 1048576. Set CERTIFICATE_NAME to the PKCS12 file with the certificate.',
     'is a truncated or damaged PKCS12 file. Copy it again, in binary mode.',
-    'is not a PKCS12 file, or it is damaged. Put the file with certificate and private key there (.p12, .pfx).',
+    'is not a PKCS12 file, or is damaged. Replace it with a PKCS12 file (.p12 or .pfx) that contains the certificate and its private key.',
     'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.',
     'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.',
   ])

@@ -1,5 +1,5 @@
-// Run by hardened-realm.parts.test.ts as a script of a solution. Each way leaves something behind in one call, and
-// looks for it in the next one: [name, leave, find].
+// Run by hardened-realm.parts.test.ts as a script of a solution. Each entry of `ways` is [name, leave, find]:
+// `leave` leaves something behind in one call, and `find` checks whether the next call can see it.
 const KEY = 'left behind'
 var kept = null
 let keptToo = null
