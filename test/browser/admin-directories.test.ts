@@ -95,7 +95,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     await page.locator('.tested').waitFor()
     expect(await tested()).toEqual([
       'Connection OK',
-      'Account OK',
+      'Bind account OK',
       'Base DN OK',
       'Groups OK',
       'Person Skipped',
