@@ -245,7 +245,9 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     expect(await page.textContent('main .quiet')).toMatch(/^Last changed at .* \(UTC\) by admin\.$/)
     expect((await (await visit(host, 'crm')).open()).status).toBe(503)
     await page.goto(`${host.adminUrl}/admin/health`)
-    expect(await page.textContent('#live-state')).toContain('Maintenance is on, so new sign-ins are blocked and no jobs start.')
+    expect(await page.textContent('#live-state')).toContain(
+      'Maintenance is on, so new sign-ins are blocked and no jobs start.',
+    )
     await page.goto(`${host.adminUrl}/admin/maintenance`)
     await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Turn off maintenance")')])
     expect((await (await visit(host, 'crm')).open()).status).toBe(200)

@@ -189,7 +189,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     const { page } = opened
     const problem = page.locator('.upload .problem')
     await drop(page, ['notes.txt'])
-    expect(await problem.innerText()).toBe('“notes.txt” isn’t a .zip file.')
+    expect(await problem.innerText()).toBe('“notes.txt” isn’t a .zip file. Choose a .zip file.')
     await drop(page, ['a.zip', 'b.zip'])
     expect(await problem.innerText()).toBe('Drop one file at a time.')
     await drop(page, ['folder'], { isFolder: true })
