@@ -250,7 +250,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     // The first browser has unsaved text on top of an earlier version.
     await first.page.keyboard.type('again ')
     await first.page.locator(`${STATE}[data-state=conflict]`).waitFor()
-    await first.page.click('text=Take the other text')
+    await first.page.click('text=Use the other text')
     await first.page.locator(EDITOR, { hasText: '// of both' }).waitFor()
     expect(await textOnHost('shared', draft)).toBe('// of both\nfunction one() {}\n')
   })
