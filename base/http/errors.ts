@@ -453,7 +453,7 @@ export const ERRORS = {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'The message shows the file’s format and the command that converts it: [TLS](../tls.md#files-that-are-refused).',
+      'The message shows the file’s format and the command that converts it: [TLS](../tls.md#certificate-files-that-the-host-rejects).',
   },
   ERR_DATABASE_FILE: {
     status: 500,
