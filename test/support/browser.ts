@@ -63,11 +63,15 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
 /**
  * Collects what the page writes to the console, and its uncaught errors.
  * @param into receives the texts; for a test that collects those of several pages
- * @param isOurs whether a console message of a script with this URL counts
+ * @param isOurs whether a console message with this text, from a script with this URL, counts
  */
-export function complaintsOf(page: Page, into: string[] = [], isOurs = (_url: string): boolean => true): string[] {
+export function complaintsOf(
+  page: Page,
+  into: string[] = [],
+  isOurs = (_url: string, _text: string): boolean => true,
+): string[] {
   page.on('console', (message) => {
-    if (isOurs(message.location().url)) into.push(message.text())
+    if (isOurs(message.location().url, message.text())) into.push(message.text())
   })
   page.on('pageerror', (error) => into.push(error.message))
   return into
