@@ -65,7 +65,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
 
   test('an empty list explains when a directory is useful; a directory can be added with the form, and is then tested', async () => {
     await open('/admin/directories')
-    expect(await page.textContent('main .card')).toContain('Add one if your users already have a name and password')
+    expect(await page.textContent('main .card')).toContain('Add one if your users already have accounts')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('main a.button')
     // Choosing another type changes only fields that still have the default value.

@@ -448,7 +448,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
       await route.fulfill({ response })
     })
     await page.click('#workbench-publish-button')
-    await page.locator('#workbench-publish-said', { hasText: 'but it isn’t active' }).waitFor()
+    await page.locator('#workbench-publish-said', { hasText: 'but we couldn’t confirm that it is active' }).waitFor()
     expect(await page.locator('#workbench-publish-said').innerText()).not.toContain('Published')
   })
 

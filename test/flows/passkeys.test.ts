@@ -159,7 +159,7 @@ test('a copy of a passkey is refused, and the audit log says so', async () => {
   expect((await usePasskey(await open('pk-shop'), own, { counter: 6 })).status).toBe(401)
   const { items } = await askAdmin(host, 'GET', 'audit?action=passkey-clone&solution=pk-shop')
   expect(items).toMatchObject([{ action: 'passkey-clone', outcome: 'refused' }])
-  expect((await browser.get('/solution/pk-shop/account')).text).toContain('there seems to be a copy of it')
+  expect((await browser.get('/solution/pk-shop/account')).text).toContain('Blocked: possible copy')
 })
 
 describe('at the level "passkey"', () => {
