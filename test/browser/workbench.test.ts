@@ -637,6 +637,9 @@ function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 })
     await using opened = await open('/admin/')
     const { page } = opened
     await page.goto(`${host.url}/solution/linked/index.html`)
+    const { api } = await signInToAdmin(host)
+    // The script runs once the page has opened its client, so don't leave the page before that.
+    await waitUntil(async () => expect((await api('GET', 'solutions/linked/log')).text).toContain('missing'))
     await page.goto(`${host.adminUrl}/admin/solutions/linked/log`)
     await page.locator('a[href$="/workbench?file=globals.js&line=2"]').first().click()
     await page.waitForURL(/\/workbench\?file=globals\.js&line=2$/)
