@@ -85,13 +85,9 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     allowOrigin(ctx, found.matched)
     if (endpoint.declaration.authentication.includes('none')) {
       isCounted()
-      let hasLeft = false
-      ctx.res.once('close', () => {
-        hasLeft = true
-      })
       await network.admit(stateOf(ctx).client.address)
       // The function must not run for a client that has closed its connection while the request waited for its turn.
-      if (hasLeft) return
+      if (ctx.res.destroyed) return
     }
     let raw: Promise<RawBody> | null = null
     const readBody = () => {
