@@ -18,14 +18,16 @@ export function placeOf({
   readonly who: Member
   readonly params: { readonly solution: string }
 }): Place {
-  const solution = SolutionName.safeParse(params.solution)
-  if (!solution.success) {
-    throw new PlatformError(
-      'ERR_SOLUTION_NOT_FOUND',
-      `"${params.solution.slice(0, 100)}" is not a valid solution name. Use 1 to 63 lowercase letters, digits and hyphens.`,
-    )
-  }
-  return { organisation: who.organisation.id, solution: solution.data }
+  return { organisation: who.organisation.id, solution: needSolutionName(params.solution, 'ERR_SOLUTION_NOT_FOUND') }
+}
+
+/** @throws `code` for an invalid name */
+export function needSolutionName(text: string, code: 'ERR_SOLUTION_NOT_FOUND' | 'ERR_NOT_FOUND'): string {
+  const name = SolutionName.safeParse(text)
+  if (name.success) return name.data
+  const shown = text.slice(0, 100)
+  const message = `"${shown}" is not a valid solution name. Use 1 to 63 lowercase letters, digits and hyphens.`
+  throw new PlatformError(code, message)
 }
 
 /** The member who sent the request, and the solution and user ID in the URL. */

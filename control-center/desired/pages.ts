@@ -1,9 +1,10 @@
 import type { Context } from 'koa'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import { oauthForm } from '../../base/oauth/page-fields.ts'
-import { DesiredOAuth, DesiredSettings, SolutionName } from '../../base/protocol/protocol.ts'
+import { DesiredOAuth, DesiredSettings } from '../../base/protocol/protocol.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { needSolutionName } from '../access/of-solution.ts'
 import { mayDo } from '../access/roles.ts'
 import { environmentIn } from '../environments/api.ts'
 import type { Environments } from '../environments/environments.ts'
@@ -89,10 +90,5 @@ export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): voi
 /** @throws ERR_NOT_FOUND for an invalid name */
 function solutionIn({ params }: Context): string {
   const { solution = '' } = params as { solution?: string }
-  const name = SolutionName.safeParse(solution)
-  if (name.success) return name.data
-  throw new PlatformError(
-    'ERR_NOT_FOUND',
-    `"${solution.slice(0, 100)}" is not a valid solution name. Use 1 to 63 lowercase letters, digits and hyphens.`,
-  )
+  return needSolutionName(solution, 'ERR_NOT_FOUND')
 }
