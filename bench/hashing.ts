@@ -45,8 +45,8 @@ export async function measureHashing(): Promise<Row[]> {
     const { idle, hashing } = longest
     return [
       {
-        work: `longest block of the event loop while ${AT_ONCE} sign-ins are hashed`,
-        against: 'longest block of the same host while idle, over the same time',
+        work: `longest event loop delay while ${AT_ONCE} sign-ins are hashed`,
+        against: 'longest delay of the same idle host, over the same time',
         reach: { atMost: 10 },
         unit: 'ms',
         measured: median(hashing) - median(idle),
