@@ -9,7 +9,11 @@ export const CENTER_TELEMETRY_PROPERTIES = {
   TELEMETRY_RAW_KEPT: quantity('time', '6h', 'how long metrics with a resolution of 10 s are stored'),
   TELEMETRY_MINUTES_KEPT: quantity('time', '14d', 'how long metrics with a resolution of 1 minute are stored'),
   TELEMETRY_HOURS_KEPT: quantity('time', '400d', 'how long metrics with a resolution of 1 hour are stored'),
-  TELEMETRY_SERIES: quantity('count', '2000', 'maximum time series per environment (metrics with different labels)'),
+  TELEMETRY_SERIES: quantity(
+    'count',
+    '2000',
+    'maximum time series per environment (one per combination of a metric and its label values)',
+  ),
   LOGS_KEPT: quantity('time', '30d', 'how long log lines are stored'),
   LOGS_KEPT_SIZE: quantity(
     'size',
