@@ -69,10 +69,10 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
     await context.close()
 
     await page.reload()
-    await page.selectOption('select[aria-label="Role of anna@example.org"]', 'operator')
-    await Promise.all([page.waitForEvent('load'), page.click('button[aria-label="Save role of anna@example.org"]')])
+    await page.selectOption('select[aria-label="anna@example.org’s role"]', 'operator')
+    await Promise.all([page.waitForEvent('load'), page.click('button[aria-label="Save anna@example.org’s role"]')])
     await expect.poll(said).toBe('Role changed.')
-    expect(await page.inputValue('select[aria-label="Role of anna@example.org"]')).toBe('operator')
+    expect(await page.inputValue('select[aria-label="anna@example.org’s role"]')).toBe('operator')
     await expectSound()
 
     await page.click('button[aria-label="Remove anna@example.org"]')
@@ -108,8 +108,8 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
 
   test('the last owner cannot give up the role, and sees why', async () => {
     await open('/o/acme/members')
-    await page.selectOption('select[aria-label="Role of owner@example.org"]', 'viewer')
-    await page.click('button[aria-label="Save role of owner@example.org"]')
+    await page.selectOption('select[aria-label="owner@example.org’s role"]', 'viewer')
+    await page.click('button[aria-label="Save owner@example.org’s role"]')
     await page.waitForSelector('.problem:not([hidden])')
     expect(await page.textContent('.problem')).toContain('Make another member an owner first')
     await expectSound()
@@ -154,12 +154,12 @@ docker run --detach --name solhost --restart unless-stopped \\
     await expectSound()
 
     await page.click('#made a:has-text("Done")')
-    await page.click('button[aria-label="Rotate token Utrecht of plant"]')
+    await page.click('button[aria-label="Rotate token Utrecht for plant"]')
     await page.waitForSelector('#made:not([hidden])')
     expect(await page.textContent('#made-token')).not.toBe(token)
     await page.reload()
-    expect(await page.locator('button[aria-label="Revoke token Utrecht of plant"]').count()).toBe(2)
-    await page.locator('button[aria-label="Revoke token Utrecht of plant"]').first().click()
+    expect(await page.locator('button[aria-label="Revoke token Utrecht for plant"]').count()).toBe(2)
+    await page.locator('button[aria-label="Revoke token Utrecht for plant"]').first().click()
     await Promise.all([page.waitForEvent('load'), confirm()])
     await expect.poll(said).toBe('Token revoked.')
     expect(await center.parts.environmentTokens.find(token ?? '')).toBeNull()

@@ -484,7 +484,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.setInputFiles('#workbench-upload', { name: 'film.bin', mimeType: 'application/octet-stream', buffer })
     await page
       .locator('#workbench-refusal', {
-        hasText: 'film.bin is too large. In the workbench, a file can have at most 10 MB.',
+        hasText: 'film.bin is too large. Files in the workbench can be at most 10 MB.',
       })
       .waitFor()
     expect(complaints).toEqual([])
@@ -671,7 +671,7 @@ function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 })
     const { page } = opened
     await page.locator(`text=This draft belongs to token:${id}`).waitFor()
     expect(await page.locator('#workbench-editor').count()).toBe(0)
-    await page.click(`text=Open the draft of token:${id}`)
+    await page.click(`text=Open token:${id}’s draft`)
     await page.locator(EDITOR).waitFor()
   })
 
