@@ -177,6 +177,8 @@ test('directories: the API refuses to change fields that the directory sets, and
   const page = await admin.get(`/admin/users/${uid}`)
   expect(page.text).toContain('This user comes from the directory')
   expect(page.text).not.toMatch(/name="(?:username|permissions|password)"/)
+  // The password is in the directory, so the page doesn't say that the user has none and can't sign in.
+  expect(page.text).not.toContain('Password set')
   expect((await admin.get('/admin/users?search=gina')).text).toContain('from the directory main')
   const csv = await ask(`${host.url}/admin/api/users.csv`, {
     method: 'POST',
