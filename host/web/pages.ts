@@ -267,7 +267,7 @@ const OF_TOKENS: readonly AdminPart[] = ['solutions']
 
 /** The navigation's groups, in display order. */
 const ADMIN_GROUPS = {
-  run: ['solutions'],
+  deployment: ['solutions'],
   access: ['users', 'directories', 'sessions', 'tokens', 'audit'],
   operation: ['health', 'maintenance', 'settings'],
 } as const satisfies Record<string, readonly AdminPart[]>

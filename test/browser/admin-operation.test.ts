@@ -356,9 +356,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     expect((await rows.allInnerTexts()).map((text) => text.split(/\s*\n\s*|\t/))).toEqual([
       ['SERVLET_PASSWORD', 'Set', 'Environment', 'Password of the admin account'],
     ])
-    expect(await page.locator('#settings-groups li:visible').allInnerTexts()).toEqual([
-      'Admin account, key and allowed hosts',
-    ])
+    expect(await page.locator('#settings-groups li:visible').allInnerTexts()).toEqual(['Access and security'])
     expect(await page.innerText('#settings-count')).toBe('Settings: 1')
     await page.reload()
     expect(await rows.count()).toBe(1)

@@ -207,7 +207,7 @@ test('access: the page shows requested and granted access, warnings, and missing
   const after = (await admin.get('/admin/solutions/asks/access')).text
   expect(after).toContain('Account from DB_ALPHA_USERNAME')
   expect(after).toContain('manifests don’t request the database &quot;more&quot;')
-  expect(after).toContain('Scripts of this solution can use the users table of this host.')
+  expect(after).toContain('This solution’s scripts can use this host’s users table.')
   expect(after).toContain('oauth2.googleapis.com')
   expect(after).not.toContain('a secret value')
 })
@@ -276,7 +276,7 @@ test('the Jobs tab lists jobs with their next times, and runs with their actions
   })
   await ask(`${host.url}/admin/api/solutions/works/jobs`, { method: 'PUT', headers, body: '{"paused":true}' })
   const { text } = await admin.get('/admin/solutions/works/jobs?state=succeeded')
-  expect(text).toContain('The jobs of this solution are paused')
+  expect(text).toContain('This solution’s jobs are paused')
   expect(text).toContain('No run matches the filter.')
 })
 

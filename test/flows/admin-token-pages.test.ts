@@ -53,7 +53,7 @@ test('token sign-in: it redirects to the requested page, and to no other site', 
 test('token sign-in: an unknown token gets 401, no cookie, and is not shown again', async () => {
   const answer = await signIn(`sol_${'A'.repeat(43)}`)
   expect([answer.status, answer.headers['set-cookie']]).toEqual([401, undefined])
-  expect(answer.text).toContain('The API token is unknown, deleted or expired.')
+  expect(answer.text).toContain('The API token is unknown, revoked or expired.')
   expect(answer.text).not.toContain('AAAA')
 })
 
