@@ -148,7 +148,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
       await choose(page, api)
       expect(await shown()).toEqual(common(own))
       expect(await page.locator('.provider-guide:visible h3').allInnerTexts()).toEqual([
-        api === 'Custom' ? 'Register at your provider' : `Register at ${api}`,
+        api === 'Custom' ? 'Register the application with your provider' : `Register the application with ${api}`,
       ])
     }
     await page.fill('#oauth-accessTokenEndpoint', 'https://login.example.org:8443/token')

@@ -78,7 +78,7 @@ describe('a forgotten password', () => {
     expect(asked.text).toContain('If this account exists, an email is on its way.')
     const mail = await mailTo('anna@example.org')
     expect(mail.subject).toBe('Reset your password for Shop')
-    expect(mail.text).toMatch(/^Hello Anna,\n\nWe received a request to reset the password of the user anna in Shop\./)
+    expect(mail.text).toMatch(/^Hello Anna,\n\nWe received a request to reset the password for the user anna in Shop\./)
     expect(linkIn(mail)).toMatch(/^http:\/\/apps\.example\.org\/solution\/shop\/new-password#token=[\w-]{43}$/)
     expect(mail.raw).not.toMatch(/evil\.example|localhost/)
 
