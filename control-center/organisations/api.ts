@@ -81,7 +81,7 @@ export function organisationRoutes({ organisations, confirmations }: Organisatio
     route(
       'GET /organisations/:organisation/sign-in-policy',
       {
-        summary: 'Get whether members need a second factor to sign in',
+        summary: 'Get the second-factor requirement for members',
         right: 'members',
         answers: { 200: SignInPolicy },
       },

@@ -14,7 +14,7 @@ const LinkForm = z
       .string()
       .max(63)
       .optional()
-      .describe('the solution whose page the link opens; default: `DEFAULT_SOLUTION`, or the only possible one'),
+      .describe('the solution that the link opens. Default: `DEFAULT_SOLUTION`, or the only active solution with the authenticator `DEFAULT`'),
   })
   .meta({ id: 'LinkForm' })
 

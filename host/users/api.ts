@@ -59,7 +59,7 @@ const NewUser = UserChange.extend({
     .max(63)
     .optional()
     .describe(
-      'with `invite`: the solution whose page the link opens; default: `DEFAULT_SOLUTION`, or the only possible one',
+      'with `invite`: the solution that the link opens. Default: `DEFAULT_SOLUTION`, or the only active solution with the authenticator `DEFAULT`',
     ),
 }).meta({ id: 'NewUser' })
 

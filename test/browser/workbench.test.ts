@@ -179,7 +179,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(complaints).toEqual([])
   })
 
-  test('completions are the platform’s globals in scripts and properties in solution.json; invisible characters are drawn', async () => {
+  test('completions offer the platform’s globals in scripts, and properties in solution.json; invisible characters are made visible', async () => {
     await upload('completed', {}, { 'globals.js': 'const x = "a\u200bb\u202e"\n' })
     const draft = await createDraft('completed', { base: await activeOf('completed') })
     await using opened = await open(pathOf('completed', draft))

@@ -33,7 +33,7 @@ const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
   answer: (why) =>
     `The response from the control center is invalid, so new sign-ins fail: ${why}. Check that CLOUD_URL is the URL of a control center with a compatible version.`,
   page: (why) =>
-    `The login page from the control center was rejected, so the previous or the default one is shown: ${why}. Fix the page there.`,
+    `The login page from the control center was rejected: ${why}. Users see the previous page or the default one. Fix the page in the control center.`,
 }
 
 /** Minimum interval between log lines for an intermittent problem, in ms. */

@@ -238,7 +238,7 @@ test('OAUTH_AUTHENTICATOR: CALL_TIME limits the run time of getOAuthConfig', asy
   })
 })
 
-test('OAUTH_AUTHENTICATOR: if no sandbox process is free, the error code is a different one', async () => {
+test('OAUTH_AUTHENTICATOR: if no sandbox process is free, the error code is oauth_busy', async () => {
   const failure = { code: 'sandbox_busy', message: 'no process', milliseconds: 0 } as const
   const runEntry: EntryRunner = async () => ({ failure, effects: noEffects(), values: {}, hasValues: false })
   const choose = chooserWith(null, runEntry).choose(asking(scripted('auth', SCRIPT)))

@@ -153,7 +153,7 @@ test('clients: if memory outside of the isolate grows too large, the process end
   expect(await bram.run('click')).toMatchObject({ code: 'client_gone', started: false })
 })
 
-test('clients: an uninterruptible loop ends the process; its call gets the error, and the other clients are closed', async () => {
+test('clients: a loop that can’t be interrupted terminates the process; the call that ran it fails, and the other clients are closed', async () => {
   lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const clients = await open(
     25,
