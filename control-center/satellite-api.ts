@@ -18,8 +18,7 @@ export type SatelliteApiParts = AreaParts & { readonly version: string }
 export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: SATELLITE_API, sensitive: true })
   addDescription(router, () => describeSatelliteApi(parts.version))
-  // Mounted inside the router, so that the check applies to every path that matches a route, even one in an unusual
-  // notation.
+  // The check runs inside the router, so it applies to every path that matches a route, however the path is written.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.audit))
   addSatelliteRoutes(router, satelliteRoutes(parts), parts.limits)
   return router

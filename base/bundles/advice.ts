@@ -17,7 +17,7 @@ const ADVICE = {
   manifest_invalid: 'Use an allowed value. If the file has "$schema", your editor lists the allowed values.',
   manifest_unknown_key: 'Fix the name of the property, or remove it.',
   module_missing: 'Add the folder to modules/, or remove the name from "modules".',
-  module_invalid: 'Fix the error that the message describes in the module’s own solution.json.',
+  module_invalid: 'In the module’s own solution.json, fix the error that the message describes.',
   authenticator_count: 'List exactly one module whose solution.json has "type": "authenticator".',
   passkeys_unavailable:
     'Use "required" instead, or ask the operator to enable passkeys, which need https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on.',

@@ -68,7 +68,7 @@ export const ERRORS = {
   ERR_NOT_ENCRYPTED: {
     status: 403,
     fixedBy: 'caller',
-    advice: 'Use the https URL in `detail`. If you sent a password or token, it was unencrypted: change it.',
+    advice: 'Use the https URL in `detail`. If you sent a password or token, it was sent unencrypted: change it.',
   },
   ERR_FOREIGN_ORIGIN: {
     status: 403,

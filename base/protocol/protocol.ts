@@ -2,8 +2,8 @@ import { OAUTH_SETTINGS, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifes
 import { z } from '../../runtime/zod.ts'
 
 /*
- * The protocol between a Satellite and the control center. The Satellite sends all requests, to paths under
- * `CLOUD_URL/satellite/v1/`, with the remote environment token as the bearer token. Both sides validate with these
+ * The protocol between a Satellite and the control center. The Satellite starts every request. Paths are under
+ * `CLOUD_URL/satellite/v1/`, and the remote environment token is the bearer token. Both sides validate with these
  * schemas. Released Satellites rely on them: additions must be optional, and existing parts must not change.
  */
 

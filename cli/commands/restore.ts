@@ -7,7 +7,7 @@ import { readSettings } from '../../host/config/settings.ts'
 import { countsOf, textOf } from './backup.ts'
 
 export const restoreCommand = command({
-  summary: 'restore a platform from a backup, while all hosts are stopped; if an error occurs, nothing changes',
+  summary: 'restore a platform from a backup (stop all hosts first); if an error occurs, nothing changes',
   arguments: { file: { what: 'backup that "solhost backup" wrote' } },
   options: {
     replace: { type: 'boolean', what: 'replace the existing platform' },

@@ -28,7 +28,7 @@ export function addMemberPages(
       members: await withFactors(await organisations.members(organisation.id), factors),
       rules: SECOND_FACTOR_RULES,
       rule: await organisations.secondFactorOf(organisation.id),
-      // Only an owner who has a second factor can require one of others.
+      // Only owners who have a second factor can require other members to have one.
       canRequire: uid !== null && (await confirmations.hasFactor(uid)),
       invitations: await invitations.list(organisation.id),
     }

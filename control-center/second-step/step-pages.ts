@@ -12,7 +12,7 @@ import { type MemberSignIn, SET_UP_PATH, STEP_PATH } from './gate.ts'
 import type { SecondStepParts } from './parts.ts'
 import { BY_CENTER_SET_UP, showSetUp } from './set-up.ts'
 
-/** Completes a sign-in with a passkey, a code of an authenticator app, or a recovery code. */
+/** Completes a sign-in with a passkey, a code from an authenticator app, or a recovery code. */
 export const BY_CENTER_SECOND_STEP: StepWay = {
   ...STEP_WAY,
   throttle: { none: '`checkFactor` counts the attempts, together with attempts to confirm an action.' },

@@ -65,7 +65,7 @@ export function totalOf(states: States, time: number): number {
   return [...states.values()].reduce((total, state) => (isThere(state, time) ? total + state.value : total), 0)
 }
 
-/** The longest report interval among the processes that count at `time`, in ms. */
+/** The longest report interval, in ms, of the processes that are included in the total at `time`. */
 export function intervalOf(states: States, time: number): number {
   const there = [...states.values()].filter((state) => isThere(state, time))
   return Math.max(0, ...there.map(({ every }) => every || FIRST_INTERVAL))

@@ -30,8 +30,9 @@ import { sendAnswer, sendFailure } from './send-answer.ts'
 export type EndpointParts = CallerParts & RunEndpointParts & { readonly limits: Limits; readonly network: NetworkLimit }
 
 /**
- * Responds to a request below a solution's `api/`, in this order: path and method, limits, caller, permission, query
- * and body, script. All input is bounded and checked before a sandbox process receives it.
+ * Handles a request below a solution's `api/`. It checks, in this order, the path and method, limits, caller,
+ * permission, query and body. Then it runs the script. All input is bounded and checked before a sandbox process
+ * receives it.
  */
 export type AnswerEndpoint = (ctx: Context, needSolution: () => Promise<ActiveSolution>) => Promise<void>
 

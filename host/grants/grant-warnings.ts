@@ -89,7 +89,7 @@ export function warnOfGrants(
 
 function sharedAccount(name: string, server: string): string {
   return (
-    `The database "${name}" is used with the account of DB_${server.toUpperCase()}_USERNAME. On that server, scripts can do ` +
+    `Scripts connect to the database "${name}" with the account in DB_${server.toUpperCase()}_USERNAME. On that server, they can do ` +
     'everything that this account can, including in databases of other solutions that use it. Row policies do not ' +
     'apply to a superuser or to the owner of a table. Create an account for this solution only.'
   )

@@ -96,8 +96,8 @@ function usersTable(users: Users): FormSource {
   }
 
   /**
-   * Whether the user is still enabled, has the same password, and has at least the permissions that they had at the
-   * check.
+   * Whether the user is still enabled, has the same password, and has at least the permissions that they had when the
+   * password was checked.
    */
   async function isAsBefore(asking: Asking, { login, user: before }: Checked): Promise<boolean> {
     const user = await users.get(login.uid)
@@ -138,7 +138,7 @@ function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQu
       // password. So check that first.
       if (account.source === 'users' && (await users.recheck(account.uid)) === null) return refused()
       const custom = customFields(asking.url, fields)
-      // All solutions share the users table. Don't tell this script which permissions the user has in other solutions.
+      // All solutions share the users table. This script must not learn which permissions the user has in others.
       const { permissions, tenant, ...known } = user
       const own = account.source === 'users' ? { permissions: [], tenant: null } : { permissions, tenant }
       const earlier = { ...known, ...own, uid: account.uid }

@@ -86,7 +86,7 @@ export function createProviderKeys(
     state.readAt = now()
   }
 
-  /** @returns false if the rate limit currently allows no request */
+  /** @returns false if the rate limit currently doesn't allow a request */
   function pay(state: KeySetState): boolean {
     if (isWithin(COOL_DOWN, state.askedAt)) return false
     const regained = Math.max(0, now() - state.budget.at) / BUDGET.regainedEach

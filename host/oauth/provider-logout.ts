@@ -18,11 +18,11 @@ export type ProviderLogoutParts = {
 }
 
 /**
- * Maximum characters of the hint, because servers and proxies accept URLs of 8 KiB. If the hint is left out,
- * `client_id` identifies the client, and the provider asks the user which account to sign out.
+ * Maximum length of the hint, in characters: many servers and proxies limit URLs to 8 KiB. A longer hint is left out.
+ * Then `client_id` identifies the client, and the provider asks the user which account to sign out.
  */
 const LONGEST_HINT = 5 * 1024
-/** Maximum characters of a page's path and query in `state`; longer ones are left out. */
+/** Maximum length of a page's path and query in `state`, in characters; longer ones are left out. */
 const LONGEST_PAGE = 1024
 
 /** Signs users out of a provider login, both here and at the provider. */

@@ -26,7 +26,10 @@ export function warnOfOAuthSettings(judged: SettingsToJudge): OAuthWarning[] {
   const { manifest, settings, merged, secretNames, refusalOf } = judged
   const mode = manifest?.authenticator ?? 'OAUTH'
   if (mode !== 'OAUTH') return settings === null ? [] : [notUsed(mode)]
-  if (merged === null) return [{ code: 'incomplete', message: 'There are no OAuth settings, so users cannot sign in.' }]
+  if (merged === null) {
+    const message = 'OAuth is not configured, so users cannot sign in. Add the OAuth settings.'
+    return [{ code: 'incomplete', message }]
+  }
   const checked = tryConfiguration(merged, placeOf(manifest?.oauth ?? null, settings), refusalOf)
   if (typeof checked === 'string') return [{ code: 'incomplete', message: checked }]
   const name = checked.apiSecret === null ? null : secretNameOf(checked.apiSecret)

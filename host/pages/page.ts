@@ -43,7 +43,7 @@ export type PageText = (key: string, ...values: readonly (string | number)[]) =>
 export interface PageRouter {
   /** @param path below `/admin`, as a route pattern: `/solutions/:name` */
   get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>, scope?: PageScope): void
-  /** Registers a part that the script of an open page loads again, as `{html}`. */
+  /** Registers a part of a page that the script of an open page can reload. The response is `{html}`. */
   part(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPart>, scope?: PageScope): void
 }
 

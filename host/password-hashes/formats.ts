@@ -191,7 +191,7 @@ function scryptOf(N: number, r: number, p: number, salt: Buffer, key: Buffer): B
   if (N < 2 || r < 1 || p < 1 || !Number.isInteger(Math.log2(N))) throw unreadable()
   if (N * r > MOST.SCRYPT_MEMORY) throw tooCostly('scrypt', 'N × r', MOST.SCRYPT_MEMORY)
   if (N * r * p > MOST.SCRYPT_WORK) throw tooCostly('scrypt', 'N × r × p', MOST.SCRYPT_WORK)
-  // OpenSSL needs 128 * r bytes for each of N and p, and a little more.
+  // OpenSSL needs 128 * r * (N + p) bytes, plus a small overhead.
   const options = { N, r, p, maxmem: 128 * r * (N + p + 2) + 1024 }
   return async (password) => timingSafeEqual(await scryptKey(password, salt, key.length, options), key)
 }

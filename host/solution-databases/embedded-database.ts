@@ -24,7 +24,7 @@ export interface EmbeddedDatabase {
   idleSince(): number | null
   /** The process id, for the health page and tests; null if there is no process. */
   pid(): number | null
-  /** Ends the process after its pending queries. The next query starts a new process. */
+  /** Terminates the process when its pending queries have finished. The next query starts a new process. */
   close(): void
   /** Kills the process immediately; pending queries fail. Resolves when it has exited. */
   kill(): Promise<void>

@@ -104,7 +104,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     return serverAnswered(message, secrets)
   }
 
-  /** Ends at the last row, an error, the timeout or an oversized response, whichever happens first. */
+  /** Ends at the last row, an error, the timeout or an oversized response, whichever comes first. */
   async function runWithin(
     connection: ServerConnection,
     query: Omit<ServerQuery, 'time' | 'onRow'>,

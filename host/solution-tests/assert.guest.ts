@@ -38,7 +38,8 @@ export function createAssert(safe: SafeBuiltins) {
         if (where !== null) fail(both(`not equal${where === '' ? '' : ` at ${where}`}`, expected, received), message)
       },
       notEqual(received: unknown, other: unknown, message?: string): void {
-        if (difference(received, other, '', 32) === null) fail(`equal, but should differ: ${show(received)}`, message)
+        if (difference(received, other, '', 32) === null)
+          fail(`the values are equal, but should differ: ${show(received)}`, message)
       },
       match(received: unknown, pattern: unknown, message?: string): void {
         if (!fits(received, pattern)) fail(both('no match', pattern, received), message)

@@ -23,7 +23,7 @@ export function createQuestions(api: Pick<GuestApi, 'request' | 'safe'>) {
 
   return {
     ask,
-    /** Discards the requests of the last test. */
+    /** Discards the previous test's requests. */
     forget() {
       pending = []
     },

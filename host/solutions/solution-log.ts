@@ -5,7 +5,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { LogLevel, Position } from '../../runtime/outcome.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** A line of a solution's log, as in the API. */
+/** A line of a solution's log, as the API returns it. */
 export type LogLine = {
   readonly time: number
   readonly level: LogLevel

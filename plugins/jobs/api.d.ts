@@ -23,8 +23,8 @@ interface EnqueueOptions {
   /** The earliest start, as a Date or in milliseconds since 1970. */
   at?: Date | number | null
   /**
-   * Prevents duplicates: no run is added while another run of the job with this key is waiting or running, or if one
-   * has succeeded within the last `JOB_KEY`. At most 200 characters.
+   * Prevents duplicates. A run is not added if another run of the job with this key is waiting, is running, or
+   * succeeded within the last `JOB_KEY`. At most 200 characters.
    */
   key?: string | null
   /** The tenant of the run. Only jobs can set it. By default, the tenant of the call that queues the run. */

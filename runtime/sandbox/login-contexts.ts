@@ -42,7 +42,7 @@ export interface CallContexts {
   makeAhead(unit: Unit, entry: string): void
   /** Call this when no further calls will follow: stops creating contexts in advance. */
   stopAhead(): void
-  /** Call this when a call was interrupted, because its microtasks may be left. */
+  /** Run this after an interrupted call: its microtasks may still be queued. */
   interrupted(): void
 }
 

@@ -8,7 +8,7 @@ import { list } from './values.guest.ts'
 export function hiddenIntrinsics(): object[] {
   const found = list<object>()
 
-  /** A value that would be created again for each call is not shared, but its prototype is. */
+  /** A value that each call recreates is not shared, but its prototype is. */
   function addKind(value: object): void {
     found[found.length] = getPrototypeOf(value) as object
   }

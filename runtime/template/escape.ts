@@ -12,8 +12,8 @@ const REFERENCES: Readonly<Record<string, string>> = {
 
 /**
  * Escapes a value for text, title, textarea or an attribute: an HTML parser reads back exactly `value`. The exceptions
- * are NUL and lone surrogates, which HTML cannot represent and which become U+FFFD. No character that could end text or
- * a quoted attribute is left, so it is also safe where a browser parses it as raw text, as in noscript.
+ * are NUL and lone surrogates: HTML cannot represent them, so they become U+FFFD. The result contains no character that
+ * could end text or a quoted attribute. So it is also safe where a browser parses it as raw text, as in noscript.
  */
 export function escapeValue(value: string): string {
   const text = value.isWellFormed() ? value : value.toWellFormed()

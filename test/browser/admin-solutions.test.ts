@@ -286,7 +286,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     const crm = { server: 'alpha', database: 'crm_live', hasPassword: false }
     const http = ['api.example.org']
     expect(await api('solutions/asks/grants')).toEqual({ databases: { crm }, http, users: false })
-    expect(await page.innerText('main')).toContain('is used with the account of DB_ALPHA_USERNAME')
+    expect(await page.innerText('main')).toContain('with the account in DB_ALPHA_USERNAME')
 
     await page.click('text=Use another account or database')
     await page.fill('#database-crm-username', 'crm_scripts')

@@ -184,7 +184,7 @@ test('satellites: each environment can report a limited amount per half minute, 
   expect((await ask(other, 'report', report())).status).toBe(204)
 })
 
-test('desired states: only operators can change them, only to the organisation’s packages, and only based on the current number', async () => {
+test('desired states: only operators can change them, with packages of the organisation and the current sequence number', async () => {
   await center.environment('strict')
   const unknown = await desire('strict', { solutions: { crm: { sha256: 'f'.repeat(64) } } })
   expect([unknown.status, unknown.body.code]).toEqual([404, 'ERR_VERSION_NOT_FOUND'])

@@ -99,7 +99,9 @@ test('oauth settings: GET reports that nobody can sign in to a solution without 
   await send('DELETE', '/solutions/set-bare/oauth')
   expect((await send('GET', '/solutions/set-bare/oauth')).json()).toEqual({
     settings: null,
-    warnings: [{ code: 'incomplete', message: 'There are no OAuth settings, so users cannot sign in.' }],
+    warnings: [
+      { code: 'incomplete', message: 'OAuth is not configured, so users cannot sign in. Add the OAuth settings.' },
+    ],
   })
 })
 

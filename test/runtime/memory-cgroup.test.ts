@@ -72,7 +72,7 @@ test('cgroups: if the path is outside the mount, the group at the mount itself i
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 7 }])
 })
 
-test('cgroups: usage is read each time, and limits every two seconds', () => {
+test('cgroups: usage is read on every call, and limits every two seconds', () => {
   let time = 0
   version2('/')
   write({ 'sys/fs/cgroup/memory.max': 1000, 'sys/fs/cgroup/memory.current': 7 })

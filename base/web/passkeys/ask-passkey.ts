@@ -37,7 +37,7 @@ function answerOf({ id, rawId, type, response }: PublicKeyCredential): object {
 }
 
 /**
- * Sends the form with the answer. Calls the prototype's method, because a button named `submit` would hide the form's
+ * Sends the form with the answer. Calls the prototype's method, because a button named `submit` would shadow the form's
  * own.
  */
 export function sendPasskey(form: HTMLFormElement, answer: string): void {

@@ -5,9 +5,9 @@ import { isSure } from './question.ts'
 import { say, sayAfterLoad } from './said.ts'
 
 /**
- * Sends a form with `data-api` to the API: its value is the method, `action` is the URL, and the fields make up the
- * JSON body (see form-body.ts), except for GET and DELETE. `{name}` in the URL is replaced by the value of that field,
- * which is then left out of the body.
+ * Sends forms that have the attribute `data-api` to the API. The attribute's value is the HTTP method, and `action` is
+ * the URL. The fields are sent as the JSON body (see form-body.ts); GET and DELETE have no body. `{name}` in the URL is
+ * replaced by the value of that field, which is then left out of the body.
  * - `data-sure`: a question to confirm first
  * - `data-done`: a message shown on success
  * - `data-then`: `reload` (the default), `stay`, or a URL, in which `{name}` is replaced by that property of the

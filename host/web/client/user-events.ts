@@ -133,7 +133,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     send(type, target, null)
   }
 
-  /** Whether events in the form are not caused by the user. */
+  /** True while the page changes or has disabled the form: its events are then caused by the page, not by the user. */
   function isOff(): boolean {
     return isBeingPatched() || root.inert
   }

@@ -35,7 +35,7 @@ let checkNumber = 0
 let checking: Promise<unknown> = Promise.resolve()
 /** Files with an unresolved conflict: the host's text by path. */
 const conflicts = new Map<string, HostText>()
-/** Texts of earlier pages that are not resumed until the user has resolved a conflict in the same file. */
+/** Unsaved text from earlier page loads. It is restored only after the user resolves the conflict in the same file. */
 let leftBehind: readonly KeptText[] = []
 
 const saving = createSaving({

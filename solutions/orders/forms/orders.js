@@ -70,7 +70,10 @@ function downloadReport() {
   application.showURL('/solution/orders/api/orders.csv')
 }
 
-/** The platform translates the forms' texts, but this script has to create its own texts again. */
+/**
+ * When the language changes, the platform translates the text in the forms. This script has to update the text that it
+ * added itself.
+ */
 async function switchLanguage() {
   i18n.setLocale(i18n.getI18NMessage('language.switch_to'))
   showMessage(forms.orders, '')

@@ -95,7 +95,7 @@ test('remembered: each use issues a new cookie; the previous one works for 10 s 
   expect((await remembered.use('crm', second)).kind).toBe('current')
 })
 
-test('remembered: if two tabs rotate at the same time, one gets the new cookie', async () => {
+test('remembered: if two tabs rotate the cookie at the same time, only one gets the new one', async () => {
   const { remembered } = clocked()
   const cookie = await remembered.start('crm', ANNA)
   const both = await Promise.all([remembered.rotate(cookie, ANNA), remembered.rotate(cookie, ANNA)])

@@ -212,7 +212,7 @@ test('sessions: they are listed in the order in which they were started', async 
   expect(started[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
-test('sessions: those of a provider sign-in are found with an index that contains no other sessions', async () => {
+test('sessions: a partial index finds the sessions of users who signed in with a provider', async () => {
   const plan = await sql<{ detail: string }>`explain query plan
     update sessions set ended_at = 1 where ended_at is null and provider_login = ${'p-1'}`.execute(db)
   expect(plan.rows.map(({ detail }) => detail)).toEqual([

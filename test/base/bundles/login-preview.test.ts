@@ -114,6 +114,6 @@ test('login preview: a template of the solution is rendered with values and nonc
   expect(preview.html).toContain(`<style nonce="${preview.nonce}">p{color:red}</style>`)
 })
 
-test('login preview: it can be shown in the solution’s and the platform’s locales', () => {
+test('login preview: can be shown in the solution’s and the platform’s locales', () => {
   expect(loginPageLocales(solution)).toEqual(['en', 'nl-BE', 'nl', 'de', 'fr', 'es'])
 })

@@ -15,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('if an embedded database’s disk is full, writes report it, and reads keep working', async () => {
+test('if an embedded database’s disk is full, writes fail with an error that says so, and reads keep working', async () => {
   const db = await openDatabase(join(folder, 'full'))
   await sql`pragma max_page_count = 1`.execute(db)
   const write = insertOnce(db, 'platform', { key: 'large', value: 'x'.repeat(1_000_000) })

@@ -53,7 +53,7 @@ test.each(Array.from({ length: 130 }, (_, largest) => largest))(
   },
 )
 
-test('chart: times are evenly spaced, from the first value to the end of the last one', () => {
+test('chart: time labels are evenly spaced from the first value to the end of the last interval', () => {
   expect(chartOf([1, 2, 3, 4]).times).toEqual([0, MINUTE, 2 * MINUTE, 3 * MINUTE, 4 * MINUTE])
 })
 

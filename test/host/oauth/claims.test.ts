@@ -60,7 +60,7 @@ test('claims: missing claims come from user info; signed ones take precedence', 
   expect([asked, claims.name, claims.email]).toEqual([1, 'Anna', 'anna@example.org'])
 })
 
-test('claims: user info cannot set claims about the token', async () => {
+test('claims: UserInfo cannot set claims about the token', async () => {
   const info = {
     sub: 'anna',
     iss: 'https://evil.example',

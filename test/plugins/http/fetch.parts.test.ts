@@ -217,7 +217,7 @@ test.each([new Error('host secret'), new PlatformError('ERR_DATABASE_UNREACHABLE
   },
 )
 
-test('plugins.http.fetch: an uncaught error reports the line with the request', async () => {
+test('plugins.http.fetch: an uncaught error reports the line that made the request', async () => {
   const { failure } = await run("  const x = 1\n  await plugins.http.fetch('https://evil.example/')", lab, {
     evaluated: false,
   })

@@ -110,7 +110,7 @@ test('clients: waiting for others in the isolate does not count as a call’s ti
   expect(await asks).toMatchObject({ code: 'returned', result: 'done' })
 })
 
-test('clients: an isolate that runs out of memory ends its clients and no others', async () => {
+test('clients: if an isolate runs out of memory, only its own clients are terminated', async () => {
   lab = createClientLab({ limits: { ISOLATE_MEMORY: 24 * 1024 ** 2, CALL_TIME: 20_000 } })
   const clients = await open(
     25,
