@@ -45,11 +45,11 @@ test('platforms: only Linux enforces all limits; elsewhere dev and start say wha
   const mac = developmentOnly(platformOf('darwin', 'arm64', musl)).join('\n')
   expect(mac).toContain('on macOS, use Solhost only for development')
   expect(mac).toContain('PROCESS_MEMORY')
-  expect(mac).not.toContain('file modes')
+  expect(mac).not.toContain('file permissions')
   const windows = developmentOnly(platformOf('win32', 'x64', musl)).join('\n')
   expect(windows).toContain('on Windows, use Solhost only for development')
   expect(windows).toContain('embedded databases')
-  expect(windows).toContain('file modes')
+  expect(windows).toContain('file permissions')
 })
 
 test('platforms: no other file checks which operating system is in use', () => {
