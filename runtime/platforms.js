@@ -21,7 +21,8 @@ const MEMORY = 'PROCESS_MEMORY has no effect: only the JavaScript heap of sandbo
 const TOTAL = 'RUNTIME_XMX and container limits have no effect.'
 const PRIORITY = 'Long calls keep their priority, so an endless loop slows down other solutions.'
 const BOUNDS = 'The system does not limit the CPU time and file size of embedded databases.'
-const MODES = 'Other accounts on this machine may be able to read PLATFORM_HOME, because this system has no Unix file permissions. Restrict access to the folder.'
+const MODES =
+  'Other accounts on this machine may be able to read PLATFORM_HOME, because this system has no Unix file permissions. Restrict access to the folder.'
 
 /**
  * @param {string} system as in `process.platform`

@@ -14,7 +14,9 @@ const LinkForm = z
       .string()
       .max(63)
       .optional()
-      .describe('the solution that the link opens. Default: `DEFAULT_SOLUTION`, or the only active solution with the authenticator `DEFAULT`'),
+      .describe(
+        'the solution that the link opens. Default: `DEFAULT_SOLUTION`, or the only active solution with the authenticator `DEFAULT`',
+      ),
   })
   .meta({ id: 'LinkForm' })
 
