@@ -165,6 +165,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
       if (!makeRoomFor(NEW_PROCESS)) return
       startSpare(sandbox, spares)
     }
+    if (!keepsSpare) return
     while (spares.length < MOST_SPARES && mayStartFurther()) startSpare(sandbox, spares)
     while (spares.length > demand.wanted() && measure().used > memory.minimum && endFurtherSpare());
   }

@@ -206,3 +206,11 @@ test('while the host’s own heap is nearly full, new work is rejected, and idle
 function neverAsked(): never {
   throw new TypeError('no process was to check it')
 }
+
+test('without spares, only the processes that serve a solution start', async () => {
+  lab = createScriptLab({ keepsSpare: false })
+  await Promise.all(
+    SOLUTIONS.map((solution) => lab.run({ script: `function onSolutionOpen() { console.log('${solution}') }` })),
+  )
+  expect(serving().toSorted()).toEqual(SOLUTIONS)
+})

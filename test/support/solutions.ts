@@ -78,6 +78,7 @@ export function createScriptLab(
     readonly memory?: SupervisorOptions['memory']
     readonly bound?: SupervisorOptions['bound']
     readonly keepsCheckReady?: boolean
+    readonly keepsSpare?: boolean
   } = {},
 ): ScriptLab {
   const limits = createLimits(options.limits)
@@ -85,8 +86,16 @@ export function createScriptLab(
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = readTrusted(plugins, makeSandboxSolution, limits)
   const memory = options.memory ? { memory: options.memory } : {}
-  const { keepsCheckReady = false, bound } = options
-  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', ...memory, bound, keepsCheckReady })
+  const { keepsCheckReady = false, keepsSpare = true, bound } = options
+  const supervisor = createSupervisor({
+    limits,
+    trusted,
+    timeZone: 'Etc/UTC',
+    ...memory,
+    bound,
+    keepsCheckReady,
+    keepsSpare,
+  })
   const lines: (NewLogLine & GuestLogLine)[] = []
   const log = { write: (_solution: string, line: NewLogLine) => void lines.push(line) } as unknown as SolutionLog
   const bindings = createGuestBindings({ plugins, limits, onPluginError: () => {} })
