@@ -15,7 +15,7 @@ import { createUsers, type User } from '../base/accounts/users.ts'
 import { createDraining } from '../base/http/draining.ts'
 import { createSites } from '../base/http/sites.ts'
 import { keepSweeping } from '../base/work/keep-sweeping.ts'
-import type { Supervisor } from '../runtime/supervisor.ts'
+import { createSupervisor, type Supervisor } from '../runtime/supervisor.ts'
 import type { GeneratedPassword } from './access/account.ts'
 import { createApiTokens } from './access/api-tokens.ts'
 import { createAudit } from './access/audit.ts'
@@ -93,6 +93,8 @@ export type HostOptions = {
    * environment variable or a bundle.
    */
   readonly inspect?: { readonly port: number; readonly node: DebugNode } | undefined
+  /** Default: `createSupervisor`. Tests pass one that reuses the checks of uploads of other hosts. */
+  readonly createSupervisor?: typeof createSupervisor
 }
 
 export type Host = Addresses & {
@@ -174,6 +176,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
       settings,
       isLive,
       inspect,
+      createSupervisor: options.createSupervisor ?? createSupervisor,
       log,
       telemetry,
       store,

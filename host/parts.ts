@@ -5,7 +5,7 @@ import type { Users } from '../base/accounts/users.ts'
 import { solutionOfKey } from '../base/bundles/active-solution.ts'
 import { builtInPlugins, checkGuests, operatorPlugins, usableTrusted } from '../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
-import { createSupervisor, type Supervisor } from '../runtime/supervisor.ts'
+import type { createSupervisor, Supervisor } from '../runtime/supervisor.ts'
 import type { Audit } from './access/audit.ts'
 import type { Settings } from './config/settings.ts'
 import type { DebugNode } from './debugger/find-debug-node.ts'
@@ -49,6 +49,7 @@ export type SolutionNeeds = {
   /** See `HostOptions`, also for `inspect`. */
   readonly isLive: boolean
   readonly inspect: { readonly node: DebugNode } | undefined
+  readonly createSupervisor: typeof createSupervisor
   readonly log: Logger
   readonly telemetry: Telemetry
   readonly store: SolutionStore
@@ -69,6 +70,7 @@ export async function createSolutionParts(
     settings,
     isLive,
     inspect,
+    createSupervisor,
     log,
     telemetry,
     store,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { readSettings } from '../../host/config/settings.ts'
 import { type Host, type HostOptions, startHost } from '../../host/main.ts'
+import { createSharedSupervisor } from './shared-checks.ts'
 import { UNTHROTTLED } from './unthrottled.ts'
 
 export type TestHost = Host & {
@@ -36,7 +37,14 @@ export async function startTestHost(
   })
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
-  const host = await startHost({ settings, log, version: 'test', terminal: false, inspect: options.inspect })
+  const host = await startHost({
+    settings,
+    log,
+    version: 'test',
+    terminal: false,
+    inspect: options.inspect,
+    createSupervisor: createSharedSupervisor,
+  })
   const admin = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
   return {
     ...host,

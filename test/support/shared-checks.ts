@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import type { UploadCheck } from '../../runtime/check-upload.ts'
+import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
+
+/** Larger uploads are checked each time, so that the results of a whole run use little memory. In bytes. */
+const LARGEST = 200 * 1024
+/** The checks of this worker, by everything that they depend on. */
+const checks = new Map<string, Promise<UploadCheck>>()
+
+/**
+ * A supervisor for test hosts. Tests upload the same solutions to many hosts, and each check takes a process, so a
+ * check that accepted an upload applies to all hosts of this worker. It starts no spare processes. Tests of either use
+ * `createSupervisor`.
+ */
+export function createSharedSupervisor(options: SupervisorOptions): Supervisor {
+  const supervisor = createSupervisor({ ...options, keepsSpare: false })
+  const surroundings = hashOf(JSON.stringify([options.limits, options.trusted, options.timeZone]))
+
+  async function checkUpload(...parts: Parameters<Supervisor['checkUpload']>): Promise<UploadCheck> {
+    const [files, prepare, probes] = parts
+    const text = JSON.stringify([files, probes.map(({ isNeeded, ...probe }) => [probe, isNeeded !== undefined])])
+    if (text.length > LARGEST) return supervisor.checkUpload(...parts)
+    const key = surroundings + hashOf(text)
+    const other = await checks.get(key)?.catch(() => null)
+    if (other?.checked && other.faults.length === 0) {
+      await prepare(other.checked)
+      return other
+    }
+    const check = supervisor.checkUpload(...parts)
+    checks.set(key, check)
+    return check
+  }
+
+  return { ...supervisor, checkUpload }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
