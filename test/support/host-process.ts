@@ -4,6 +4,9 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
+/** The size of the young generation, in MB, saves a fifth of the CPU time to start a host. */
+const FLAGS = ['--disable-warning=ExperimentalWarning', '--min-semi-space-size=16']
+
 export type HostProcess = {
   readonly child: ChildProcess
   readonly url: string
@@ -23,10 +26,18 @@ export async function startHostProcess(
   fileWithChannel?: string,
   before: readonly string[] = [],
 ): Promise<HostProcess> {
-  const settings = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod', ...UNTHROTTLED }
+  const settings = {
+    PORT: '0',
+    ADMIN_PORT: '0',
+    PLATFORM_HOME: home,
+    ENVIRONMENT: 'prod',
+    // Keeps one spare sandbox process instead of four, as in `startTestHost`.
+    RUNTIME_XMS: '1m',
+    ...UNTHROTTLED,
+  }
   const env = { ...process.env, ...settings, ...properties }
   const start = fileWithChannel === undefined ? [CLI, 'start'] : [fileWithChannel]
-  const command = [...before, process.execPath, '--disable-warning=ExperimentalWarning', ...start]
+  const command = [...before, process.execPath, ...FLAGS, ...start]
   const child = spawn(command[0] as string, command.slice(1), {
     env,
     stdio: ['ignore', 'pipe', 'pipe', ...(fileWithChannel === undefined ? [] : (['ipc'] as const))],
