@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { takeHome } from '../../base/backup/home-lock.ts'
+import { childrenOf } from '../long/processes.ts'
 import { startCli, temporaryFolder } from '../support/cli.ts'
 
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod' }
@@ -21,8 +21,8 @@ test('start: a signal that a sandbox process could send does not open a debugger
   const host = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: `${folder.path}/home` } })
   await expect.poll(host.out).toContain('Solhost is running at')
   // The host is the launcher's child process.
-  const children = readFileSync(`/proc/${host.child.pid}/task/${host.child.pid}/children`, 'utf8')
-  process.kill(Number(children.split(' ')[0]), 'SIGUSR1')
+  const [started] = childrenOf(host.child.pid as number)
+  process.kill(started as number, 'SIGUSR1')
   host.child.kill('SIGUSR1')
   // Send some requests, so that both processes have time to handle the signal.
   const url = /http:\/\/[^\s/]+/.exec(host.out())?.[0] as string

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createSupervisor } from '../../runtime/supervisor.ts'
 import { childrenOf, isSandboxProcess } from '../long/processes.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ADMIN_PASSWORD } from '../support/host-group.ts'
 import { startHostProcess } from '../support/host-process.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { killProcess } from '../support/kill-process.ts'
 import { killSignIns } from '../support/killed-sign-ins.ts'
 import { killUploads } from '../support/killed-uploads.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
@@ -15,7 +17,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 let host: TestHost
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await startTestHost({}, { createSupervisor })
 })
 afterAll(() => host.stop())
 
@@ -36,7 +38,7 @@ async function startSlowLogin(name: string) {
 }
 
 function killRunning(): void {
-  process.kill(host.processes().find(({ calls }) => calls > 0)?.pid ?? 0, 'SIGKILL')
+  killProcess(host.processes().find(({ calls }) => calls > 0)?.pid)
 }
 
 test('kill -9 of the sandbox process during a sign-in: the call is retried once; if it is killed again, it fails, and the next sign-in works', async () => {
@@ -77,7 +79,7 @@ test('kill -9 of the sandbox process during a sign-in: the call is retried, and 
 test('a killed spare process is replaced, and the next solution can use the new one', async () => {
   await host.upload('spare', await slowSolution('spare'))
   const spare = host.processes().find(({ key, calls }) => key === null && calls === 0)
-  process.kill(spare?.pid ?? 0, 'SIGKILL')
+  killProcess(spare?.pid)
   const visitor = createVisitor(host.url)
   await visitor.get(pageOf('spare'))
   expect((await visitor.post(pageOf('spare'), { username: 'a', password: 'b' })).status).toBe(303)

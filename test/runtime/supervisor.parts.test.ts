@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { command, type Plugin, request } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
+import { killProcess } from '../support/kill-process.ts'
 import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -51,7 +52,7 @@ test('if a call crashes its process, other calls in that process are retried', a
   const running = [lab.run({ script, arg: 'anna' }), lab.run({ script, arg: 'bram' })]
   await until(2)
   const [worker] = lab.supervisor.processes().filter(({ calls }) => calls === 2)
-  process.kill(worker?.pid ?? 0, 'SIGKILL')
+  killProcess(worker?.pid)
   await until(4)
   letGo()
   const ends = await Promise.all(running)
@@ -66,7 +67,7 @@ test('a call that sent a request that can change something is never retried, eve
   const running = [lab.run({ script, arg: 'anna' }), lab.run({ script, arg: 'bram' })]
   await until(2)
   const [worker] = lab.supervisor.processes().filter(({ calls }) => calls === 2)
-  process.kill(worker?.pid ?? 0, 'SIGKILL')
+  killProcess(worker?.pid)
   const ends = await Promise.all(running)
   expect(ends.map(({ failure }) => failure?.code)).toEqual(['script_crashed', 'script_crashed'])
   expect(asked.sort()).toEqual(['anna', 'bram'])

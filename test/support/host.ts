@@ -21,7 +21,7 @@ export const ADMIN_PASSWORD = 'test admin password'
 /** A real host on free loopback ports with its own folder. By default it has no example solutions. */
 export async function startTestHost(
   properties: Record<string, string> = {},
-  options: { readonly home?: string; readonly inspect?: HostOptions['inspect'] } = {},
+  options: Pick<HostOptions, 'inspect' | 'createSupervisor'> & { readonly home?: string } = {},
 ): Promise<TestHost> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const settings = readSettings({
@@ -43,7 +43,7 @@ export async function startTestHost(
     version: 'test',
     terminal: false,
     inspect: options.inspect,
-    createSupervisor: createSharedSupervisor,
+    createSupervisor: options.createSupervisor ?? createSharedSupervisor,
   })
   const admin = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
   return {

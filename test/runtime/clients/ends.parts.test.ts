@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Loadable } from '../../../runtime/supervisor.ts'
 import { type ClientLab, createClientLab, type LabClient } from '../../support/clients.ts'
+import { killProcess } from '../../support/kill-process.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 // Tests what happens to a misbehaving client, and which other clients are affected.
@@ -219,7 +220,7 @@ test('clients: if a process is killed from outside, all its clients end, and no 
     const running = [anna.run('ask', 'x'), bram.run('ask', 'change')]
     const waiting = anna.run('click')
     await lab.asked(2 * (round + 1))
-    process.kill(lab.pids()[0] ?? 0, 'SIGKILL')
+    killProcess(lab.pids()[0])
     expect(await Promise.all(running)).toMatchObject([
       { code: 'client_gone', started: true, changedSomething: false },
       { code: 'client_gone', started: true, changedSomething: true },
