@@ -2,7 +2,6 @@ import type { Fault, Warning } from '../bundle/faults.ts'
 import { jsonPlaces } from '../bundle/json-places.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
-import { compileTemplate } from '../template/compile-template.ts'
 import { compileFault, createIsolate } from './isolate.ts'
 import { checkForRealm } from './realm-check.ts'
 import { warnOfReplacedNames } from './replaced-names.ts'
@@ -26,7 +25,7 @@ export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   )
   const i18n = files.i18n.map((table) => readTexts(table, faults))
   const { forms, functions: formFunctions } = await checkForms(files, formScripts, i18n, faults, warnings)
-  const login = files.loginTemplate ? compileTemplate(files.loginTemplate.source, files.loginTemplate.file) : null
+  const login = files.loginTemplate ? await checkTemplate(files.loginTemplate) : null
   if (login) warnings.push(...login.warnings)
   const template = login?.template ?? null
   const realmNames =
@@ -68,12 +67,19 @@ function findSyntaxFaults(
   isolate.dispose()
 }
 
-/** Preloads modules that are otherwise loaded on first use. */
+// The libraries that most uploads and all checks of plugins don't need are loaded on first use: an HTML parser for login
+// pages, and a schema library for forms. Loading them takes longer than checking a small upload.
+
+/** Loads these libraries in advance. */
 export async function getReady(): Promise<void> {
-  await import('./check-forms.ts')
+  await Promise.all([import('./check-forms.ts'), import('../template/compile-template.ts')])
 }
 
-/** Load the schema library only if there are forms: most uploads, and all checks of plugins, don't need it. */
+async function checkTemplate({ source, file }: NonNullable<UploadFiles['loginTemplate']>) {
+  const { compileTemplate } = await import('../template/compile-template.ts')
+  return compileTemplate(source, file)
+}
+
 async function checkForms(
   files: UploadFiles,
   scripts: readonly string[],
