@@ -166,7 +166,7 @@ describe('a press for which a script requires a confirmation', () => {
     await page.press('main', 'asks')
     const shown = await browser.get(await questionOf(page), FRAMED)
     expect(shown.text).toContain('<bdi>Wis alles</bdi>')
-    expect(shown.text).toContain('vraagt om uw bevestiging')
+    expect(shown.text).toContain('vraagt u deze actie te bevestigen')
   })
 
   test('a press is dropped if the form has changed in the meantime, and a message says so', async () => {
