@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
 import type { HealthReport } from '../../host/health/health-report.ts'
 import { exampleFolder } from '../../host/solutions/examples.ts'
+import { createSupervisor } from '../../runtime/supervisor.ts'
 import { apiOf, codeOf } from '../support/api.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
@@ -12,7 +13,8 @@ const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 
 beforeAll(async () => {
-  host = await startTestHost()
+  // With a spare process, because it is in the first measurement.
+  host = await startTestHost({}, { createSupervisor })
   await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
   const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
