@@ -85,7 +85,7 @@ export type HostOptions = {
    * error pages reload. Examples, solutions in the image and operator plugins are not loaded.
    */
   readonly isLive?: boolean
-  /** Whether due times of jobs add runs. Default: true. */
+  /** Whether the host queues a run when a job is due. Default: true. */
   readonly hasSchedules?: boolean
   /**
    * Opens a debugger for scripts on this port of 127.0.0.1 (0: any free port). If absent, there is no debugger. Anyone

@@ -18,7 +18,7 @@ export type ClientWorkerWatch = Omit<ProcessWatch, 'grown'> & {
   /** Reports that the call used up the isolate's memory and ended. The isolate may still grow. */
   readonly outOfMemory: (call: ClientCall) => void
   /**
-   * Keeps watching for `milliseconds`, because calls that have ended for the host may still be running in the process.
+   * Keeps watching for `milliseconds`, because calls that the host considers ended may still be running in the process.
    */
   readonly watchFor: (milliseconds: number) => void
   /** The call that ran out of memory, if the process had to be killed because of work that the call left running. */

@@ -1,6 +1,6 @@
 /**
  * Replies to the launcher (bin/run-with.js), which checks after a signal whether this process still responds. Call it
- * before anything that may take long.
+ * before anything that may take a long time.
  */
 export function answerLauncher(): void {
   process.on('message', () => {

@@ -13,7 +13,7 @@ const LIFETIMES = [30, 90, 365]
 /** Maximum audit entries per page. */
 const SHOWN = 100
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time, in epoch ms */
 export function addAccessPages(
   pages: PageRouter,
   { apiTokens, audit }: AccessPageParts,

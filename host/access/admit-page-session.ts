@@ -22,8 +22,8 @@ export function needPageSession(ctx: Context): PageSession {
 }
 
 /**
- * The session of the admin account, for pages that an API token can't open; null if the user is not signed in.
- * @throws ERR_FORBIDDEN if an API token signed in
+ * The session of the admin account, for pages that don't accept API tokens; null if the user is not signed in.
+ * @throws ERR_FORBIDDEN if the user signed in with an API token
  */
 export function accountSessionOf(ctx: Context): PageSession | null {
   const session = pageSessionOf(ctx)

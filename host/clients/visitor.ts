@@ -24,7 +24,7 @@ export type Visitor = {
   /** Identifies the browser, see `FormTokens.browserOf`; null if it has none of our cookies. */
   readonly browser: string | null
   readonly account: ShellModel['user']
-  /** Ends the session and the remembered login without the help of the browser. */
+  /** Ends the session and the remembered login without involving the browser. */
   readonly forget: () => Promise<void>
 }
 

@@ -26,7 +26,7 @@ export type JobWorkerParts = {
   readonly failed?: (run: Run) => void
   /** Epoch ms. */
   readonly now: () => number
-  /** Whether due times add runs. Default: true. */
+  /** Whether the worker queues a run when a job is due. Default: true. */
   readonly hasSchedules?: boolean
   /** Maximum concurrent runs of all solutions together. Default: the number of processor cores less one. */
   readonly atOnce?: number

@@ -198,7 +198,7 @@ async function reset(account: FactorAccount, parts: FactorApiParts): Promise<voi
   await endOthers(account, null, parts)
 }
 
-/** @throws ERR_NOT_FOUND, ERR_REQUEST_INVALID if accounts of several sources have this uid */
+/** @throws ERR_NOT_FOUND; ERR_REQUEST_INVALID if accounts from several sources have this uid */
 async function findAccount(
   solution: string,
   { uid, source }: z.output<typeof AccountQuery>,

@@ -29,7 +29,7 @@ const { hasGroups, hasShell } = platformOf()
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
 
-/** Startup timeout in ms. A process that has not opened its file by then will not do so later either. */
+/** Startup timeout in ms. A process that has not opened its file by then never will. */
 export const READY_TIME = 10_000
 /**
  * CPU time in ms after which a process is replaced, between two queries. The kernel kills it after this time plus the

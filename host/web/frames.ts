@@ -108,7 +108,7 @@ export type HostFrame =
   /** The shown form; sent again after a reconnect or a language change. */
   | { readonly kind: 'form'; readonly seq: number; readonly html: string; readonly title: string }
   | { readonly kind: 'message'; readonly text: string; readonly level: MessageLevel }
-  /** Focuses the control of an element, namely the first one to correct before the form can be submitted. */
+  /** Focuses an element's control: the first input that the user must fill in before submitting the form. */
   | { readonly kind: 'focus'; readonly element: string }
   /**
    * A button press in the form shows another form, but this one has unsaved input. The page asks the user, and sends

@@ -20,7 +20,7 @@ export type TemplateValues = {
   readonly passkey?: string | null
   /** Whether to show the error label. */
   readonly failed: boolean
-  /** Whether to show the link `forgotten`, which a template has as `<a id="forgotten" hidden>`. */
+  /** Whether to show the `forgotten` link, written as `<a id="forgotten" hidden>` in templates. */
   readonly forgotten?: boolean
   /** Looks up a key in the i18n table; if this returns null, `!key!` is shown. */
   readonly message: (key: string) => string | null

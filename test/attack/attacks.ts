@@ -19,8 +19,8 @@ export type Attack = {
   /** `// together: yes` runs the logins at the same time. */
   readonly together: boolean
   /**
-   * `// shared: yes` runs the script in the same process as other scripts, because the attack doesn't depend on loading
-   * or on a separate process, and leaves nothing behind.
+   * `// shared: yes` runs the script in a process shared with other scripts. Use it only if the attack doesn't depend on
+   * how the script is loaded or on a separate process, and leaves nothing behind.
    */
   readonly isShared: boolean
   /** `// code:` is the expected error code. Needed if several codes count as an `error`. */

@@ -264,7 +264,7 @@ describe('forged confirmations are refused', () => {
     ] as const) {
       expect((await browser.get(href, { ...FRAMED, [name]: value })).status).toBe(403)
     }
-    // No other page can be shown in a frame, and neither can error pages of this one.
+    // Other pages can't be shown in a frame.
     for (const path of ['confirm', 'account', 'index.html']) {
       expect((await browser.get(`/solution/wiping/${path}`, FRAMED)).status).toBe(403)
     }

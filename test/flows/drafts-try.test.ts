@@ -48,7 +48,7 @@ function startHost(signInTime: string): Promise<TestHost> {
 
 const AUTH = moduleFile('auth', { type: 'authenticator' })
 
-/** A draft of an uploaded solution. @returns the path of its routes */
+/** Creates a draft of an uploaded solution. @returns the path of its routes */
 async function draftOf(name: string, manifest: object, files: Record<string, string>): Promise<string> {
   const packed = await bundleOf({ name, ...manifest }, files)
   const uploaded = (await (await host.upload(name, packed)).json()) as { sha256: string; faults?: object }

@@ -31,7 +31,7 @@ export type AskCloud = (asked: CloudRequest) => Promise<CloudAnswer>
 
 /** Timeout for a response in ms, in addition to the time of long polling. */
 export const ANSWER_TIME = 20_000
-/** Maximum for `Retry-After` times from the control center, in ms; longer times are reduced to this maximum. */
+/** Maximum for `Retry-After` times from the control center, in ms. Longer times are capped. */
 const LONGEST_WAIT = 10 * 60_000
 /**
  * Client errors that don't mean that the token is rejected, such as 404 for a bundle that is no longer in the desired

@@ -182,7 +182,7 @@ function sendAnswer(exchange: Exchange, proof: string | null): void {
     exchange.send({ kind: 'confirmed', proof })
     return
   }
-  // Like clicks, a confirmation isn't queued while offline: it would run later, without the user watching.
+  // Neither clicks nor confirmations are queued while offline: they would run later, without the user watching.
   if (proof !== null) showMessage(pageText('notnow'), 'warning')
   exchange.send({ kind: 'unconfirmed' })
 }

@@ -1,4 +1,4 @@
-/** The tabs that the user has opened, by element, until the page contains the host's response. */
+/** The tabs that the user has opened, by element. Stored until the page contains the host's response. */
 const opened = new Map<string, { readonly tab: string; readonly seq: number }>()
 
 /** Opens a tab in the page or in a patch's document. */
