@@ -93,7 +93,7 @@ test('a token for `shop` gives access only to `shop`: in the list, on the pages 
   expect(list.text).not.toContain('/admin/solutions/crm')
   expect(list.text).not.toContain('href="/admin/users"')
   expect(list.text).not.toContain('href="/admin/account"')
-  const tabs = ['', '/versions', '/log', '/login-page', '/api', '/diff', '/workbench']
+  const tabs = ['', '/versions', '/log', '/login-page', '/api', '/jobs', '/diff', '/workbench']
   for (const tab of tabs) {
     expect([tab, (await getPage(`/admin/solutions/shop${tab}`, cookie)).status]).toEqual([tab, 200])
     expect([tab, (await getPage(`/admin/solutions/crm${tab}`, cookie)).status]).toEqual([tab, 403])
