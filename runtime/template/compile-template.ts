@@ -1,5 +1,5 @@
 import type { Warning } from '../bundle/faults.ts'
-import { type CompiledTemplate, isWithinBounds, MAX_PARTS } from './compiled-template.ts'
+import { type CompiledTemplate, isWithinBounds, MAX_PARTS, REPLACED } from './compiled-template.ts'
 import { findLoginForm, missingElements, missingEssentials } from './login-form.ts'
 import { parseTemplate } from './parse-template.ts'
 import { TemplateWarnings } from './template-warnings.ts'
@@ -45,5 +45,5 @@ function refused(source: string, file: string, why: string): Warning[] {
 }
 
 function replacedMessage(why: string): string {
-  return `the default login page is shown instead of this page: ${why}`
+  return `${REPLACED}${why}`
 }

@@ -1,3 +1,6 @@
+/** The start of the warning `template_replaced`. */
+export const REPLACED = 'the default login page is shown instead of this page: '
+
 /**
  * Maximum number of values that a template can contain. Chosen here: a real login page has a few hundred parts, and
  * each may cost a lookup in every request.

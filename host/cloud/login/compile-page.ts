@@ -3,7 +3,7 @@ import { PlatformError } from '../../../runtime/errors.ts'
 import type { Limits } from '../../../runtime/limits.ts'
 import type { SandboxSolution } from '../../../runtime/protocol.ts'
 import type { Supervisor } from '../../../runtime/supervisor.ts'
-import type { CompiledTemplate } from '../../../runtime/template/compiled-template.ts'
+import { type CompiledTemplate, REPLACED } from '../../../runtime/template/compiled-template.ts'
 import { CompiledTemplateSchema } from '../../../runtime/template/template-schema.ts'
 
 /** The result of a check. `refused`: the page violates the rules for templates. `later`: it can't be checked now. */
@@ -15,11 +15,6 @@ export type PageCompiler = (source: string) => Promise<PageCheck>
 
 const NO_SCRIPTS: SandboxSolution = { scripts: [], units: {}, settings: {}, tables: {} }
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], media: [], permissions: null }
-/**
- * The compiler's messages start with this text. Remove it: it may be wrong here, where an older page may be shown
- * instead.
- */
-const PREFIX = /^the default login page is shown instead of this one: /
 
 /**
  * Compiles a login page under the same rules and limits as an upload. This happens in a separate sandbox process, since
@@ -35,7 +30,8 @@ export function createPageCompiler(supervisor: Pick<Supervisor, 'checkUpload'>, 
       if (checked === null || fault !== undefined)
         return { kind: 'later', why: fault?.message ?? 'the sandbox process returned no result' }
       const refusal = checked.warnings.find(({ code }) => code === 'template_replaced')
-      if (refusal !== undefined) return { kind: 'refused', why: refusal.message.replace(PREFIX, '') }
+      // The start of the message would be wrong here, because an older page may be shown instead.
+      if (refusal !== undefined) return { kind: 'refused', why: refusal.message.replace(REPLACED, '') }
       // The process has handled untrusted text, so validate its result again.
       const template = CompiledTemplateSchema.safeParse(checked.template)
       if (!template.success) return { kind: 'refused', why: 'the sandbox process returned an invalid template' }
