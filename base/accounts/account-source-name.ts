@@ -1,6 +1,9 @@
 /**
- * The source of an account: `users` is the users table, which all solutions share; `''` is the solution's own module or
- * login form; `provider` is an OAuth provider (the host calls the module for its users); `cloud` is the control center.
- * `admin` is the host's admin account, which has no sessions in solutions.
+ * Where an account comes from:
+ * - `users`: the users table, which all solutions share.
+ * - `''`: the solution's own module or login form.
+ * - `provider`: an OAuth provider. The host calls the module for its users.
+ * - `cloud`: the control center.
+ * - `admin`: the host's admin account, which has no sessions in solutions.
  */
 export type AccountSourceName = 'users' | '' | 'provider' | 'cloud' | 'admin'

@@ -7,7 +7,7 @@ import type { PasskeyPage, PasskeyPurpose, PasskeyRequests } from './passkey-req
 import type { PasskeyUser } from './passkeys.ts'
 import type { SignInMethod } from './sign-in-methods.ts'
 
-/** `refusal`: why it was not added, in the user's language. */
+/** `refusal`: why the passkey was not added, in the user's language. */
 export type AddedFactor =
   | { readonly kind: 'added'; readonly method: SignInMethod }
   | { readonly kind: 'refused'; readonly refusal: string }

@@ -28,7 +28,7 @@ export type FactorPage = {
   readonly show: {
     readonly account: (refusal: string, status: number) => Promise<void>
     readonly newApp: (app: NewApp, refusal: string | null, status: number) => void
-    /** @param passkey the options for the browser */
+    /** @param passkey the options of `navigator.credentials.create`, as JSON */
     readonly newPasskey: (passkey: string, refusal: string | null, status: number) => void
     readonly codes: (codes: readonly string[]) => void
   }

@@ -5,8 +5,8 @@ import { type CookieScope, readCookie, readCookies, setCookie } from '../http/co
 import { randomText } from '../program/random-text.ts'
 
 /**
- * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Pages that are opened later keep the
- * cookie, so that two tabs work. Signing in replaces it.
+ * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Opening another page keeps the cookie,
+ * so that forms in two tabs work. Signing in replaces it.
  */
 export interface FormTokens {
   /**
@@ -18,8 +18,8 @@ export interface FormTokens {
   /** Gives the browser a new cookie, which invalidates the tokens of earlier pages. */
   renew(ctx: Context, scope: CookieScope): void
   /**
-   * An id for the browser: the hash of its cookie, including one that this response sets; null if it has none. This
-   * does not set the cookie.
+   * An id for the browser: the hash of its cookie. The cookie can also be one that this response sets. Null if there is
+   * none; this function does not set one.
    */
   browserOf(ctx: Context, scope: CookieScope): string | null
   /** The ids for all cookies with that name, to match an id that `browserOf` returned earlier. */
@@ -29,7 +29,10 @@ export interface FormTokens {
 const PURPOSE = 'form-token'
 
 export function createFormTokens(key: PlatformKey): FormTokens {
-  /** The cookie that each response sets, and that its page's form will send. A request belongs to one solution. */
+  /**
+   * The cookie that each response sets. The form on its page will send it. One cookie per response is enough, because a
+   * request belongs to one solution.
+   */
   const given = new WeakMap<Context, string>()
   const textOf = (scope: CookieScope, cookie: string) => `${scope.realm} ${cookie}`
 

@@ -10,12 +10,15 @@ import { accountHash } from './throttle.ts'
  */
 export interface KnownBrowsers {
   isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean
-  /** Sets the cookie after a sign-in, unless the browser has one that is still valid for long enough. */
+  /** Sets the cookie after a sign-in, unless the browser already has one that doesn't expire soon. */
   note(ctx: Context, scope: CookieScope, source: string, username: string): void
 }
 
 const PURPOSE = 'known-browser'
-/** The cookie starts with its expiry: epoch seconds in this number of hexadecimal digits. The signature follows. */
+/**
+ * Number of hexadecimal digits at the start of the cookie. They contain its expiry in epoch seconds; the signature
+ * follows.
+ */
 const EXPIRY = 8
 /** The cookie is renewed once less than this fraction of its lifetime is left. */
 const RENEWED = 1 / 2
@@ -26,7 +29,7 @@ export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () =>
     return `${realm} ${account} ${expiry}`
   }
 
-  /** @returns whether the browser has a cookie of this account that is valid for more than `left` ms */
+  /** @returns whether the browser has a cookie for this account that is valid for more than `left` ms */
   function hasCookie(ctx: Context, scope: CookieScope, source: string, username: string, left: number): boolean {
     return readCookies(ctx, 'known', scope).some((cookie) => {
       const expiry = cookie.slice(0, EXPIRY)

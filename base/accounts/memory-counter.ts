@@ -14,8 +14,8 @@ export interface MemoryCounter extends Counter {
 }
 
 /**
- * Counters in this process. Every sign-in uses several, so they work without promises and timers. All counters last
- * equally long, so the oldest expire first. Each new counter removes up to two expired ones.
+ * Counters in this process. Every sign-in uses several, so they work without promises and timers. All counters have the
+ * same lifetime, so the oldest expire first. Each new counter removes up to two expired ones.
  * @param duration in ms
  * @param now the clock, in epoch ms
  */

@@ -96,7 +96,7 @@ export function createOpenSignIns<Open extends { readonly account: FactorAccount
     async finish({ idHash }) {
       const { numUpdatedRows } = await db
         .updateTable('open_sign_ins')
-        // The content may be personal data, and is no longer needed.
+        // The content may include personal data and is no longer needed, so erase it.
         .set({ ended_at: now(), content: '' })
         .where('id_hash', '=', idHash)
         .where('ended_at', 'is', null)

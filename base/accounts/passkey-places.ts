@@ -12,8 +12,8 @@ export interface PasskeyPlaces {
   /** Whether passkeys are switched on, but browsers don't allow them at this address. */
   isBlockedByAddress(origin: string): boolean
   /**
-   * @param hasOwnTemplate whether the solution's author wrote the page: such a page could use another solution's
-   * passkeys, so it offers none where solutions share an origin
+   * @param hasOwnTemplate whether the solution's author wrote the page. The scripts of such a page could use other
+   * solutions' passkeys, so it offers none if solutions share an origin.
    */
   onLoginPage(origin: string, hasOwnTemplate: boolean): PasskeyPlace | null
 }

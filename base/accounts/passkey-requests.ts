@@ -29,7 +29,7 @@ const KIND: TokenKind<Challenge> = { purpose: 'passkey-challenge', content: Chal
 const LIFETIME = 10 * 60_000
 const LIFETIME_OF_LOGIN_PAGE = 60 * 60_000
 
-/** A page that asks for a passkey. `serverUrl`: its origin. `solution`: where the account signs in to. */
+/** A page that asks for a passkey. `serverUrl`: its origin. `solution`: the solution that the account signs in to. */
 export type PasskeyPage = {
   readonly ctx: Context
   readonly scope: CookieScope
@@ -41,8 +41,8 @@ export type PasskeyPage = {
 export interface PasskeyRequests {
   readonly places: PasskeyPlaces
   /**
-   * For a page where a passkey is used.
-   * @returns options as JSON, for base/web/passkeys; null: none is offered
+   * Requests a passkey on a page where the user proves that they have one.
+   * @returns the options for the scripts in base/web/passkeys, as JSON; null if no passkey can be used
    */
   ask(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
   /**
@@ -78,7 +78,7 @@ export function createPasskeyRequests(
     purpose: PasskeyPurpose,
     account: string | null,
   ): string {
-    // Gives the browser its cookie.
+    // Make sure that the browser has the cookie.
     formTokens.issue(ctx, scope)
     const browser = formTokens.browserOf(ctx, scope) ?? ''
     const lifetime = purpose === 'sign-in' ? LIFETIME_OF_LOGIN_PAGE : LIFETIME

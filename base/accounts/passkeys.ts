@@ -9,7 +9,7 @@ import type { AccountSourceName } from './account-source-name.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Factors } from './factors.ts'
 
-/** Where a page is, in the terms that browsers and passkeys use. */
+/** A page's address, in the terms of the WebAuthn specification. */
 export type PasskeyPlace = {
   /** The domain that passkeys are bound to: the host name or one of its parent domains. */
   readonly rpId: string
@@ -27,7 +27,7 @@ export type PasskeyUse =
       readonly account: FactorAccount
       readonly isVerified: boolean
       readonly user: PasskeyUser
-      /** When the passkey was used the last time before this, or created if it had not been used. */
+      /** The time of the previous use, or of the creation if the passkey had never been used. In epoch ms. */
       readonly lastUsedAt: number
     }
   | { readonly kind: 'refused' }

@@ -16,8 +16,8 @@ const PATIENCE = 5_000
 
 export interface Passwords {
   /**
-   * @param options.patient whether to wait in the queue without a time limit, for an import. By default, the same time
-   *   limit applies as for `verify`.
+   * @param options.patient whether to wait in the queue without a time limit, as an import does. By default, the time
+   * limit of `verify` applies.
    * @throws ERR_PASSWORDS_BUSY
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>
@@ -45,7 +45,8 @@ export async function createPasswords(
   let waiting = 0
 
   /**
-   * Queues `work`. @throws ERR_PASSWORDS_BUSY if the queue is full or the work waited too long; `work` didn't run then
+   * Queues `work`.
+   * @throws ERR_PASSWORDS_BUSY if the queue is full or the work waited too long; in both cases, `work` was not run
    */
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (waiting >= mostWaiting) throw busy()
@@ -108,7 +109,7 @@ function prepare(password: string): string {
 
 /**
  * Chosen here: this error has a separate code. `ERR_THROTTLED` (429) means that the caller sent too many requests, but
- * it may have been a single one. `ERR_SANDBOX_BUSY` would direct the operator to the wrong processes.
+ * this caller may have sent only one. `ERR_SANDBOX_BUSY` would direct the operator to the wrong processes.
  */
 function busy(): PlatformError {
   return new PlatformError('ERR_PASSWORDS_BUSY', 'Too many passwords are being checked; try again in 2 seconds.', {

@@ -21,7 +21,7 @@ const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1, outputLen: 
 
 /**
  * @param now the clock, in epoch milliseconds
- * @param argon2 tests use one that costs less
+ * @param argon2 the hash function; tests pass a cheaper one
  */
 export function createRecoveryCodes(
   db: Database,

@@ -43,9 +43,11 @@ export type Series = RememberedUser & {
 }
 
 /**
- * The result of sending a cookie. `current`: a session, and a new cookie from `rotate`. `previous`: a session only,
- * since another tab has just used the cookie. `stolen`: nothing; the cookie was already used, which suggests theft, so
- * the series was ended. `unknown`: nothing, in all other cases, so that a forged cookie reveals nothing.
+ * The result of sending a cookie:
+ * - `current`: the user gets a session, and a new cookie from `rotate`.
+ * - `previous`: the user gets only a session, because another tab has just used the cookie.
+ * - `stolen`: the cookie was used before, which suggests theft. The series was ended.
+ * - `unknown`: all other cases, so that a forged cookie reveals nothing.
  */
 export type RememberedUse =
   | { readonly kind: 'current' | 'previous'; readonly series: Series }
@@ -63,8 +65,7 @@ export interface Remembered {
   use(solution: string, cookie: string): Promise<RememberedUse>
   /**
    * Gives a series its next validator. Call it after checking that the user may still sign in.
-   * @returns the new cookie's value, or null if another tab was faster, in which case that tab's cookie is the valid
-   *   one
+   * @returns the new cookie's value; null if another tab was faster, so that tab's cookie is now valid
    */
   rotate(cookie: string, user: RotatedUser): Promise<string | null>
   /** Whether the series exists and has not been ended. */
@@ -87,7 +88,7 @@ export interface Remembered {
 
 const SELECTOR = 16
 const VALIDATOR = 32
-/** The selector's characters in the cookie; the rest is the validator. */
+/** Number of characters of the selector at the start of the cookie. The validator follows. */
 const SELECTOR_TEXT = 22
 
 /** In rows of older versions, the column is empty. */
@@ -169,8 +170,7 @@ export function createRemembered(
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
-      // Also ends the series if it never had this validator: someone who knows the selector is then guessing
-      // validators.
+      // This also ends the series if the validator was never valid: someone who knows the selector may be guessing.
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },

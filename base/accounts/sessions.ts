@@ -118,7 +118,7 @@ export interface Sessions {
 
 /**
  * Minimum time between two writes of the last use, as a fraction of the idle timeout. Without it, each request would
- * cost a write. A session may expire earlier by this much.
+ * cost a write. A session may expire this much too early.
  */
 const NOTE_USE_PART = 1 / 60
 /** Cache time in ms. A session that another host ended stays usable for at most this long. */

@@ -1,11 +1,10 @@
 /**
- * A sign-in method, as a row of a table: a function for each step, or the reason why it doesn't have that step.
- * `walkSignIn` runs the steps in this order, so that no method can skip one. A step that returns a `Refusal` ends the
- * sign-in.
+ * A sign-in method: a function for each step, or the reason why it doesn't have that step. `walkSignIn` runs the steps
+ * in this order, so that no method can skip one. A step that returns a `Refusal` ends the sign-in.
  *
- * `Asked` is the data that the browser sent; `Attempt` is the same data after the check that the service's own page
- * sent it. `SignedIn` is the input for the last step. `Answer` is the result of the whole sign-in: void if the method
- * sets the response itself.
+ * `Asked` is the data that the browser sent. `Attempt` is the same data, after `ownPage` has checked it. `SignedIn` is
+ * the input for the last step. `Answer` is the result of the whole sign-in, or void if the method sets the response
+ * itself.
  */
 export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User, Parts, Answer = void> {
   /** Checks that this browser sent the request from the service's own page (CSRF). */
@@ -23,8 +22,8 @@ export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User,
   /** Responds to a user who is now signed in. */
   readonly redirect: (asked: Asked, signedIn: SignedIn, parts: Parts) => Answer | Promise<Answer>
   /**
-   * Maps an error thrown by `throttle`, `source` or `accept` to a refusal. Rethrows all others. If absent, all errors
-   * are thrown.
+   * Maps an error thrown by `throttle`, `source` or `accept` to a refusal. Rethrows all other errors. Without this
+   * function, no error is caught.
    */
   readonly failed?: (attempt: Attempt, error: unknown, parts: Parts) => Refusal<Answer>
 }

@@ -19,8 +19,8 @@ export interface SingleUseTokens<Content extends object> {
   /**
    * Marks a token as used.
    * @param isMeant a further condition; if it returns false, the token stays unused
-   * @returns null if the token is of another kind, is expired, was already used, or is for another solution, in which
-   *   case it stays unused
+   * @returns null if the token is of another kind, has expired, was used before, or is for another solution. A token
+   * for another solution stays unused.
    */
   consume(solution: string, token: string, isMeant?: (content: Content) => boolean): Promise<Content | null>
   /** Deletes the records of used tokens of all kinds that have expired. */
@@ -28,7 +28,7 @@ export interface SingleUseTokens<Content extends object> {
 }
 
 export type TokenKind<Content extends object> = {
-  /** Part of the signature, and of the id that records the use of a token. */
+  /** This is part of the signature, and of the id under which a used token is recorded. */
   readonly purpose: string
   /** The schema must reject unknown keys. */
   readonly content: z.ZodType<Content>

@@ -143,7 +143,7 @@ export function accountHash(source: string, username: string): string {
   return accountHashOf(`${source}\n${username}`)
 }
 
-/** A sign-in needs the hash several times. */
+/** Cached, because a sign-in needs the hash several times. */
 const accountHashOf = cachedByText(100, (account) => {
   const end = account.indexOf('\n')
   return hash('sha256', `${account.slice(0, end)}\n${accountKey(account.slice(end + 1))}`, 'base64url')
@@ -162,7 +162,7 @@ function databaseCounter(db: Database, keyPrefix: string, duration: number): Cou
 
   /**
    * Increments in one statement and reads in the same transaction, so that no two attempts see the same count.
-   * @returns null if there is no row; a row that another host inserts before the read doesn't include this attempt
+   * @returns null if there was no row to increment, even if another host has inserted one since
    */
   function increment({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {
     return db.transaction().execute(async (transaction) => {

@@ -31,7 +31,7 @@ export type UserFault = {
 }
 
 export const LONGEST_NAME = 200
-/** RFC 5321, section 4.5.3.1.3: a path of 256 octets, less its angle brackets. */
+/** RFC 5321, section 4.5.3.1.3: a path of 256 octets, minus its angle brackets. */
 const LONGEST_EMAIL = 254
 /** The column's length, an upper bound for PERMISSION_LENGTH. */
 const LONGEST_PERMISSION = 255

@@ -171,7 +171,7 @@ export function createUsers(
     return typeof password === 'string' ? passwords.hash(password) : password
   }
 
-  /** @param last runs while the row still exists, so that the request can be repeated if it fails */
+  /** @param last runs while the row still exists; if it fails, the deletion can be repeated */
   async function remove(row: UserRow, last: () => Promise<void> = async () => {}): Promise<void> {
     const { uid } = row
     // Disable the user first, so that they can't sign in again after the sessions end.

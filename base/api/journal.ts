@@ -50,14 +50,15 @@ export interface Journal {
   /** Resolves when the entry is in the database. */
   record(entry: JournalEntry): Promise<void>
   /**
-   * Whether to record an entry that anyone can cause repeatedly. True once per minute for entries that differ only in
-   * the actor, since the actor can be any name that someone typed.
-   * @param isActorProven whether the actor has proven their identity; if so, true once per minute for each actor
+   * Whether to record an entry that anyone can cause repeatedly. Returns true once per minute for entries that differ
+   * only in the actor, because anyone can type any number of names.
+   * @param isActorProven whether the actor has proven their identity; if so, returns true once per minute for each
+   * actor
    */
   isNews(entry: JournalEntry, isActorProven?: boolean): boolean
   /**
-   * Returns the newest entries first. `next` is the `before` for querying older ones. With `mostLookedAt`, a page can
-   * be short and still have a `next`.
+   * Returns the newest entries first. To query older ones, pass `next` as `before`. With `mostLookedAt`, a page can be
+   * short and still have a `next`.
    */
   read(query: JournalQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
   /**
@@ -77,7 +78,10 @@ const BATCH_TIME = 50
 const MAX_WAITING = 20_000
 /** Rows per statement. */
 const AT_ONCE = 200
-/** Number of newest entries that `valuesOf` scans, since no index has the values, and the maximum that it returns. */
+/**
+ * Number of newest entries that `valuesOf` scans, because no index contains the values. Maximum number of values that
+ * it returns.
+ */
 const NEWEST = 10_000
 const MOST_VALUES = 200
 /** Names with more characters are truncated, because browsers can send names of any length. */
@@ -152,7 +156,7 @@ export function createJournal(
       place: textOf(row[columnOf.place]),
       outcome: String(row.outcome),
       address: String(row.address),
-      // Hosts with a schema older than version 005 write it to another column, and may run alongside newer hosts.
+      // Hosts with a schema older than version 005 write the id to another column. They may run alongside newer hosts.
       correlationId: textOf(row.correlation ?? row.correlation_id),
     }
   }
@@ -168,7 +172,9 @@ export function createJournal(
     return query
   }
 
-  /** @returns the id where a query ends that scans at most this number of entries; 0: at the oldest entry */
+  /**
+   * @returns the lowest id that a query reads if it scans at most this number of entries; 0 if it can read all of them
+   */
   async function oldestOf(most: number, before: number | undefined, place: string | undefined): Promise<number> {
     if (place !== undefined) return oldestIn(place, most, before)
     const { newest } = await db

@@ -55,9 +55,9 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   /** The action in the audit log. Absent if the route changes nothing. */
   readonly act?: Act
   /**
-   * Throws to reject a request, if possible before its body is read. The result is passed to the handler and, in the
-   * control center, to `names`. On the host, `names` runs first, because the host's audit log records refused requests
-   * too; `found` is undefined there.
+   * Throws to reject a request, if possible before its body is read. The handler receives the result as `found`. In the
+   * control center, `names` receives it too. On the host, `names` runs first, so that refused requests are in the audit
+   * log; `found` is undefined there.
    */
   before?(asking: Asking<Who, Address>): Found | Promise<Found>
   /** Names for the audit log. They are looked up before the handler runs, since it may delete them. */
@@ -221,7 +221,10 @@ async function answer<Who, Right, Act, Names extends object>(
   ctx.status = status
 }
 
-/** Longer than any name, so a truncated parameter matches nothing, and errors can quote it safely. */
+/**
+ * Maximum length of a parameter; longer ones are truncated. It exceeds the length of any name, so a truncated parameter
+ * matches nothing. Error messages can quote it safely.
+ */
 const LONGEST_PARAMETER = 300
 
 function paramsOf(ctx: Context): Readonly<Record<string, string>> {
@@ -256,7 +259,7 @@ function hasContent(answered: z.ZodType | Content): boolean {
   return answered instanceof z.ZodType || answered.type !== undefined
 }
 
-/** Only the properties that the schema lists; all others are dropped. */
+/** Returns only the properties that the schema lists. */
 function shown(schema: z.ZodType | Content, result: unknown): unknown {
   if (!(schema instanceof z.ZodType)) return result
   const checked = schema.safeParse(result)

@@ -6,7 +6,7 @@ export function userTarget({ username }: { readonly username: string }): string 
 }
 
 /**
- * Contains the token's id, which `actor` contains too, and its name, because the name isn't recorded anywhere else once
+ * Contains the token's id, as `actor` does. Also contains the token's name, which is not recorded anywhere else once
  * the token is deleted.
  */
 export function tokenTarget({ id, name }: { readonly id: string; readonly name: string }): string {

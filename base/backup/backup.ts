@@ -120,7 +120,7 @@ async function addSolutionDatabases(
 ): Promise<void> {
   const folder = join(home, 'databases')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  // Next to the backup file, because that disk must have enough space anyway.
+  // The copies are next to the backup file, because that disk must have enough space anyway.
   const copies = mkdtempSync(join(dirname(resolve(file)), '.solhost-backup-'))
   try {
     for (const name of names) {
@@ -137,7 +137,7 @@ async function addSolutionDatabases(
   }
 }
 
-/** Stands for all pages of a file, so that they are copied in one step. */
+/** A number larger than any file's page count, so that all pages are copied in one step. */
 const EVERY_PAGE = 2 ** 31 - 1
 
 async function copySolutionDatabase(file: string, copy: string): Promise<void> {

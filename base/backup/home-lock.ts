@@ -25,7 +25,7 @@ type User = Pick<Saved, 'user' | 'restoreCommand' | 'mayReplace'>
 
 /**
  * Takes the shared lock for a host or a control center. If the folder does not support locks, as on some network disks,
- * it is used without one.
+ * it is used without a lock.
  * @throws ERR_PLATFORM_IN_USE while a restore changes the folder, or after an interrupted restore
  */
 export function holdHome(home: string, { user, restoreCommand, mayReplace }: User = PLATFORM): HomeLock {

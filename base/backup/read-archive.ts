@@ -14,7 +14,7 @@ export type Archive = {
 
 /** Chosen here: far more than the number of solutions and plugin files on any platform. */
 const MOST_PARTS = 100_000
-/** Maximum bytes of the manifest, in which a part takes about 150 bytes. */
+/** Maximum size of the manifest in bytes. Each part takes about 150 bytes in it. */
 const MANIFEST_SIZE = 32 * 1024 ** 2
 /**
  * Flag bits 0 (encrypted), 6 (strong encryption) and 13 (masked headers), which our archives never set.

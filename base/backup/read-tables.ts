@@ -119,8 +119,9 @@ export async function* readRows(db: Database, name: string, { key, bytes }: Back
 }
 
 /**
- * SQLite and PostgreSQL, whose telemetry tables can have millions of rows, use their index for a row comparison. The
- * other kinds do not support it, or would scan all rows before that position.
+ * Selects the rows after a position. SQLite and PostgreSQL use their index for a row comparison, which matters because
+ * their telemetry tables can have millions of rows. The other kinds don't support row comparisons, or would scan all
+ * rows before the position.
  */
 function comesAfter(
   eb: ExpressionBuilder<AnyTables, string>,

@@ -7,7 +7,7 @@ const SQLITE_ENDS = ['', '-wal', '-shm', '-journal']
 /**
  * Returns the names of existing files and folders that a restore would replace.
  * @param databases names of embedded databases
- * @param folders those in the backup
+ * @param folders names of the folders in the backup
  */
 export function occupiedNames(
   home: string,

@@ -9,7 +9,7 @@ import { type BackupManifest, type BackupPart, MANIFEST } from './manifest.ts'
 
 /** Writes a backup part by part. Only a piece of a part is in memory at a time. */
 export type ArchiveWriter = {
-  /** Resolves when the part is written. `rows` is called at the end of the part. */
+  /** Resolves when the part is written. `rows` is called at the end of the part and returns its number of rows. */
   add(name: string, content: AsyncIterable<Uint8Array>, rows?: () => number): Promise<BackupPart>
   parts(): Readonly<Record<string, BackupPart>>
 }

@@ -16,10 +16,10 @@ export type BundleTurns = <T>(packed: Pick<Uint8Array, 'length'>, work: () => Pr
 const AT_ONCE = 2
 /** Maximum time in the queue, in ms: enough for several of the longest checks. */
 const PATIENCE = 60_000
-/** Typical ratio of unpacked to packed size; memory checks catch larger ones. */
+/** Typical ratio of unpacked to packed size. If a bundle is larger when unpacked, memory checks stop it. */
 export const UNPACKED = 4
 
-/** @param what the name for the queued bundles in the error message */
+/** @param what how the error message refers to the queued bundles */
 export function createBundleTurns(
   what: 'uploads' | 'bundles',
   needRoom: Supervisor['needRoom'],

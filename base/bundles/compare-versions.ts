@@ -21,7 +21,7 @@ export type ChangedFile = {
   readonly toBytes: number | null
   /** The changes in a text file; null if it is not text, or if `isTooMuch`. */
   readonly hunks: readonly Hunk[] | null
-  /** Whether there are too many changes, so that the lines were not compared or some hunks are missing. */
+  /** Whether there are too many changes. If so, the lines were not compared, or some hunks are missing. */
   readonly isTooMuch: boolean
 }
 
@@ -77,7 +77,7 @@ export async function compareVersions(
   return { ...compared, manifest: compareManifests(from.manifest, to.manifest) }
 }
 
-/** Between files, lets the host's other work run. */
+/** Lets the host's other work run between files. */
 export async function compareFiles(
   from: ComparedVersion['files'],
   to: ComparedVersion['files'],

@@ -60,7 +60,7 @@ export type HostCall = Call & {
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
   /** How the user signed in; absent if no user is signed in. */
   readonly methods?: readonly SignInMethod[]
-  /** The press that the call handles; null or absent in all other calls. */
+  /** The button press that the call handles; null or absent in all other calls. */
   readonly press?: Press | null
   /** The browser's IP address. */
   readonly address: string

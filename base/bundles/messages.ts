@@ -56,7 +56,7 @@ export function messageTables(texts: SolutionTexts): Tables {
  */
 export function availableLocales(texts: SolutionTexts): readonly string[] {
   const own = Object.keys(texts).filter((locale) => locale !== 'default')
-  // First in the list, because it is the fallback, as for the platform's own texts.
+  // This locale is first in the list, because it is the fallback, as for the platform's own texts.
   const fallback: string = PLATFORM_LOCALES[0]
   return [...new Set([fallback, ...own, ...PLATFORM_LOCALES])]
 }

@@ -184,8 +184,9 @@ export type PluginApi = {
 }
 
 /**
- * Loads the plugins that the operator installed in `PLATFORM_HOME/plugins`: folders with `host.ts` (or `.js`), whose
- * default export is `(api) => Plugin`, and `guest.ts`. They run in the host process, so only the operator can add them.
+ * Loads the plugins that the operator installed in `PLATFORM_HOME/plugins`. Each is a folder with a `host.ts` (or
+ * `.js`), whose default export is `(api) => Plugin`, and a `guest.ts`. They run in the host process, so only the
+ * operator can add them.
  * @throws ERR_PLUGIN_INVALID
  */
 export async function operatorPlugins(home: string, taken: readonly string[]): Promise<readonly Plugin[]> {
@@ -222,8 +223,8 @@ export function usableTrusted(
 }
 
 /**
- * Starts a sandbox process, which compiles the guest parts of all plugins and loads a solution with them as for a
- * login, then as for a client.
+ * Checks the guest parts of all plugins in a sandbox process. The process compiles them, and loads a solution with
+ * them: first as for a login, then as for a client.
  * @throws ERR_PLUGIN_INVALID if a guest part cannot be compiled or fails while it creates its globals
  */
 export async function checkGuests(

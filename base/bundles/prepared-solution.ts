@@ -93,7 +93,7 @@ export function prepareSolution(bundle: Bundle, checked: CheckedFiles, parts: Re
   }
 }
 
-/** Drops invalid names, because a compromised process could make them up, and they become part of a script. */
+/** Drops invalid names. The names become part of a script, and a compromised process could return any text. */
 function scopeOf(scope: ScriptScope | undefined): Pick<SandboxScript, 'scope'> {
   if (scope === undefined || scope.names.length === 0) return {}
   const { names, shared } = scope
@@ -151,7 +151,7 @@ function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) 
   }
 }
 
-/** The manifests of the solution's modules that clients use, and then its own, whose `module` is null. */
+/** Returns the manifests of the modules that clients use, then the solution's own manifest, whose `module` is null. */
 export function clientManifests(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) {
   const { forClient } = modulesByUse(solution)
   return [

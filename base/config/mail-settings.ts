@@ -13,7 +13,7 @@ export type MailSettings = {
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }
-  /** Maximum emails per hour that an organisation of a control center, or a host, may send. */
+  /** Maximum emails per hour: for a host, or for each organisation of a control center. */
   readonly hourly: number
 }
 

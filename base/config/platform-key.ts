@@ -23,7 +23,7 @@ const NONCE = 12
 const TAG = 16
 
 function createPlatformKey(secret: string): PlatformKey {
-  // Each key is derived only once, since every login page needs a signature.
+  // Each key is derived only once, because every login page needs a signature.
   const keys = new Map<string, Buffer>()
   function keyOf(purpose: string): Buffer {
     const key = keys.get(purpose) ?? Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
@@ -62,7 +62,7 @@ function createPlatformKey(secret: string): PlatformKey {
 }
 
 /**
- * Returns a value that the database stores to verify that a key is the right one. It reveals nothing else about the
+ * Returns a value that the database stores, to verify later that a key is the same. It reveals nothing else about the
  * key.
  */
 export function keyCheckOf(secret: string): string {

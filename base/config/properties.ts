@@ -26,7 +26,7 @@ const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 
 /**
  * Every environment variable of a host, with its default and the form of its values. The limits (`runtime/limits.ts`)
  * are properties too. They are defined here, not in the host, because the control center shares many of these
- * properties. It also checks for typos in all of them, since both services can share an environment.
+ * properties. The control center also checks for typos in all of them, since both services can share an environment.
  */
 export const PROPERTIES = {
   PORT: {

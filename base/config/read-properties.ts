@@ -54,7 +54,7 @@ function knownNames(properties: Readonly<Record<string, Property>>): string[] {
 }
 
 /**
- * Every property without a value has an error, so if there are no errors, all values are set.
+ * Checks that all values are set: every property without a value has an error.
  * @param who the name of the service that cannot start
  * @throws ERR_SETTINGS_INVALID with all errors, if there are any
  */
@@ -113,7 +113,7 @@ function readLimits(
 
 function faultLine(name: string, property: Property, text: string): string {
   const given = property.secret ? `has ${text.length} characters` : `is "${withoutKeys(text)}"`
-  // Omit the text after a semicolon, which describes an empty value.
+  // Omit the text after a semicolon, which describes what an empty value means.
   const [form] = property.form.split(';')
   return `${name} must be ${form}, but ${given}`
 }

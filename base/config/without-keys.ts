@@ -1,6 +1,6 @@
 /**
- * Makes a non-secret setting safe to show: removes a user with a password and keys in the query from a URL. Also
- * handles a URL without a scheme, since the error message that rejects it quotes it.
+ * Makes a non-secret setting safe to show: removes usernames, passwords and queries from URLs. Also handles a URL
+ * without a scheme, since the error message that rejects it quotes it.
  */
 export function withoutKeys(text: string): string {
   return text

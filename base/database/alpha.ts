@@ -21,7 +21,7 @@ export const alpha: ServerKind = {
   byteLength: 'octet_length',
   systemDatabase: 'postgres',
   createDialect: alphaDialect,
-  // template0: other templates may have been created with a different encoding.
+  // template0 is used because other templates may have been created with a different encoding.
   createDatabase: (name) => sql`create database ${sql.id(name)} encoding 'UTF8' template template0`,
   columns: async () => ({
     key: sql`text collate "C"`,

@@ -7,12 +7,12 @@ export interface Checkpoints {
   close(): Promise<void>
 }
 
-/** For databases with few writes, whose connection does its own checkpoints. */
+/** For databases with few writes. Their connection does its own checkpoints. */
 export const NO_CHECKPOINTS: Checkpoints = { wrote() {}, close: async () => {} }
 
 /**
- * Default number of transactions between two checkpoints. On a host with many sign-ins, the log has about 15 MB by
- * then.
+ * Default number of transactions between two checkpoints. On a host with many sign-ins, the log has grown to about 15
+ * MB by then.
  */
 const EVERY = 400
 /** How long the thread stays after its last checkpoint, in ms. */

@@ -12,7 +12,7 @@ type Waiting<Row> = { readonly row: Row; readonly resolve: () => void; readonly 
 
 /**
  * Inserts rows into a table for many concurrent callers. Each caller waits until its row is on disk.
- * In the embedded database, rows that arrive in the same turn of the event loop or during a write share a statement, so
+ * In the embedded database, rows that arrive in the same turn of the event loop or during a write share a statement. So
  * each index page is written only once. This adds no delay, because the rows would have to wait for the next sync
  * anyway. On a server, each row has a separate INSERT, so that several connections work in parallel.
  * @param columns all columns of the rows
@@ -23,7 +23,10 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
   columns: readonly (keyof Tables[Table] & string)[],
 ): (row: Insertable<Tables[Table]>) => Promise<void> {
   type Row = Insertable<Tables[Table]>
-  /** By the number of rows. Building a query takes longer than the embedded database takes to run it. */
+  /**
+   * Prepared queries, indexed by their number of rows. Building a query takes longer than the embedded database takes
+   * to run it.
+   */
   const queries: CompiledQuery[] = []
 
   async function insert(rows: readonly Row[]): Promise<void> {
@@ -33,7 +36,10 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
     await db.executeQuery({ ...query, parameters })
   }
 
-  /** In the order of `columns`. The values don't matter: the query has a parameter for each. */
+  /**
+   * A row for building the query, with keys in the order of `columns`. Its values don't matter, because the query has a
+   * parameter for each.
+   */
   function allColumns(): Row {
     return Object.fromEntries(columns.map((column) => [column, ''])) as Row
   }
@@ -46,7 +52,7 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
   async function writeAll(): Promise<void> {
     isWriting = true
     while (waiting.length > 0) {
-      // The callers of the last rows, and all events that have already arrived, may add rows first.
+      // First let the callers of the previous rows, and all events that have already arrived, add more rows.
       await endOfTurn()
       await write(waiting.splice(0, MOST_ROWS))
     }
@@ -58,7 +64,8 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
       await insert(group.map(({ row }) => row))
       for (const { resolve } of group) resolve()
     } catch (error) {
-      // A duplicate key is the only error of a single row. It must not affect the others, so each is written separately.
+      // A duplicate key is the only error that concerns a single row. It must not affect the other rows, so each row is
+      // written separately.
       if (group.length > 1 && embedded.isUniqueViolation(error)) for (const one of group) await write([one])
       else for (const { reject } of group) reject(error)
     }

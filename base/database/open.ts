@@ -155,7 +155,7 @@ export async function tryOut(kind: ServerKind, db: Database): Promise<Failed | n
   }
 }
 
-/** @throws the error if the server didn't cause it */
+/** @throws the original error if the server didn't cause it */
 function failedBy(kind: ServerKind, error: unknown): Failed {
   const reason = error instanceof PlatformError ? 'away' : kind.failureOf(error)
   if (reason === null) throw error

@@ -15,7 +15,7 @@ export async function readSchema(
 }
 
 /**
- * @param what the beginning of the sentence, such as `The database "platform" of …`
+ * @param what the beginning of the error message, such as `The database "platform" of …`
  * @throws ERR_DATABASE_VERSION if a newer version of the platform created the schema
  */
 export function refuseNewerSchema(applied: readonly string[], what: string, { versions } = PLATFORM_MIGRATIONS): void {

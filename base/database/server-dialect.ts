@@ -77,7 +77,10 @@ function mappedDriver(driver: Driver, mapErrors: MapErrors): Driver {
   }
 }
 
-/** @returns the connection. Rejects after the timeout; a connection that arrives later is returned to the pool. */
+/**
+ * Limits how long a caller waits for a connection. A connection that arrives later is returned to the pool.
+ * @throws an ETIMEDOUT error after the timeout
+ */
 async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): Promise<DatabaseConnection> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   // All database kinds treat ETIMEDOUT as an unreachable server.

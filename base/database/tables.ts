@@ -150,7 +150,7 @@ export interface Tables {
   links: {
     /** SHA-256 of the token, which is only in the link. */
     token_hash: string
-    /** `{uid} {kind} {number}`. Limits how many links of each kind a user has. */
+    /** `{uid} {kind} {number}`. The numbers limit how many links of each kind a user has. */
     place: string
     /** A `LinkKind` of host/links/links.ts. */
     kind: string

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
 /**
- * A random UUID that starts with the time (version 7, RFC 9562, 5.7). Ids that are created later are sorted later, so
- * an index adds them at its end instead of changing a random page for each.
+ * A random UUID that starts with the time (version 7, RFC 9562, 5.7). Later ids sort after earlier ones, so an index
+ * appends them instead of changing a random page for each.
  * @param time epoch ms
  */
 export function timeOrderedId(time: number): string {

@@ -48,7 +48,7 @@ function readLimit(): number {
   // Node's type declarations lack these properties.
   const report: { excludeNetwork?: boolean | undefined; getReport(): Partial<Report> } = process.report
   const before = report.excludeNetwork
-  // Without this, the report would include the network, which takes DNS lookups.
+  // Exclude the network from the report, because it requires DNS lookups.
   report.excludeNetwork = true
   const { userLimits } = report.getReport()
   report.excludeNetwork = before
@@ -58,14 +58,14 @@ function readLimit(): number {
 }
 
 /**
- * Limits a server's connections, including WebSockets. Chosen here: networks are not limited individually until the
- * total is reached, because many people may share the address of an office, or of a proxy that is not listed in
- * `TRUSTED_PROXIES`. Once it is reached, a new connection from another network replaces the newest connection of the
- * network that has the most, and that network can't open more.
+ * Limits a server's connections, including WebSockets. Once the total is reached, a new connection from another network
+ * replaces the newest connection of the network with the most. That network can't open more. Chosen here: below the
+ * total, networks are not limited individually. Many people may share the address of an office, or of a proxy that is
+ * not listed in `TRUSTED_PROXIES`.
  */
 export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
   const isTrusted = proxyAddr.compile([...trustedProxies])
-  /** Connections in order of arrival. */
+  /** Each network's connections, in order of arrival. */
   const networks = new Map<string, Set<Socket>>()
   let count = 0
   // The hard limit: above it, Node closes a connection before this code can handle it.

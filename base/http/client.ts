@@ -39,7 +39,7 @@ export function createClientReader(trusted: readonly string[]): (request: Incomi
 
 /**
  * Returns the last address that is not a trusted proxy's. If a proxy forwards anything that is not an address, such as
- * `unknown`, the request is counted for the proxy itself. Otherwise any string would get a separate rate limit.
+ * `unknown`, the result is the proxy's own address. Otherwise, any string would get a separate rate limit.
  */
 function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): string {
   let address = plainAddress(socket.remoteAddress ?? '') ?? ''

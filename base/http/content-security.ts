@@ -6,9 +6,9 @@ const PAGE = (nonce: string, connect: "'none'" | "'self'", ancestors: "'none'" |
   `base-uri 'none'; frame-ancestors ${ancestors}`
 
 /**
- * Where solutions share an origin, a login page must not open windows: COOP separates a window from the page that
- * opened it, but a blank window can still read its opener after the opener navigates to another solution (tested in
- * Chromium).
+ * Prevents a login page from opening windows, where solutions share an origin. COOP separates a window from the page
+ * that opened it. But a blank window can still read its opener after the opener navigates to another solution (tested
+ * in Chromium).
  */
 const NO_POPUPS = '; sandbox allow-scripts allow-forms allow-same-origin allow-modals allow-downloads'
 
@@ -31,7 +31,7 @@ export const SECURITY_HEADERS = {
 
 const SECURITY_LINES = Object.entries(SECURITY_HEADERS)
 
-/** Every response passes here, so the headers are set directly: Koa's `set` takes several times as long. */
+/** The headers are set directly, because Koa's `set` takes several times as long and every response needs them. */
 export function setSecurityHeaders({ res }: Context): void {
   for (const [name, value] of SECURITY_LINES) res.setHeader(name, value)
 }
@@ -90,7 +90,10 @@ export function allowGuide(ctx: Context): void {
   ctx.set('Cache-Control', 'public, no-cache')
 }
 
-/** Sets the policy for the responses of endpoints: a browser that opens one renders nothing and runs nothing. */
+/**
+ * Sets the policy for the responses of endpoints. A browser that opens such a response renders nothing and runs
+ * nothing.
+ */
 export function allowEndpoint(ctx: Context): void {
   ctx.set('Content-Security-Policy', `sandbox; ${NOT_HTML}`)
 }

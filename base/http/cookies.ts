@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 
 /**
  * Where cookies are valid. `realm` is a solution's name or the control center, and is part of the cookie's name. A
- * realm has its own host name, or a path on a shared one.
+ * realm has its own host name, or a path on a shared host.
  */
 export type CookieScope = { readonly realm: string; readonly secure: boolean; readonly ownHost: boolean }
 
@@ -10,8 +10,9 @@ export type CookieScope = { readonly realm: string; readonly secure: boolean; re
 export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-out' | 'step' | `oauth-${string}`
 
 /**
- * `__Host-` on a realm's own host. `__Secure-` with the solution's path on a shared host, so that the cookies of many
- * solutions don't add up in one request. Without TLS, the name has no prefix.
+ * On a realm's own host, the prefix is `__Host-`. On a shared host, it is `__Secure-`, and the cookie has the
+ * solution's path, so that the cookies of many solutions don't add up in one request. Without TLS, the name has no
+ * prefix.
  */
 function cookieName(kind: CookieKind, scope: CookieScope): string {
   const prefix = scope.secure ? (scope.ownHost ? '__Host-' : '__Secure-') : ''
@@ -19,17 +20,17 @@ function cookieName(kind: CookieKind, scope: CookieScope): string {
 }
 
 /**
- * Returns the last cookie of a name: the one with the shortest path (see `cookieValues`), which browsers also send to
- * the page that checks it. Those before it may be sent only to this page. Only for cookies that distinguish browsers: if
- * a cookie authenticates, check each one.
+ * Returns the last cookie with a name, which has the shortest path (see `cookieValues`). Browsers also send that cookie
+ * to the page that checks it; earlier ones may be sent only to this page. Use this only for cookies that distinguish
+ * browsers: if a cookie authenticates, check each one.
  */
 export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {
   return readCookies(ctx, kind, scope).at(-1)
 }
 
 /**
- * Returns all cookies of a name. Check each one if the cookie authenticates, because only the value shows which one we
- * set.
+ * Returns all cookies with a name. Check each one if the cookie authenticates, because only its value shows whether we
+ * set it.
  */
 export function readCookies(ctx: Context, kind: CookieKind, scope: CookieScope): readonly string[] {
   return cookieValues(ctx, cookieName(kind, scope))
@@ -42,7 +43,7 @@ export function readCookies(ctx: Context, kind: CookieKind, scope: CookieScope):
 const MOST_COOKIES = 10
 
 /**
- * Returns all cookies of a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on
+ * Returns all cookies with a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on
  * another port, can add cookies with another path. The last cookies have the shortest paths, so they are also sent to
  * other pages.
  */
@@ -92,5 +93,7 @@ export function setCookie(
   ctx.res.setHeader('Set-Cookie', [...others, line])
 }
 
-/** Names and values that we create; none has a character that ends a cookie or a header (RFC 6265, 4.1.1). */
+/**
+ * Matches the names and values that we create. None has a character that ends a cookie or a header (RFC 6265, 4.1.1).
+ */
 const PAIR = /^[A-Za-z0-9_-]+=[A-Za-z0-9_-]*$/

@@ -14,7 +14,7 @@ export interface Draining {
   /**
    * @param move called after half of the time, with the remaining ms. By then, load balancers have noticed that this
    * host is draining, so anything that outlives a request can move to another host.
-   * @returns when the time has passed or `hurry` was called
+   * @returns a promise that resolves when the time has passed or `hurry` was called
    */
   drain(move: (within: number) => void): Promise<void>
   /** Ends the wait in `drain`. */
@@ -55,7 +55,8 @@ export function endKeptConnections({ isReady }: Pick<Draining, 'isReady'>): Midd
   return (ctx, next) => {
     if (isReady()) return next()
     if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
-    // Announces that no further requests are accepted (RFC 9113, section 6.8); those in progress still get a response.
+    // This announces that no further requests are accepted (RFC 9113, section 6.8). Requests in progress still get a
+    // response.
     else (ctx.req as typeof ctx.req & Pick<Http2ServerRequest, 'stream'>).stream.session?.close()
     return next()
   }

@@ -10,7 +10,8 @@ export type EarlyAnswer = {
 }
 
 /**
- * Problem details (RFC 9457), for pages too. There is no correlation ID, because the app that assigns it has not run.
+ * Creates a response with problem details (RFC 9457), even for pages. There is no correlation ID, because the app that
+ * assigns it has not run.
  */
 export function earlyAnswer(error: PlatformError): EarlyAnswer {
   const { code, message } = error

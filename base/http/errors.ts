@@ -5,7 +5,7 @@ export type ErrorRow = {
   readonly status: number
   /** Who can fix the error: the sender of the request, the solution's author, or the operator. */
   readonly fixedBy: 'caller' | 'solution' | 'operator'
-  /** The text on the error page. Codes without one are rarely shown to a person. */
+  /** The text on the error page. If it is absent, the error is rarely shown to a person. */
   readonly page?: ErrorKind
   /** The operator's own settings cause the error, so it isn't logged, and its message is shown for every status. */
   readonly isExpected?: true

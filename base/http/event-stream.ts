@@ -31,7 +31,8 @@ export type EventStream = {
  */
 const MOST_UNREAD = 1024 ** 2
 /**
- * In ms. A comment at this interval keeps proxies from closing a quiet stream, and the authorisation is checked again.
+ * Interval in ms between comments, which keep proxies from closing a quiet stream. The authorisation is checked at the
+ * same interval.
  */
 const KEEP_ALIVE = 15_000
 
@@ -76,7 +77,7 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   // Nothing else uses this connection. Without this, a stopping server would wait for it.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
   ctx.body = stream
-  // The stream ended during `begin`.
+  // If the stream ended during `begin`, `leave` was not set yet, so it is called now.
   if (isOver) return leave()
   stopAsking = repeat(KEEP_ALIVE, keepAlive)
   ctx.req.on('close', end)

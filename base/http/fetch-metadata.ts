@@ -19,8 +19,9 @@ export function isNavigation(ctx: Context): boolean {
 }
 
 /**
- * For the few pages that are embedded in an iframe by pages of our own origin. Over http, except on loopback, browsers
- * send neither header. In that case, only the page's own `frame-ancestors` and `sandbox` protect it.
+ * Whether a page of our own origin requests this page for an iframe. Over http, except on loopback, browsers send
+ * neither `Sec-Fetch-Dest` nor `Sec-Fetch-Site`. In that case, only the page's own `frame-ancestors` and `sandbox`
+ * protect it.
  */
 export function isFrameOfOurs(ctx: Context): boolean {
   const [destination, site] = [ctx.get('Sec-Fetch-Dest'), ctx.get('Sec-Fetch-Site')]

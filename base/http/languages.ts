@@ -15,8 +15,8 @@ export function chooseLocale(acceptLanguage: string, available: readonly string[
 }
 
 /**
- * Returns the locale for dates and numbers: `locale`, with the browser's region if `locale` has none. For `en` and a
- * browser that requests `en-GB`, that is `en-GB`.
+ * Returns the locale for dates and numbers: `locale`, with the browser's region if `locale` has none. For example, if
+ * `locale` is `en` and the browser requests `en-GB`, the result is `en-GB`.
  */
 export function localeOfFormats(locale: string, acceptLanguage: string): string {
   const prefix = `${locale.toLowerCase()}-`

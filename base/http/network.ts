@@ -1,6 +1,7 @@
 /**
- * Returns an address in canonical form, for counting, display and comparison: without port, brackets and zone, IPv6 as
- * in RFC 5952, and IPv4-mapped IPv6 as IPv4. Some proxies, such as Azure's gateways, forward `address:port`.
+ * Returns an address in canonical form, for counting, display and comparison. It has no port, brackets or zone. IPv6 is
+ * written as in RFC 5952, and IPv4-mapped IPv6 as IPv4. Ports are removed because some proxies, such as Azure's
+ * gateways, forward `address:port`.
  * @returns null if the text is not an address
  */
 export function plainAddress(text: string): string | null {

@@ -16,9 +16,9 @@ type Connection = {
 }
 
 /**
- * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2) and doesn't read its socket while
- * more are queued. Responses are sent in the order of the requests, so each further request would hold a response in
- * memory that can't be sent yet.
+ * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2). Doesn't read its socket while
+ * more are queued. Responses are sent in the order of the requests, so each further request would only keep another
+ * unsent response in memory.
  */
 export function inTurn(handle: RequestListener): RequestListener {
   const connections = new WeakMap<Socket, Connection>()

@@ -50,7 +50,7 @@ export async function readBytes(ctx: Context, types: readonly string[], limit: n
   return readRaw(ctx, limit)
 }
 
-/** Same as `readBytes`, if the caller checks the type. */
+/** Same as `readBytes`, but doesn't check the type. */
 export async function readRaw(ctx: Context, limit: number): Promise<Buffer> {
   needPlain(ctx, limit)
   try {
@@ -95,8 +95,8 @@ function parserFor(method: string, limit: number): Parser {
 }
 
 /**
- * Checks the headers of the body before reading it. Without these checks the libraries would decompress a body, wait
- * forever if a compressed one is truncated, and truncate its announced length to 32 bits.
+ * Checks the headers of the body before reading it. Without these checks, the libraries would decompress a body. They
+ * would wait forever if a compressed body is truncated, and truncate its announced length to 32 bits.
  */
 function needPlain(ctx: Context, limit: number): void {
   const encoding = ctx.get('Content-Encoding')

@@ -20,10 +20,10 @@ export interface Sites {
   originForAdmin(solution: string, client: ClientSide): string
   /**
    * A solution's URL for links in emails, without a path; null if neither `SOLUTION_ORIGIN` nor `PUBLIC_URL` is set. It
-   * doesn't depend on a request, whose sender could otherwise choose where a link leads.
+   * doesn't depend on a request; otherwise, the request's sender could choose where a link goes.
    */
   linkOriginOf(solution: string): string | null
-  /** Whether all solutions share an origin, and so must trust each other. */
+  /** Whether all solutions share an origin. If so, they must trust each other. */
   readonly shared: boolean
 }
 

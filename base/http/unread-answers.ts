@@ -14,7 +14,8 @@ type Seen = {
   readonly network: string | null
   readonly answers: Set<ServerResponse>
   /**
-   * The numbers of bytes that, at the last check, had been sent to the peer (`taken`) and were still unread (`held`).
+   * At the last check: the number of bytes that had been sent to the peer (`taken`) and that were still unread
+   * (`held`).
    */
   taken: number
   held: number
@@ -69,7 +70,7 @@ export function boundUnreadAnswers(
   return look
 }
 
-/** The bytes of a connection that have been unread since the last check; 0 if it reads fast enough. */
+/** Returns how many bytes of a connection have been unread since the last check; 0 if it reads fast enough. */
 function heldSlowly(socket: Socket, seen: Seen): number {
   let held = 0
   // For the response that is being sent, this includes bytes in the socket's buffer.

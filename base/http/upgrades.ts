@@ -24,9 +24,9 @@ export function asksForWebSocket(request: IncomingMessage): boolean {
 }
 
 /**
- * Node's `shouldUpgradeCallback`. Node emits an upgrade while the request's body is still arriving, as a stream that is
- * not a socket, and while earlier requests still wait for their responses. In both cases, the responses could not be
- * sent in order.
+ * Node's `shouldUpgradeCallback`. Node emits an upgrade even while the request's body is still arriving; the socket is
+ * then a stream of another kind. It also emits one while earlier requests still wait for their responses. In both
+ * cases, the responses could not be sent in order.
  */
 export function takesUpgrade(request: IncomingMessage): boolean {
   if (!asksForWebSocket(request)) return false
@@ -93,8 +93,8 @@ export function passUpgrades(server: Server, app: Koa): void {
 }
 
 /**
- * Takes over the socket of a WebSocket request. `use` is not called if the browser has disconnected. It is not called
- * either if the handshake is invalid; the library then responds.
+ * Takes over the socket of a WebSocket request. `use` is not called if the browser has disconnected or the handshake is
+ * invalid. In the second case, the library responds.
  * @returns false if the request is not for a WebSocket
  */
 export function takeWebSocket(ctx: Context, sockets: WebSocketServer, use: (socket: WebSocket) => void): boolean {

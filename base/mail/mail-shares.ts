@@ -5,14 +5,12 @@ import type { MailDatabase, MailService } from './tables.ts'
 
 /**
  * The origin of an email. `organisation` is the id of the control center's organisation, or '' on a host. `askedBy` is
- * one of its members or an operator of the host, or anyone at a login page. Each has a separate hourly limit, so that
- * strangers at a login page can't use up the emails that are needed for invitations.
+ * `member` for its members and a host's operators, and `anybody` for requests from a login page. Each has a separate
+ * hourly limit, so that strangers at a login page can't use up the emails that are needed for invitations.
  */
 export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
 
-/**
- * Limits how much is sent for each organisation, or by a host, because all share the mail server and its reputation.
- */
+/** Limits how many emails an organisation or a host sends, because all share the mail server and its reputation. */
 export interface MailShares {
   /** @throws ERR_THROTTLED if too many emails of the organisation are queued, or it has sent too many in this hour */
   need(origin: MailOrigin): Promise<void>

@@ -41,7 +41,7 @@ export type MailQueue = Mail & {
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /**
- * Retry delays in ms: the delay starts at the first value and doubles up to the longest. After `GIVEN_UP`, the email is
+ * Retry delays in ms. The first delay doubles with each attempt, up to the longest. After `GIVEN_UP`, the email is
  * dropped, with a log line.
  */
 const FIRST_WAIT = 10_000
@@ -71,7 +71,9 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   /** Up to `AT_ONCE` senders. Each sends emails sequentially until none is due. */
   const senders = new Set<Promise<void>>()
   let senderCount = 0
-  /** Counts the requests to look for due emails: a sender that sees a new one looks again before it ends. */
+  /**
+   * How often senders were asked to look for due emails. A sender that sees a new request looks again before it ends.
+   */
   let requests = 0
   let isStarted = false
   let isStopped = false
@@ -112,7 +114,9 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     }
   }
 
-  /** An email that the mail server is slow to accept delays only its own sender. */
+  /**
+   * Each sender handles one email at a time, so an email that the mail server is slow to accept delays only one sender.
+   */
   function startSender(): void {
     if (handOver === null || senderCount >= AT_ONCE) return
     senderCount++
@@ -133,7 +137,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     while (senders.size > 0) await Promise.all(senders)
   }
 
-  /** If the database fails here, other work fails too, and the next search reports it. */
+  /** Ignores errors of the database: other work reports them too, and so does the next search. */
   async function scheduleNext(): Promise<void> {
     if (!isStarted) return
     const next = await due.nextAt().catch(() => Number.POSITIVE_INFINITY)

@@ -20,7 +20,7 @@ export type MailRow = {
  */
 export type MailCountRow = { organisation: string; asked_by: string; hour: number; count: number }
 
-/** The tables of both services. A control center's database also has a host's tables, unused. */
+/** The mail tables of both services. A control center's database also has the host's tables, which it doesn't use. */
 export type MailTables = {
   mails: MailRow
   mail_counts: MailCountRow
@@ -30,7 +30,7 @@ export type MailTables = {
 
 export type MailDatabase = Kysely<MailTables>
 
-/** The service that sends emails: its tables, and the name of the sender in its messages. */
+/** The service that sends emails: its tables and its messages. */
 export type MailService = {
   readonly mails: 'mails' | 'host_mails'
   readonly counts: 'mail_counts' | 'host_mail_counts'
@@ -38,7 +38,7 @@ export type MailService = {
   readonly sender: string
   /** Where to find out why the mail server rejects emails, as a sentence. */
   readonly ifWaiting: string
-  /** What else to do when `MAILS_HOURLY` is used up, as the end of a sentence. */
+  /** What else the user can do when `MAILS_HOURLY` is used up, as the end of a sentence. */
   readonly ifUsedUp: string
   /** The log line that reports that `MAILS_HOURLY` is used up. */
   readonly usedUp: string

@@ -28,7 +28,7 @@ export type ProviderRow = {
   readonly settings: readonly OwnSetting[]
   /** Returns null if a required setting is missing; `needs` lists the required settings. */
   readonly places: (settings: OwnSettings) => Places | null
-  /** The required settings, worded to follow `{provider} needs`. */
+  /** The required settings, as the end of a sentence that begins with `{provider} needs`. */
   readonly needs: string
   readonly scope: string
   readonly pkce: 'S256' | null
@@ -147,7 +147,8 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
 }
 
 /**
- * The tenant of all personal accounts: an alias of `consumers`, whose discovery document has this GUID in its issuer.
+ * The tenant for all personal accounts. `consumers` is an alias for it, and its discovery document has this GUID in its
+ * issuer.
  */
 const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad'
 

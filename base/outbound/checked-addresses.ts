@@ -14,9 +14,9 @@ export type Address = { readonly address: string; readonly family: number }
 export type Place = { readonly host: string; readonly place: string }
 
 export type AddressRules = {
-  /** `host:port` entries that may be in a private network, on loopback or on this machine. */
+  /** Places, as `host:port`, that may be in a private network, on loopback or on this machine. */
   readonly allowedPrivate: readonly string[]
-  /** The name of the property that lists these entries, for the error message. */
+  /** The name of the property that lists these places, for the error message. */
   readonly setting: string
   /** Returns all addresses of a name. Default: the system's resolver. */
   readonly lookUp?: (host: string) => Promise<readonly Address[]>
@@ -25,8 +25,8 @@ export type AddressRules = {
 }
 
 /**
- * Resolves a place once and returns the addresses that may be used. Connect only to these, which prevents DNS
- * rebinding, where the name resolves to another machine a moment later.
+ * Resolves a place once and returns the addresses that may be used. Connect only to these. This prevents DNS rebinding,
+ * in which the name resolves to another machine a moment later.
  * @throws ERR_OUTBOUND_PRIVATE if one of them is not on the public internet and the place is not listed
  * @throws ERR_OUTBOUND_FAILED if the name has no address
  */
@@ -57,7 +57,7 @@ export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
   }
 }
 
-/** A lookup that always returns the checked addresses, for any name. */
+/** Creates a lookup that returns the checked addresses for any name. */
 export function only(addresses: readonly Address[]): LookupFunction {
   return (_host, { all }, done) => {
     const first = addresses[0] as Address

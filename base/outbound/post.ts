@@ -6,10 +6,10 @@ import { readAtMost, waitOf, whyNoAnswer } from './read-answer.ts'
 
 /**
  * The collector's response to one request.
- *
- * `later`: it is down or busy; `wait` in ms if it sent `Retry-After`. `barred`: the URL or token is wrong, which only the
- * operator can fix; `status` 0 means that there is no URL to connect to. `refused`: the collector will never accept
- * this body.
+ * - `later`: the collector is down or busy. `wait`, in ms, is set if it sent `Retry-After`.
+ * - `barred`: the URL or token is wrong, which only the operator can fix. `status` 0 means that there is no URL to
+ *   connect to.
+ * - `refused`: the collector will never accept this body.
  */
 export type PostResult =
   | { readonly kind: 'taken'; readonly rejected: number }

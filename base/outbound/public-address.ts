@@ -8,16 +8,13 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
  * @see RFC 6052, 2.1
  */
 const NAT64 = ipaddr.IPv6.parse('64:ff9b::')
-/**
- * An address in a public range that is handled by the hypervisor: Azure's WireServer, which exposes data of its virtual
- * machines.
- */
+/** A public address that the hypervisor handles: Azure's WireServer, which exposes data of its virtual machines. */
 const OF_THE_MACHINE = ['168.63.129.16']
 
 /**
- * Whether `text` is an address on the public internet. False if that isn't certain: for loopback, private, link-local,
- * shared (100.64/10), multicast, reserved, documentation and benchmark ranges, and for IPv6 forms of IPv4 addresses
- * (mapped, compatible, translated, 6to4, Teredo), except NAT64 of a public one.
+ * Whether `text` is an address on the public internet. False for loopback, private, link-local, shared (100.64/10),
+ * multicast, reserved, documentation and benchmark ranges. Also false for IPv6 forms of IPv4 addresses (mapped,
+ * compatible, translated, 6to4, Teredo), except NAT64 of a public one.
  */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false

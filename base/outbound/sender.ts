@@ -38,8 +38,8 @@ export type SenderParts = PostOptions & {
 }
 
 /**
- * The first and the longest delay after failures, in ms. The actual delay is random, between half of that and all of
- * it, so that hosts spread their retries.
+ * The first and the longest delay after failures, in ms. The actual delay is a random value between half and all of it,
+ * so that hosts spread their retries.
  */
 const FIRST_WAIT = 1000
 const LONGEST_WAIT = 60_000
@@ -98,7 +98,9 @@ export function createSender(parts: SenderParts): Sender {
     return Math.max(result.wait ?? 0, longest * (0.5 + random() / 2))
   }
 
-  /** Records that the collector is unreachable, or rejects the URL or token. Logs this only if it has changed. */
+  /**
+   * Records that the collector is unreachable, or rejects the URL or token. Logs this only if the state has changed.
+   */
   function isGone(result: Extract<PostResult, { kind: 'later' | 'barred' }>): void {
     const next = result.kind === 'barred' ? 'barred' : 'away'
     const toCorrect = result.kind === 'barred' ? toBeCorrected(target, result.status) : null

@@ -18,8 +18,8 @@ const IN_CLONE: Readonly<Record<Program, string>> = {
 type Place = { readonly environment: Readonly<Record<string, string | undefined>>; readonly folder: string }
 
 /**
- * The command that starts the program from the folder where this process was started, for printed commands: `solhost`
- * if it is installed, such as in a container; `npx solhost` in a clone; else its launcher's path.
+ * The command that starts the program from the folder where this process was started, for printed commands. It is
+ * `solhost` if that is installed, such as in a container; `npx solhost` in a clone; otherwise the path of its launcher.
  */
 export function programName(program: Program, { environment, folder }: Place = here()): string {
   const isNpx = environment.npm_command === 'exec'
@@ -35,7 +35,10 @@ function here(): Place {
   return { environment: process.env, folder: process.cwd() }
 }
 
-/** Ignores the folders that npm adds to PATH, because the user's shell doesn't have them. */
+/**
+ * Whether the program is in a folder of PATH. Ignores the folders that npm adds to PATH, because the user's shell
+ * doesn't have them.
+ */
 function isInstalled(program: Program, path: string): boolean {
   const folders = path
     .split(delimiter)
@@ -43,7 +46,7 @@ function isInstalled(program: Program, path: string): boolean {
   return folders.some((folder) => existsSync(join(folder, `${program}${SHIM}`)))
 }
 
-/** The nearest folder above with a package.json, which is where npx and npm look. */
+/** The nearest folder with a package.json: this one or a parent. npx and npm look there. */
 function packageFolder(folder: string): string | null {
   if (existsSync(join(folder, 'package.json'))) return folder
   const above = dirname(folder)

@@ -1,6 +1,9 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Bytes that are requested from the system together: requesting them for each value takes several times as long. */
+/**
+ * Number of bytes that are requested from the system together, because a request for each value takes several times as
+ * long.
+ */
 const POOL = 4096
 const pool = Buffer.alloc(POOL)
 let used = POOL

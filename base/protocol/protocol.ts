@@ -27,8 +27,8 @@ function plain<Schema extends z.ZodType<string>>(schema: Schema) {
 /**
  * The OAuth settings that the control center may set. They contain no secrets and no URLs, so that anyone who controls
  * the control center can't send users, codes, tokens or a secret elsewhere. URLs, and the redirect after a failed
- * login, are set only by the manifest or the Satellite's operator. Parameters that are passed through can contain URLs,
- * so they are excluded too.
+ * login, are set only by the manifest or the Satellite's operator. Parameters that are passed through are excluded too,
+ * because they can contain URLs.
  */
 export const DesiredOAuth = z.strictObject({
   api: OAUTH_SETTINGS.api.optional(),
@@ -104,8 +104,8 @@ export const DESIRED_TYPE = 'solhost-desired+jws'
 export const LONGEST_STATEMENT = 256 * 1024
 
 /**
- * GET `desired?after={number}&wait={seconds}`: 200 `{statement}` as soon as there is one with a higher number (0: any),
- * or 204 if there is none within `wait` (at most `LONGEST_WAIT` s).
+ * GET `desired?after={number}&wait={seconds}`: responds with 200 `{statement}` as soon as there is one with a higher
+ * number (0: any). Responds with 204 if there is none within `wait` (at most `LONGEST_WAIT` s).
  */
 export const DesiredAnswer = z.object({ statement: z.string().max(LONGEST_STATEMENT) }).meta({ id: 'DesiredAnswer' })
 export const LONGEST_WAIT = 55
@@ -116,7 +116,9 @@ export const LONGEST_WAIT = 55
  */
 export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }).meta({ id: 'KeyAnswer' })
 
-/* GET `bundles/{sha256}`: `application/zip`, only for bundles that the environment's desired state lists. */
+/*
+ * GET `bundles/{sha256}`: responds with `application/zip`, only for bundles that the environment's desired state lists.
+ */
 
 /** All other fields of an error are dropped, since anyone with a token could send anything. */
 const ReportedFault = z.object({
@@ -166,8 +168,8 @@ export type Report = z.infer<typeof Report>
 export const REPORT_EVERY = 30_000
 
 /**
- * GET `solutions/{name}/login-page` with `If-None-Match`: 200 with ETag, or 304. `template` is a login template under
- * the usual rules for templates. `texts` are i18n tables: locale (`default`, `nl`, …) to key to text.
+ * GET `solutions/{name}/login-page` with `If-None-Match`: responds with 200 and an ETag, or with 304. `template` is a
+ * login template under the usual rules for templates. `texts` are i18n tables by locale (`default`, `nl`, …) and key.
  */
 export const LoginPageAnswer = z
   .object({

@@ -54,7 +54,7 @@ type ValuesOf<Options extends Command['options']> = {
   readonly [Name in NamesOf<Options>]?: Options[Name]['type'] extends 'boolean' ? boolean : string
 }
 
-/** Gives `run` the types of its arguments and options. The parser has validated the values. */
+/** Defines a command whose `run` gets typed arguments and options. The parser has validated the values. */
 export function command<
   const Arguments extends Command['arguments'],
   const Options extends Command['options'],

@@ -5,10 +5,10 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 const end = (signal: (typeof SIGNALS)[number]) => process.exit(128 + constants.signals[signal])
 
 /**
- * Process 1, as in a container, gets only the signals that it listens for. Without this, a signal that arrives while
- * the command line is loading would be lost, and the container would be killed 10 s later. Nothing has started yet, so
- * the process exits immediately, with the code that a shell reports for that signal. For all other processes, the
- * kernel does this.
+ * Handles signals that arrive while the command line is loading. Process 1, as in a container, gets only the signals
+ * that it listens for. Without this, such a signal would be lost, and the container would be killed 10 s later. Nothing
+ * has started yet, so the process exits immediately, with the code that a shell reports for that signal. For all other
+ * processes, the kernel does this.
  */
 export function heedEarlySignals(): void {
   if (process.pid !== 1) return

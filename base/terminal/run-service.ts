@@ -18,13 +18,14 @@ export async function createLog(level: LogLevel, isTerminal: boolean): Promise<L
 }
 
 /**
- * In ms. If a signal is sent to the whole process group, this process gets it again from the launcher within this time.
+ * In ms. Signals within this time count as one: if a signal is sent to the whole process group, the launcher passes it
+ * on to this process again.
  */
 const SAME_SIGNAL = 500
 
 /**
- * Stops on a signal or when the launcher exits, which always closes its channel.
- * @param stop called again for each further signal, since another signal means that the user doesn't want to wait
+ * Calls `stop` on a signal, or when the launcher exits, which always closes its channel.
+ * @param stop called again for each further signal, because another signal means that the user doesn't want to wait
  */
 export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) => void): void {
   let since: number | null = null

@@ -42,7 +42,10 @@ export function createTerminal(
  */
 const CONTROL = '\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
 const CONTROLS = new RegExp(`[${CONTROL}]`, 'g')
-/** Matches the same characters in JSON, escaped or literal. Other escapes are matched as a whole, without the group. */
+/**
+ * Matches the same characters in JSON, escaped or literal. Other escapes are matched as a whole, without the capture
+ * group.
+ */
 const CONTROLS_OF_JSON = new RegExp(`(\\\\(?:u00[01][\\da-f]|[bfr])|[${CONTROL}])|\\\\.`, 'g')
 
 /** Makes text from a file or a host safe for a terminal: control characters become �. */

@@ -22,7 +22,7 @@ export type Certificate = {
   readonly pfx: Buffer
   readonly passphrase: string
   readonly x509: X509Certificate
-  /** SHA-256 of the file and the password. Shows whether a file with a new modification time really changed. */
+  /** SHA-256 of the file and the password. Shows whether a file with a new modification time has different content. */
   readonly digest: string
 }
 
@@ -30,7 +30,7 @@ export type Certificate = {
 const LARGEST = 1024 ** 2
 
 /**
- * Reads and checks a PKCS12 file. Synchronous, like reading the settings, since the file is small.
+ * Reads and checks a PKCS12 file. It is synchronous, like reading the settings, because the file is small.
  * @throws ERR_CERTIFICATE with a message that explains what the file is and what to do, without the password
  */
 export function readCertificate(source: CertificateSource): Certificate {
@@ -47,8 +47,8 @@ export function readCertificate(source: CertificateSource): Certificate {
 }
 
 /**
- * Uses only Node's public API: a server-side TLS socket returns its own certificate, even if no connection is ever
- * opened.
+ * Reads the file's certificate with Node's public API only: a server-side TLS socket returns its own certificate, even
+ * if no connection is ever opened.
  */
 function ownCertificate(pfx: Buffer, passphrase: string): X509Certificate {
   const secureContext = createSecureContext({ pfx, passphrase })

@@ -11,7 +11,10 @@ export type CertificateState = {
   readonly problem: 'expired' | 'not-yet-valid' | 'expires-soon' | null
 }
 
-/** A certificate is reported if it expires within this time, in ms. 90-day ones are renewed when 30 days are left. */
+/**
+ * A certificate is reported if it expires within this time, in ms. Certificates for 90 days are usually renewed when 30
+ * days are left.
+ */
 export const SOON = 30 * 86_400_000
 
 /** @param now epoch ms */
@@ -36,7 +39,7 @@ export function sayProblem({ problem, validFrom, validTo }: CertificateState, no
   return `The host’s certificate expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Replace its file with a new one; no restart is needed.`
 }
 
-/** Returns names that browsers use but the certificate doesn't cover, one example of each kind. */
+/** Returns those names that the certificate doesn't cover. */
 export function namesNotCovered(x509: X509Certificate, names: readonly string[]): readonly string[] {
   return names.filter((name) => {
     const host = name.replace(/^\[|\]$/g, '')

@@ -19,7 +19,7 @@ const LEAST_TAKEN = 1 / 10
 /** A connection that reads fewer bytes than this between two checks is slow: 12 kB per second. */
 const SLOW = 60 * 1024
 const LOOK_EVERY = 5000
-/** Time, in ms, for a connection that is closed to make room to end gracefully. */
+/** Time, in ms, in which a connection that is closed to make room can end gracefully. */
 const ROOM_TIME = 1000
 /**
  * Above this many connections, a new one replaces the connection that has been idle longest. If none is idle, it
@@ -40,22 +40,26 @@ type Seen = {
   /** The time when the last request began or ended. */
   lastUse: number
   /**
-   * The bytes that, at the last check, had been written to the connection (`written`) or were still unread (`held`).
+   * At the last check: the number of bytes that had been written to the connection (`written`) and that were still
+   * unread (`held`).
    */
   written: number
   held: number
   /**
-   * The last time that nothing was pending or the peer had read enough, with the bytes written and pending at that
-   * time.
+   * The last time that nothing was pending or the peer had read enough. Also contains the bytes that had been written
+   * and that were unread at that time.
    */
   progress: { at: number; written: number; held: number }
-  /** The bytes that its responses held between the last two checks; 0 if the peer read them fast enough. */
+  /** The bytes that stayed unread between the last two checks; 0 if the peer read fast enough. */
   heldSlowly: number
   /** Whether GOAWAY was sent. The peer has until the next check, `LOOK_EVERY` later, to close the connection. */
   isGoingAway: boolean
 }
 
-/** Passes an error, because Node can't send only a code. The session's `error` listener handles the error. */
+/**
+ * Closes the connection with an error, because Node can't send only a code. The session's `error` listener handles the
+ * error.
+ */
 function turnAway(session: ServerHttp2Session): void {
   session.destroy(new Error('this connection exceeded one of the host’s limits'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }
@@ -87,7 +91,7 @@ export function createSessionWatch(
   let isGoing = false
 
   function add(session: ServerHttp2Session): void {
-    // The handshake finished while the host was stopping. The browser retries on another host.
+    // This handshake finished while the host was stopping. The browser retries on another host.
     if (isGoing) {
       session.close()
       return
@@ -136,7 +140,10 @@ export function createSessionWatch(
     if (network !== null && others?.size === 0) networks.delete(network)
   }
 
-  /** Whether there is room for another connection of that network, after closing idle ones. */
+  /**
+   * Closes idle connections if there is no room for another connection of that network. Returns whether there is room
+   * now.
+   */
   function hasRoom(network: string | null): boolean {
     const own = () => (network === null ? undefined : networks.get(network))
     const isOwnFull = () => (own()?.size ?? 0) >= mostOfNetwork
@@ -157,13 +164,13 @@ export function createSessionWatch(
   }
 
   /**
-   * If all connections are in use, closes one from the network with the most, so that a few networks can't block the
-   * others.
+   * Closes a connection of the network with the most, so that a few networks can't block the others. Called if all
+   * connections are in use.
    */
   function takeFromLargest(own: number): boolean {
     const largest = [...networks.values()].reduce((one, other) => (other.size > one.size ? other : one), new Set())
-    // Closing a connection must leave that network with at least as many as this one. Otherwise, two networks would
-    // keep closing each other's connections.
+    // After the close, the largest network must still have at least as many connections as the new one's network.
+    // Otherwise, two networks would keep closing each other's connections.
     if (largest.size <= own + 1) return false
     const [longest] = [...largest].sort(byLastUse)
     if (longest === undefined) return false
@@ -193,7 +200,7 @@ export function createSessionWatch(
     )
   }
 
-  /** Don't use `close`: the socket would stay open for as long as the peer neither reads nor closes it. */
+  /** This doesn't use `close`: the socket would stay open for as long as the peer neither reads nor closes it. */
   function endIdle(session: ServerHttp2Session, seen: Seen): void {
     if (seen.isGoingAway) session.destroy()
     else session.goaway()

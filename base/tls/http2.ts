@@ -5,26 +5,29 @@ import { SECURITY_HEADERS } from '../http/content-security.ts'
 import { headersTooLarge } from '../http/headers-too-large.ts'
 import { type ConnectionSettings, createSessionWatch } from './http2-sessions.ts'
 
-/** In bytes, plus 32 per field (RFC 9113, 6.5.2). Corresponds to about 16 kB in HTTP/1.1. */
+/**
+ * Maximum size of a request's headers, in bytes plus 32 per field (RFC 9113, 6.5.2). Corresponds to about 16 kB in
+ * HTTP/1.1.
+ */
 const HEADERS_SIZE = 32 * 1024
-/** Browsers send each cookie as a separate field. */
+/** Maximum number of header fields. It is this high because browsers send each cookie as a separate field. */
 const HEADER_FIELDS = 512
 
 /** Limits per connection. Node's defaults apply to options that are not listed. */
 const BOUNDS = {
   maxSessionInvalidFrames: 100,
   /**
-   * In MB (10^6 bytes): if more response data is unread, further requests on that connection are rejected. Chosen here:
-   * Node's default, since a browser that loads a large image needs other files of the page in the meantime.
+   * In MB (10^6 bytes). If more response data is unread, further requests on that connection are rejected. Chosen here:
+   * Node's default, because a browser that is loading a large image also needs other files of the page.
    */
   maxSessionMemory: 10,
   /**
-   * Twice the accepted number of fields; `maxHeaderListSize` is twice the accepted bytes. Up to this limit, the
-   * response is 431; above it, Node closes the stream without a response.
+   * This is twice the accepted number of fields, and `maxHeaderListSize` is twice the accepted bytes. Up to these
+   * limits, the response is 431. Above them, Node closes the stream without a response.
    */
   maxHeaderListPairs: 2 * HEADER_FIELDS,
   maxSessionRejectedStreams: 100,
-  /** Cancelled requests: burst, and rate per second (CVE-2023-44487, "rapid reset"). */
+  /** Limits for cancelled requests: the burst, and the rate per second (CVE-2023-44487, "rapid reset"). */
   streamResetBurst: 200,
   streamResetRate: 20,
   settings: {
@@ -72,10 +75,10 @@ export function createHttp2(
 }
 
 /**
- * The app uses HTTP/1.1 headers to find `Host` and to see whether there is a body, so this sets them (RFC 9113, 8.3.1
+ * Sets the HTTP/1.1 headers that the app uses: `Host`, and the one that shows whether there is a body (RFC 9113, 8.3.1
  * and 8.1).
- * @returns false if the request has two different hosts or none, or another scheme: Node validates the path only for
- *   http and https
+ * @returns false if the request has two different hosts or none, or a scheme other than http and https, for which Node
+ * does not validate the path
  */
 function readAsHttp1(request: Http2ServerRequest): boolean {
   const { headers } = request

@@ -17,15 +17,18 @@ export function listening(server: WebServer, port: number, host: string): Promis
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // A connection could not be accepted, for example because there were no descriptors or no memory. The next one
-      // may succeed.
+      // This error means that a connection could not be accepted, for example because there were no descriptors or no
+      // memory. The next one may succeed.
       server.on('error', () => {})
       resolve(server)
     })
   })
 }
 
-/** Accepts no new connections. Idle ones end immediately, busy ones after their response or after `STOP_GRACE`. */
+/**
+ * Accepts no new connections. Idle connections end immediately. Busy ones end after their response, or after
+ * `STOP_GRACE`.
+ */
 export function closeServer(server: WebServer): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE)

@@ -8,7 +8,7 @@ import type { Sites } from '../http/sites.ts'
 /**
  * Handles all requests on the port without TLS (`HTTP_REDIRECT_PORT`): redirects GET and HEAD to the same URL over
  * https. The host name must be known, so that users can't be redirected to another site. Form posts and requests with
- * credentials are rejected; otherwise a tool could keep sending them unencrypted without anyone noticing.
+ * credentials are rejected. Otherwise, a tool could keep sending them unencrypted without anyone noticing.
  *
  * @param port where the host serves TLS, for names without `PUBLIC_URL` and `SOLUTION_ORIGIN`
  */

@@ -29,9 +29,9 @@ const CIPHERS = [
 const HANDSHAKE_TIME = 20_000
 
 /**
- * A TLS server for HTTP/1.1 and HTTP/2, as the browser chooses (ALPN). Chosen here: Node's HTTPS server, so that
- * HTTP/1.1 behaves exactly as without TLS (time limits, upgrades, stop), with a separate HTTP/2 server that gets its
- * sockets. A browser opens WebSockets on a second connection, over HTTP/1.1.
+ * A TLS server for HTTP/1.1 and HTTP/2; the browser chooses (ALPN). Chosen here: Node's HTTPS server for HTTP/1.1, so
+ * that it behaves exactly as without TLS (time limits, upgrades, stop). It passes HTTP/2 sockets to a separate server.
+ * For WebSockets, browsers open a second connection, over HTTP/1.1.
  */
 export function createSecureServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): Server {
   const server = new SecureServer(
@@ -55,7 +55,9 @@ function contextOf({ pfx, passphrase }: Certificate): SecureContextOptions {
 
 class SecureServer extends Server {
   readonly #http2: ReturnType<typeof createHttp2>
-  /** Tracks TCP sockets, so that it includes those whose handshake never ends; `close` waits for them too. */
+  /**
+   * TCP sockets, not TLS sockets, so that sockets whose handshake never ends are included. `close` waits for them too.
+   */
   readonly #sockets = new Set<Socket>()
 
   constructor(options: ServerOptions, app: Koa, settings: ConnectionSettings) {

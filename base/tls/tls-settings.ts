@@ -18,7 +18,7 @@ export function certificateOf(values: ReadValues, passphraseFile: string | null)
 export function tlsFaults(values: ReadValues, certificate: CertificateSource | null): string[] {
   if (certificate === null) {
     if (values.CERTIFICATE_NAME !== '') return []
-    // Operators who set these expect TLS; to continue without it would be unsafe.
+    // Operators who set these properties expect TLS. It would be unsafe to continue without it.
     return [
       values.CERTIFICATE_PASS ? 'CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both or neither' : '',
       typeof values.HTTP_REDIRECT_PORT === 'number'

@@ -29,8 +29,8 @@ export type WatchOptions = {
 }
 
 /**
- * Chosen here: polls the files with `stat` every second. File system events fail on network volumes and after a
- * Kubernetes secret is swapped, which replaces a symbolic link two folders up; `stat` follows links.
+ * Chosen here: polls the files with `stat` every second. File system events aren't reliable on network volumes. They
+ * also stop after Kubernetes updates a secret, which replaces a symbolic link two folders up; `stat` follows links.
  */
 const EVERY = 1000
 /** A problem with the certificate in use is logged again after this time, in ms. */
@@ -108,7 +108,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   }
 }
 
-/** Changes whenever the file is overwritten or replaced, or a link to it changes. */
+/** Returns a text that changes whenever a file is overwritten or replaced, or a link to it changes. */
 async function footprint({ file, passphraseFile }: CertificateSource): Promise<string> {
   const files = passphraseFile === null ? [file] : [file, passphraseFile]
   const stats = await Promise.all(

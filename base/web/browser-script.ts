@@ -14,7 +14,7 @@ const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
 
 /**
  * Bundles a module and its imports, dependencies first, into one strict-mode function. Types are replaced by white
- * space, so no build step and no source map is needed; comments are removed. All modules share the function's scope; a
+ * space, so no build step and no source map is needed. Comments are removed. All modules share the function's scope; a
  * test checks that no name is declared twice.
  * @param library a script that is inserted before the modules
  */
@@ -29,8 +29,8 @@ export type BrowserModule = BrowserScript & {
 }
 
 /**
- * Does the same for a module script (`type="module"`), which keeps its imports of packages. They have the form
- * `import { … } from 'name'`.
+ * Does the same as `makeScript` for a module script (`type="module"`), which keeps its imports of packages. They have
+ * the form `import { … } from 'name'`.
  */
 export function makeModule(main: URL): BrowserModule {
   const { text, imported } = readModules(main)

@@ -7,7 +7,7 @@ export type Chart = {
   readonly values: readonly number[]
   /** Epoch ms, from left to right, evenly spaced. */
   readonly times: readonly number[]
-  /** The same data as a short table for screen readers: the maximum or the sum per row. */
+  /** The same data as a short table for screen readers. Each row contains the maximum or the sum of several values. */
   readonly rows: readonly { readonly at: number; readonly values: readonly (number | null)[] }[]
 }
 
@@ -24,7 +24,10 @@ export type ChartData = {
   readonly unit: 'count' | 'bytes' | 'ms'
   /** How several values are combined in a table row. */
   readonly fold: 'highest' | 'sum'
-  /** Whether lines continue where nothing was measured, for values that arrive less often than `step`; default: no. */
+  /**
+   * Whether lines continue where nothing was measured; default: no. Set this for values that arrive less often than
+   * `step`.
+   */
   readonly joinsGaps?: boolean
   /** A value that gets a horizontal line, such as a limit. */
   readonly mark?: number
@@ -65,7 +68,7 @@ export function foldValues(
   })
 }
 
-/** Without `joinsGaps`, the line breaks where nothing was measured. */
+/** Returns the SVG paths of a line. Without `joinsGaps`, the line breaks where nothing was measured. */
 function pathsOf(
   values: readonly (number | null)[],
   top: number,
@@ -95,8 +98,8 @@ function niceTop(largest: number, unit: ChartData['unit']): number {
   const base = unit === 'bytes' ? 1024 ** Math.floor(Math.log2(Math.max(1, largest)) / 10) : 1
   const scaled = Math.max(largest / base, 1)
   const power = 10 ** Math.floor(Math.log10(scaled))
-  // Labels are at quarters, and labels of counts, ms and single bytes must be whole numbers. So small tops are 4, 8 or
-  // 12.
+  // Labels are at quarters of the scale. Counts, ms and single bytes need whole numbers there, so small scales end at
+  // 4, 8 or 12.
   const isWhole = unit !== 'bytes' || base === 1
   const steps = isWhole && scaled <= 12 ? [4, 8, 12] : [1, 2, 4, 8, 10].map((times) => times * power)
   return (steps.find((value) => value >= scaled) ?? scaled) * base

@@ -77,8 +77,8 @@ type More = { readonly service?: ServiceFrame; readonly goesOnTo?: string }
 export type PageRenderer = (template: string, frame: PageFrame, heading: string, model: object, more?: More) => string
 
 /**
- * Compiles every template in these folders once, named by path without extension, so that requests never wait for the
- * disk. If two have the same name, the one in the later folder is used.
+ * Compiles every template in these folders once, so that requests never wait for the disk. A template's name is its
+ * path without the extension. If two have the same name, the one in the later folder is used.
  */
 export function loadTemplates(folders: readonly URL[]): Eta {
   const templates = new Eta({ autoEscape: true, escapeFunction: escaped })
@@ -201,8 +201,8 @@ function shortened(name: string): string {
 }
 
 /**
- * Creating a format costs more than rendering the rest of a page. Scripts and browsers choose the locales, so the cache
- * is bounded.
+ * Creates a bounded cache of formats by locale. Creating a format costs more than rendering the rest of a page. The
+ * cache is bounded because scripts and browsers choose the locales.
  */
 function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
   const cached = new Map<string, T>()

@@ -22,7 +22,7 @@ export type TextTables = {
 }
 
 /**
- * @param folders each contains a folder per subject, with a file per language
+ * Reads the texts. @param folders each contains a folder for each subject, with a file for each language
  * @throws TypeError if a text is missing or defined twice
  */
 export function readTextTables(folders: readonly URL[]): TextTables {
@@ -45,7 +45,7 @@ export function readTextTables(folders: readonly URL[]): TextTables {
 
 /**
  * @returns the same texts
- * @throws TypeError that lists every key that some language lacks
+ * @throws TypeError that lists every key that is missing in a language
  */
 export function checkTexts(texts: Texts): Texts {
   const keys = new Set([...texts.values()].flatMap((table) => [...table.keys()]))
@@ -56,7 +56,7 @@ export function checkTexts(texts: Texts): Texts {
   return texts
 }
 
-/** @throws TypeError that lists every key that two subjects have */
+/** @throws TypeError that lists every key that is in two subjects */
 function tableOf(folders: readonly URL[], locale: string): ReadonlyMap<string, string> {
   const entries = folders.flatMap((folder) =>
     readdirSync(folder).flatMap((subject) => readEntries(new URL(`${subject}/${locale}.json`, folder))),

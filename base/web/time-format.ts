@@ -1,7 +1,10 @@
 /**
- * The time format of the admin pages and the control center: `22 Nov 2026, 17:43`, in the reader's language. Chosen
- * here: month names, so that day and month can't be confused; the 24-hour clock; the day first in English too, as is
- * usual outside the US; UTC, as in logs, whatever the browser's time zone. The pages' scripts use the same function.
+ * The time format of the admin pages and the control center: `22 Nov 2026, 17:43`, in the reader's language. The pages'
+ * scripts use the same function. Chosen here:
+ * - month names, so that day and month can't be confused
+ * - the day first in English too, as is usual outside the US
+ * - the 24-hour clock
+ * - UTC, as in logs, whatever the browser's time zone
  * @param precision `second` for lists with many lines per minute
  */
 export function timeFormat(locale: string, precision: 'minute' | 'second' = 'minute'): Intl.DateTimeFormat {
@@ -19,7 +22,7 @@ export function timeFormat(locale: string, precision: 'minute' | 'second' = 'min
 
 /**
  * The format of the labels below a chart: `17:43`, or `22 Nov` if the chart shows days.
- * @param span from its first time to its last, in ms
+ * @param span the chart's time range, in ms
  */
 export function axisTimeFormat(locale: string, span: number): Intl.DateTimeFormat {
   const parts: Intl.DateTimeFormatOptions =

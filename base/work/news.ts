@@ -3,7 +3,10 @@ const QUIET_FOR = 60_000
 /** Maximum number of events that are tracked. When it is reached, all are cleared. */
 const MOST_REMEMBERED = 10_000
 
-/** Returns true for each event once per minute. @param now the clock, in epoch milliseconds */
+/**
+ * Creates a function that returns true for each event at most once per minute.
+ * @param now the clock, in epoch milliseconds
+ */
 export function createNews(now: () => number = Date.now): (thing: string) => boolean {
   const quietUntil = new Map<string, number>()
   return (thing) => {

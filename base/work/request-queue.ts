@@ -29,7 +29,7 @@ export function createRequestQueue<Request>(
         return
       }
       waiting++
-      // The embedded database blocks this thread, so wait until the response is sent.
+      // Wait until the response is sent, because the embedded database blocks this thread.
       running = running
         .then(() => setImmediate())
         .then(() => work(request))

@@ -1,6 +1,6 @@
 /**
- * Asks the browser for a passkey. Chosen here: our own conversion of the JSON, because browsers from before 2025 have
- * no `parseRequestOptionsFromJSON`.
+ * Asks the browser for a passkey. Chosen here: our own conversion of the JSON, because browsers from before 2025 don't
+ * have `parseRequestOptionsFromJSON`.
  * @param json the options for `navigator.credentials`, with binary values in base64url
  * @returns the answer as JSON
  * @throws the browser's DOMException, for example if the user cancels

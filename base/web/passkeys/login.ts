@@ -5,8 +5,8 @@ const options = document.currentScript?.dataset.passkey
 addEventListener('DOMContentLoaded', () => offerPasskeys(options ?? ''))
 
 /**
- * Offers passkeys on a login page: in the browser's list of suggestions for the name, and by the page's button
- * `passkey`. Authors write the page, so nothing in it is certain to exist.
+ * Offers passkeys on a login page: in the browser's suggestions for the username, and with the page's button `passkey`.
+ * Authors write the page, so any of its elements can be missing.
  */
 function offerPasskeys(json: string): void {
   const form = document.forms.namedItem('login_form')

@@ -42,7 +42,7 @@ async function send(form: HTMLFormElement): Promise<void> {
 
 type ApiRequest = { readonly address: string; readonly body: Record<string, unknown> }
 
-/** Returns null if a field has an invalid value, which it reports to the user. */
+/** Returns null if a field has an invalid value. The user then sees an error. */
 function requestOf(form: HTMLFormElement, place: HTMLElement): ApiRequest | null {
   try {
     const body = bodyOf(form)

@@ -28,8 +28,8 @@ export function csrfToken(): string {
 }
 
 /**
- * Calls the API. If the API is unreachable, the status is 0. If the user has been signed out in the meantime, redirects
- * to the sign-in page, which returns here.
+ * Calls the API. If the API is unreachable, the status of the result is 0. If the user has been signed out in the
+ * meantime, redirects to the sign-in page, which then returns to this page.
  */
 export async function askApi(method: string, address: string, body?: unknown): Promise<Answer> {
   const headers = { 'X-CSRF-Token': csrfToken(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) }
@@ -59,7 +59,10 @@ export function signInAgain(): void {
   location.assign(addressOf('sign-in'))
 }
 
-/** The user confirms their identity on another page. That page returns here, where the fields are filled in again. */
+/**
+ * Redirects to the page where the user confirms their identity. That page returns here, where the fields are filled in
+ * again.
+ */
 function confirmFirst(): void {
   keepFields()
   location.assign(addressOf('confirm'))

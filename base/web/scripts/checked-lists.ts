@@ -7,7 +7,7 @@ export function takeOverCheckedLists(): void {
       const checked = group.querySelectorAll<HTMLInputElement>('input[type=checkbox]:checked')
       field.value = JSON.stringify([...checked].map(({ value }) => value))
     }
-    // When the user navigates back to the page, the browser restores which boxes are checked.
+    // Update now, because the browser restores the checked boxes when the user navigates back to the page.
     update()
     group.addEventListener('change', update)
   }

@@ -5,8 +5,8 @@ import { problemPlace, showProblem } from './problem.ts'
 const DOWNLOADS = 'a[download][href^="/admin/api/"], a[download][href^="/api/"]'
 
 /**
- * Fetches a link with `download` to the API by script. Over http, browsers don't report which page sent a request, so
- * the page's token is needed. A script can also show an error in the page.
+ * Fetches download links to the API with a script. Over http, browsers don't report which page sent a request, so the
+ * page's token must be sent. A script can also show an error in the page.
  */
 export function takeOverDownloads(): void {
   document.addEventListener('click', (event) => {

@@ -3,7 +3,7 @@ type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 /**
  * The JSON body of a form: one property for each named control. `data-as` sets the type: `text` (the default),
  * `boolean` (a checkbox), `lines` (an array of the non-empty lines) or `json`. An empty control is left out, or is null
- * with `data-empty="null"`. A control with `data-as="choice"` is used by the page only and not sent.
+ * with `data-empty="null"`. A control with `data-as="choice"` is used only by the page and is not sent.
  * @throws SyntaxError if a `json` control has invalid JSON
  */
 export function bodyOf(form: HTMLFormElement): Record<string, unknown> {

@@ -31,7 +31,8 @@ export function keepFields(): void {
 }
 
 /**
- * Fills in the values that `keepFields` has stored, once, and moves the focus to the button of the form that was sent.
+ * Fills in the values that `keepFields` has stored, and deletes them. Moves the focus to the button of the form that
+ * was sent.
  */
 export function restoreFields(): void {
   const stored = sessionStorage.getItem(FIELDS_KEY)
@@ -59,7 +60,7 @@ function keptForm(form: HTMLFormElement): KeptForm {
 
 function restoreForm(form: HTMLFormElement | undefined, { rows, values }: KeptForm): void {
   if (form === undefined) return
-  // A row can contain a list, so look each list up only after the lists before it have their rows.
+  // A row can contain a list, so each list is looked up only after the lists before it have all their rows.
   for (const [at, count] of rows.entries()) setRows(listsOf(form)[at], count)
   const controls = controlsOf(form)
   if (controls.length !== values.length) return

@@ -100,7 +100,10 @@ async function refusalOf(answer: Response): Promise<Refusal> {
   return { reason: detail, wait: 1000 * (Number(answer.headers.get('Retry-After')) || 30) }
 }
 
-/** The request is marked as unattended, so that a log page that is left open does not extend the session. */
+/**
+ * Requests the log. The request is marked as unattended, so that a log page that is left open does not extend the
+ * session.
+ */
 async function askLog(address: string, accept: string, signal: AbortSignal): Promise<Response> {
   const headers = { Accept: accept, 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' }
   const answer = await fetch(address, { headers, signal })
@@ -126,7 +129,7 @@ async function* linesOfStream(body: ReadableStream<Uint8Array>): AsyncGenerator<
 
 /** Replaces the rows, to include lines written while the stream was down. */
 function showNewest({ rows }: LiveLog, known: readonly LogLine[]): void {
-  // Replacing a row would lose its focus.
+  // If a row has the focus, replacing the rows would lose it.
   if (known.length === 0 || rows.contains(document.activeElement)) return
   rows.replaceChildren(...known.map(rowOf).reverse())
   showRows()
@@ -177,7 +180,9 @@ function fillPlace(row: DocumentFragment, file?: string, line?: number, column?:
   link.search = `?${new URLSearchParams({ file: file ?? '', line: String(line ?? '') })}`
 }
 
-/** Shows a further property of the line, named by `data-field`; a link gets its URL from `data-below`. */
+/**
+ * Shows a further property of the line, named by `data-field`; the URL of a link is `data-below` followed by the value.
+ */
 function fillField(place: HTMLElement, line: object): void {
   const value = (line as Readonly<Record<string, unknown>>)[place.dataset.field ?? '']
   place.textContent = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)

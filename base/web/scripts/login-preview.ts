@@ -9,7 +9,8 @@ export function takeOverLoginPreview(): void {
     event.preventDefault()
     show()
   })
-  // When the user navigates back to the page, the browser restores the options, but loads the frame's original URL.
+  // When the user navigates back to the page, the browser restores the options but loads the frame's original URL. So
+  // show the preview again.
   show()
 }
 

@@ -1,6 +1,6 @@
 /**
- * Letters and digits that are not easily confused. There are 32, so that the lowest five bits of a random byte choose
- * each with the same probability.
+ * Letters and digits that are not easily confused. There are 32, so that the lowest five bits of a random byte select
+ * each one with the same probability.
  */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 

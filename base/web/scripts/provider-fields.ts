@@ -1,9 +1,9 @@
 type SecretHost = { readonly host?: string; readonly setting?: string }
 
 /**
- * Shows how to register at the chosen provider, and enables its fields; the fields of others are hidden and not sent.
- * The placeholder shows the value used if the field is empty: the manifest's value if it uses this provider, otherwise
- * the provider's default.
+ * Shows how to register at the chosen provider, and enables its fields. The fields of other providers are hidden and
+ * not sent. A placeholder shows the value that is used if the field is empty: the manifest's value if the manifest uses
+ * this provider, otherwise the provider's default.
  */
 export function showProviderFields(form: HTMLFormElement): void {
   const ofManifest = form.dataset.apiOfManifest ?? ''
@@ -22,7 +22,7 @@ function showProviderField(field: HTMLElement, api: string, isOfManifest: boolea
   if (control === null) return
   const { providers = '', requiredBy = '', defaults = '{}', ofManifest = '' } = field.dataset
   const known = providers.split(' ')
-  // Before a provider is chosen, show only the fields that all of them have.
+  // Before a provider is chosen, show only the fields that all providers have.
   field.hidden = api === '' ? known.length < count : !known.includes(api)
   control.disabled = field.hidden
   const written = isOfManifest ? ofManifest : ''
@@ -33,8 +33,8 @@ function showProviderField(field: HTMLElement, api: string, isOfManifest: boolea
 }
 
 /**
- * Makes the secret a required field if the provider needs one and neither the field beside it nor the manifest contains
- * a secret's name.
+ * Makes the secret a required field if the provider needs one and its name is not known. The name can be in the field
+ * beside it or in the manifest.
  */
 function demandSecret(form: HTMLFormElement, api: string, isOfManifest: boolean): void {
   const [value, name] = ['value', 'name'].map((part) => form.querySelector<HTMLInputElement>(`#oauth-secret-${part}`))

@@ -1,4 +1,4 @@
-/** The texts for scripts. The page contains them in the user's language. */
+/** Returns a text for scripts. The page contains these texts in the user's language. */
 export function scriptText(name: 'failed' | 'unreachable' | 'restored'): string {
   return dialog().dataset[name] ?? ''
 }

@@ -1,4 +1,4 @@
-/** The buttons in password fields that show the password. Without script, they stay hidden. */
+/** Handles the buttons in password fields that show the password. Without scripts, these buttons stay hidden. */
 export function takeOverShownPasswords(): void {
   for (const toggle of document.querySelectorAll<HTMLElement>('.toggle[data-show]')) {
     const field = document.getElementById(toggle.getAttribute('aria-controls') ?? '')

@@ -1,10 +1,12 @@
 /**
- * A form with `data-result` does not reload the page: on success, the element with that id replaces the form. In that
- * element, `data-value` is the name of the response's property to show, such as `user.name`, or, with the prefix
- * `form:`, of the form field.
- * An element with `data-if` is hidden if that value is empty. In the URL of a link with `data-address`, `{name}` is
- * replaced by such a value. An element with `data-gone-with`, such as "No tokens yet", is hidden once the result with
- * that id is shown.
+ * A form with `data-result` does not reload the page. On success, the element with that id replaces the form. In that
+ * element:
+ * - `data-value` names the property of the response to show, such as `user.name`. With the prefix `form:`, it names a
+ *   field of the form.
+ * - An element with `data-if` is hidden if the value that it names is empty.
+ * - In the URL of a link with `data-address`, `{name}` is replaced by the value with that name.
+ *
+ * An element with `data-gone-with`, such as "No tokens yet", is hidden once the result with that id is shown.
  */
 export function showResults(): void {
   document.addEventListener('api-done', (event) => {

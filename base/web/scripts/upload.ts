@@ -55,8 +55,8 @@ export function takeOverUploads(): void {
 }
 
 /**
- * Accept files on the whole page, because the browser would otherwise leave the page to open a file that is dropped
- * beside the zone.
+ * Accepts files on the whole page. Otherwise, if a file is dropped beside the zone, the browser would leave the page to
+ * open it.
  */
 function takeDrops(parts: UploadForm, card: HTMLElement): void {
   const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
@@ -127,7 +127,7 @@ async function uploadFile(parts: UploadForm, file: File): Promise<void> {
   else showProblem(place, answer.problem, form.dataset.workbench)
 }
 
-/** After the last byte, the host checks the bundle. How long this takes is unknown. */
+/** Shows the progress. After the last byte, the host checks the bundle; how long this takes is unknown. */
 function showSent({ form, bar, state, sent }: UploadForm, bytes: number, total: number): void {
   const isSent = bytes >= total
   const percent = isSent ? 100 : Math.floor((100 * bytes) / total)

@@ -15,8 +15,8 @@ export function sendFragment(): void {
 }
 
 /**
- * If the page of an earlier link is still open, opening another link only changes the fragment, which doesn't load a
- * page.
+ * Loads the page again when its fragment changes. This happens when the user opens a second link while the page of the
+ * first is still open: browsers then change only the fragment and don't load the page.
  */
 function askAgain(): void {
   if (location.hash.startsWith('#token=')) location.replace(`${location.pathname}?again${location.hash}`)
