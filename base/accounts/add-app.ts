@@ -4,7 +4,7 @@ import type { AuthenticatorApps } from './authenticator-app.ts'
 import type { FactorAccount } from './factor-account.ts'
 
 /**
- * Adds an authenticator app with the first code that its user entered.
+ * Adds an authenticator app if the user entered a correct code from it.
  * @param isReplacing whether it may replace another app of the account
  * @returns `taken` if the account already has an app
  */

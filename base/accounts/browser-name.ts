@@ -1,4 +1,4 @@
-/** The order matters, because browsers that are built on another one also send its name. */
+/** The order matters, because a browser that is built on another browser also sends that browser's name. */
 const BROWSERS: readonly (readonly [sent: RegExp, name: string])[] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

@@ -20,8 +20,10 @@ export type FactorParts = {
 export type Entered = { readonly kind: 'totp' | 'recovery-code'; readonly code: string }
 
 /**
- * `throttled`: seconds until the next try. `locked`: the app's codes are rejected until the account is unlocked.
- * `passkey`: the passkey was rejected. `copied`: it was rejected because it seems to have been copied.
+ * - `throttled`: too many attempts. `seconds` is the time until the next one is allowed.
+ * - `locked`: the app's codes are rejected until the account is unlocked.
+ * - `passkey`: the passkey was rejected.
+ * - `copied`: the passkey was rejected because it seems to have been copied.
  */
 export type FactorAnswer =
   | { readonly kind: 'right'; readonly method: SignInMethod; readonly recoveryCodesLeft: number | null }

@@ -83,7 +83,7 @@ export type DirectoryUsersParts = {
   readonly directories: DirectoryPort
   readonly failures: Pick<FailureCounts, 'note' | 'forget'>
   readonly endAccess: (uid: string) => Promise<void>
-  /** In epoch milliseconds. */
+  /** The clock, in epoch milliseconds. */
   readonly now: () => number
 }
 

@@ -28,7 +28,7 @@ export function ownPasskeyPlaces(isOn: boolean): PasskeyPlaces {
   return { at, isBlockedByAddress: (origin) => isOn && !takesPasskeys(origin), onLoginPage: at }
 }
 
-/** Browsers require a host name, and https, except on loopback. */
+/** Whether browsers allow passkeys at an origin. They require a host name and, except on loopback, https. */
 export function takesPasskeys(origin: string): boolean {
   const address = URL.parse(origin)
   if (address === null) return false

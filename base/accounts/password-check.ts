@@ -25,7 +25,7 @@ export interface PasswordCheck<Row extends AccountRow> {
   /**
    * Checks a sign-in and records the result. For unknown (undefined), disabled and password-less accounts, the check
    * takes as long as for a wrong password.
-   * @returns false also if the password changed or the account was disabled during the check
+   * @returns false if the password is wrong, if it changed during the check, or if the account is disabled
    * @throws ERR_PASSWORDS_BUSY
    */
   mayComeIn(row: Row | undefined, password: string): Promise<boolean>

@@ -22,7 +22,7 @@ export interface Passwords {
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>
   /**
-   * @param passwordHash null if there is no hash: the result is then false, after the same amount of work
+   * @param passwordHash null if there is no hash; the result is then false, but takes the same amount of work
    * @throws ERR_PASSWORDS_BUSY if too many passwords are being checked; this password was not checked
    */
   verify(passwordHash: string | null, password: string): Promise<boolean>

@@ -18,9 +18,8 @@ export type UserSearch = {
 
 /**
  * Finds users whose username, full name, email address or uid contains the text (case-insensitive), ordered by
- * username.
- * An index can't find a substring, so this reads the table in the order of the username index. It compares in
- * JavaScript, because `lower()` in SQLite, and in PostgreSQL with the collation "C", only affects the letters A to Z.
+ * username. An index can't find a substring, so this reads the table in the order of the username index. It compares in
+ * JavaScript: `lower` in SQLite, and in PostgreSQL with the collation "C", only affects the letters A to Z.
  * @param mostScanned default 100,000 rows
  */
 export async function searchUsers(

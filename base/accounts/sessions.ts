@@ -23,10 +23,11 @@ export type Session = Login & {
   readonly source: AccountSourceName
   /** The remembered login that the session was created from or together with, or null. */
   readonly selector: string | null
-  /** The sign-in at the OAuth provider that it is based on, or null. */
+  /** The sign-in at the OAuth provider that the session is based on, or null. */
   readonly providerLogin: string | null
   /**
-   * The source of the account whose factors count. It is `source`, unless a script signed in a user of the users table.
+   * The source of the account whose second factors apply. It is `source`, unless a script signed in a user of the users
+   * table.
    */
   readonly factorsOf: AccountSourceName
   /** How the user signed in; empty if an older version stored the session. */

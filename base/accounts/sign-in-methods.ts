@@ -1,10 +1,11 @@
 /**
  * How a user signed in: the first step, then the second.
- *
- * `script`: a script of the solution, or its login form. `provider-mfa`: the provider reported that the user had
- * a second factor. `token`: the issuer of a login token vouches for the user. `passkey`: a passkey that verified its
- * user, which completes both steps. `security-key`: a passkey that did not, which is a second step only. `totp`: a code
- * of an authenticator app.
+ * - `script`: a script of the solution, or its login form.
+ * - `provider-mfa`: the provider reported that the user had a second factor.
+ * - `token`: the issuer of a login token vouches for the user.
+ * - `passkey`: a passkey that verified its user, which completes both steps.
+ * - `security-key`: a passkey that did not verify its user, so it is only a second step.
+ * - `totp`: a code from an authenticator app.
  */
 export const SIGN_IN_METHODS = [
   'password',

@@ -130,7 +130,7 @@ export async function readPermissions(db: Database, uids: readonly string[]): Pr
 }
 
 /**
- * Changes a user and, unless they are undefined, their permissions.
+ * Changes a user. Also changes their permissions, unless those are undefined.
  * @returns whether permissions were removed
  */
 export function writeUser(

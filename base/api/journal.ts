@@ -185,7 +185,7 @@ export function createJournal(
     return Math.max(0, last - most)
   }
 
-  /** The ids of one place are not consecutive, so count its entries with the index of places. */
+  /** The ids of one place are not consecutive, so its entries are counted with the index on places. */
   async function oldestIn(place: string, most: number, before = Number.MAX_SAFE_INTEGER): Promise<number> {
     const newest = matching({ place }).select('id').where('id', '<', before).orderBy('id', 'desc')
     const { oldest, count } = await db

@@ -158,7 +158,7 @@ function reference(schema: z.ZodType, named: Map<string, object>): object {
   return referring(own)
 }
 
-/** Points references to the document's components instead of the schema's own `$defs`. */
+/** Makes references point to the document's components instead of the schema's own `$defs`. */
 function referring(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }

@@ -92,7 +92,7 @@ export type Asked<Who, Names, Address extends string, Body, Query, Found> = Aski
   readonly body: Body
   /** For the audit log. A handler may add to these names. */
   readonly names: Names
-  /** Omits the request from the audit log because it changed nothing. */
+  /** Call this if the request changed nothing. It is then not recorded in the audit log. */
   readonly leaveOut: () => void
 }
 

@@ -34,8 +34,8 @@ export type BackupReport = {
 
 /**
  * Backs up everything that a platform needs: the tables of its database, the embedded databases of solutions, the
- * operator's plugins and the key. Hosts can keep running. The tables are a snapshot of one moment; so is each solution
- * database.
+ * operator's plugins and the key. Hosts can keep running. The tables are a snapshot of one moment. Each solution's
+ * database is a separate snapshot.
  * @throws ERR_BACKUP_FAILED, ERR_DATABASE_UNREACHABLE, ERR_DATABASE_VERSION
  */
 export function backUpPlatform(options: BackupOptions): Promise<BackupReport> {

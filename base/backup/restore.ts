@@ -169,8 +169,8 @@ function removeLeftovers(home: string): void {
 }
 
 /**
- * Base64 and JSON make rows longer than they are in the database, but the database's transaction log may contain the
- * rows a second time.
+ * Requires free space for twice the size of the backup's parts. Base64 and JSON make rows longer than they are in the
+ * database, but the database's transaction log may contain the rows a second time.
  */
 function checkSpace(home: string, { parts }: BackupManifest): void {
   const { bavail, bsize } = statfsSync(home)
@@ -292,7 +292,7 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
   }
 }
 
-/** Deletes existing rows first: migrations insert rows into some tables. */
+/** Deletes existing rows first, because migrations insert rows into some tables. */
 async function writeTables(db: Database, restoring: Restoring): Promise<void> {
   const { tables, archive, file, onPart = () => {} } = restoring
   const columns = await columnsOf(db)

@@ -17,7 +17,7 @@ export function versionKey(name: string, sha256: string): string {
   return `${name}@${sha256}`
 }
 
-/** Returns the solution's name from such a key. */
+/** Returns the solution's name from a key that `versionKey` returned. */
 export function solutionOfKey(key: string): string {
   return key.slice(0, key.lastIndexOf('@'))
 }

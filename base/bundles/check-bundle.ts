@@ -114,7 +114,7 @@ function missingFunctions(bundle: Bundle, found: readonly string[]): Fault[] {
     })
 }
 
-/** Omits the functions of endpoints, whose names a manifest chooses. */
+/** Omits the functions of endpoints, because a manifest chooses their names. */
 function entriesOf(found: ReadonlyMap<Unit, readonly string[]>): PreparedSolution['entries'] {
   const known: readonly string[] = MAIN_ENTRIES
   return Object.fromEntries(

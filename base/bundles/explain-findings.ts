@@ -10,7 +10,10 @@ export type Explained<Finding> = Finding & { readonly source: string | null; rea
 /** Source lines are truncated to this number of characters. */
 const LINE_WIDTH = 300
 
-/** @param files of the bundle, by name; `source` is null if the line is missing */
+/**
+ * @param files the bundle's files, by name
+ * @returns the findings; `source` is null if the line is missing
+ */
 export function explainFindings<Finding extends Fault | Warning>(
   findings: readonly Finding[],
   files: ReadonlyMap<string, Uint8Array>,

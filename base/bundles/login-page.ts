@@ -97,8 +97,8 @@ export function renderLoginPage(
 }
 
 /**
- * Screen readers announce the new page's title first, so the script adds the error to the title and focuses the first
- * field. A script does this because templates have no placeholder for either.
+ * Returns a script that adds the error to the page's title and focuses the first field. Screen readers announce a new
+ * page's title first. A script does this because templates have no placeholder for either.
  */
 function sayRefused(text: string | null): string {
   const said = JSON.stringify(text ?? '').replace(

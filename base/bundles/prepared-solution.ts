@@ -46,8 +46,8 @@ export type PreparedForm = {
 }
 
 /**
- * `functions`: top-level functions that handlers can name. `bound`: the functions whose `this` is the form even in a
- * plain call.
+ * `functions`: top-level functions that handlers can name. `bound`: the functions in which `this` is the form, even in
+ * a plain call.
  */
 export type PreparedFormScript = PreparedScript & Pick<SandboxFormScript, 'form' | 'functions' | 'bound'>
 

@@ -12,7 +12,7 @@ export type PlatformKey = {
   readonly verify: (purpose: string, text: string, signature: string) => boolean
   /**
    * Encrypts with AES-256-GCM and a random nonce; the result is base64url. Use a different `purpose` for each value,
-   * such as where it is stored, so that values cannot be swapped.
+   * for example the place where it is stored, so that values cannot be swapped.
    */
   readonly encrypt: (purpose: string, text: string) => string
   /** @returns null if it is not a result of `encrypt` for this purpose */

@@ -19,8 +19,8 @@ const EVERY = 400
 const KEPT = 30_000
 
 /**
- * A checkpoint writes many pages and syncs two files, which would block the event loop. If the thread fails or can't
- * keep up, the connection does its own checkpoints.
+ * Does checkpoints in a thread. A checkpoint writes many pages and syncs two files, which would block the event loop.
+ * If the thread fails or can't keep up, the connection does its own checkpoints.
  * @param every the number of transactions between two checkpoints
  */
 export function createCheckpoints(file: string, every = EVERY): Checkpoints {

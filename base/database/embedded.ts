@@ -45,15 +45,12 @@ export function wrongFile(file: string, error: unknown): string | null {
  */
 const STATEMENTS = 200
 
-/**
- * The size of the log, in pages of 4 kB, above which the connection itself does a checkpoint although a thread does
- * them.
- */
+/** Size of the log, in pages of 4 kB. Above it, the connection does a checkpoint itself, even if a thread does them. */
 const OWN_CHECKPOINT = 8000
 
 /**
- * Kysely's dialect for the SQLite that is part of Node.js. A committed transaction survives a power failure: in WAL
- * mode a commit only has to reach the log, and one sync of the log serves all waiting commits. `synchronous=full` would
+ * Kysely's dialect for the SQLite that is part of Node.js. A committed transaction survives a power failure. In WAL
+ * mode, a commit only has to reach the log, so one sync of the log serves all waiting commits. `synchronous=full` would
  * sync for each commit separately, and each sync would block the whole host.
  * @see https://www.sqlite.org/pragma.html#pragma_synchronous
  */
@@ -105,7 +102,7 @@ class OneConnectionAdapter extends SqliteAdapter {
 /**
  * @param isInTransaction false after an error that rolled back the transaction itself, such as a full disk
  * (https://www.sqlite.org/lang_transaction.html)
- * @param afterRelease awaited by the caller that used the connection, although the next caller can already use it
+ * @param afterRelease the caller that used the connection waits for this; meanwhile, the next caller can use it
  */
 function oneAtATime(
   driver: Driver,

@@ -14,7 +14,7 @@ export function createFileSync(file: string): FileSync {
   let next: Promise<void> | null = null
 
   async function run(before: Promise<void>): Promise<void> {
-    // The callers that waited for that sync have received its error.
+    // Ignore errors of the previous sync, because its callers have received them.
     await before.catch(() => {})
     next = null
     handle ??= await open(file, 'r+')

@@ -38,7 +38,7 @@ export const gamma: ServerKind = {
   isUniqueViolation: (error) => numberOf(error) === 1062,
   isFull: (error) => numberOf(error) === 1021 || numberOf(error) === 1114,
   isDeadlock: (error) => numberOf(error) === 1213 || numberOf(error) === 1020,
-  // The table, column or index already exists: MySQL cannot roll back schema changes.
+  // The table, column or index already exists. This can happen because MySQL cannot roll back schema changes.
   isDoneAlready: (error) => [1050, 1060, 1061].includes(numberOf(error)),
   isDatabaseThere: (error) => numberOf(error) === 1007,
   failureOf,
@@ -51,7 +51,7 @@ async function isMariaDb(db: OpenDatabase): Promise<boolean> {
 }
 
 const AWAY_CODES = ['PROTOCOL_CONNECTION_LOST', 'PROTOCOL_SEQUENCE_TIMEOUT']
-/** Too many connections, server shutdown, network errors, connection killed or timed out. */
+/** These are too many connections, server shutdown, network errors, and connections that were killed or timed out. */
 const AWAY_NUMBERS = [1040, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1203, 1927, 4031]
 
 function failureOf(error: unknown): Failure | null {

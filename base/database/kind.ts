@@ -33,8 +33,12 @@ export type ColumnTypes = {
 }
 
 /**
- * Why a server cannot be used: it is unreachable, it rejects the account, the database is missing, the account lacks
- * permissions, or TLS is not offered or its certificate cannot be trusted.
+ * Why a server cannot be used:
+ * - `away`: it is unreachable.
+ * - `account`: it rejects the account.
+ * - `no-database`: the database is missing.
+ * - `rights`: the account lacks permissions.
+ * - `tls`: the server doesn't offer TLS, or its certificate cannot be trusted.
  */
 export type Failure = 'away' | 'account' | 'no-database' | 'rights' | 'tls'
 

@@ -116,7 +116,7 @@ export interface Tables {
     account: string
     /** 'app' or 'passkey'. */
     kind: string
-    /** `app {account}`, so that an account has at most one app, or the hash of the passkey's credential id. */
+    /** Either `app {account}`, so that an account has at most one app, or the hash of the passkey's credential id. */
     lookup: string
     name: string
     /** Encrypted with the platform key. */

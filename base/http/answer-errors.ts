@@ -13,7 +13,9 @@ import { chooseLocale } from './languages.ts'
 import { createNonce, stateOf } from './request.ts'
 
 export type ErrorOptions = {
-  /** See `HostOptions`: error pages that a new version of the solution may fix reload every second. */
+  /**
+   * See `HostOptions`. With it, an error page reloads every second if a new version of the solution may fix the error.
+   */
   readonly isLive?: boolean | undefined
   /** Renders the error page. The default page doesn't depend on the user. */
   readonly page?: (ctx: Context, frame: PageFrame, model: ErrorModel) => string

@@ -22,7 +22,7 @@ export type OpeningParts = {
   readonly measure?: Middleware
 }
 
-/** The first middleware for every request, on all ports of both services. */
+/** Returns the first middleware for every request, on all ports of both services. */
 export function openingSteps({ settings, log, draining, errors, early, measure }: OpeningParts): Middleware[] {
   return [
     identify(createClientReader(settings.trustedProxies)),

@@ -36,7 +36,7 @@ export type MailService = {
   readonly counts: 'mail_counts' | 'host_mail_counts'
   /** The sender's name at the start of a sentence, such as "The organisation". */
   readonly sender: string
-  /** Where to find out why the mail server rejects emails, as a sentence. */
+  /** A sentence about where to find out why the mail server rejects emails. */
   readonly ifWaiting: string
   /** What else the user can do when `MAILS_HOURLY` is used up, as the end of a sentence. */
   readonly ifUsedUp: string

@@ -2,8 +2,8 @@
 const LONGEST = 300
 
 /**
- * Caches the results of a function without side effects whose argument is often the same, such as a header of the
- * same browser.
+ * Caches the results of a function without side effects. Use it if the argument is often the same, such as a header
+ * from the same browser.
  * @param most texts in the cache; it is cleared when it is full
  */
 export function cachedByText<T>(most: number, compute: (text: string) => T): (text: string) => T {

@@ -48,7 +48,7 @@ export type ServiceFrame = {
   readonly script: string
   /** Sent by the page's script with each API request; null if no user is signed in. */
   readonly csrfToken: string | null
-  /** Whether an API token signed in to the admin pages, which has no account page. */
+  /** Whether the user signed in to the admin pages with an API token. Such users have no account page. */
   readonly isOfToken?: boolean
   /** The current item of the navigation, or null. */
   readonly part: string | null
