@@ -109,8 +109,8 @@ async function withSnapshots<T>(
 }
 
 /**
- * Copies the pages with SQLite's backup API, which runs no SQL from the file, because its content belongs to the
- * solution and is not trusted. The copy is one step, so it is a consistent snapshot; writers are not blocked.
+ * Copies the pages with SQLite's backup API, which runs no SQL from the file. The file's content belongs to the
+ * solution and is not trusted. The copy is one step, so it is a consistent snapshot. Writers are not blocked.
  */
 async function addSolutionDatabases(
   home: string,

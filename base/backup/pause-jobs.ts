@@ -5,8 +5,8 @@ import { anyTables, insertOnce } from '../database/portable.ts'
 export const JOBS = '023-jobs'
 
 /**
- * Pauses the jobs of all solutions after a restore, because runs that were queued when the backup was made may have
- * been completed since.
+ * Pauses the jobs of all solutions after a restore. Runs that were queued when the backup was made may have been
+ * completed since.
  * @param version of the restored schema
  */
 export async function pauseJobs(db: Database, version: string): Promise<void> {

@@ -30,8 +30,7 @@ export async function writeArchive(
   const zip = new ZipFile()
   try {
     const written = pipeline(zip.outputStream, handle.createWriteStream({ flush: true }))
-    // Only the output stream reports that the disk is full, and a caller that is waiting for a part must get that
-    // error.
+    // Only the output stream reports that the disk is full. A caller that is waiting for a part must get that error.
     const failed = new Promise<never>((_resolve, reject) => {
       zip.on('error', reject)
       written.catch(reject)

@@ -11,7 +11,7 @@ export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-ou
 
 /**
  * On a realm's own host, the prefix is `__Host-`. On a shared host, it is `__Secure-`, and the cookie has the
- * solution's path, so that the cookies of many solutions don't add up in one request. Without TLS, the name has no
+ * solution's path. This way, the cookies of many solutions don't add up in one request. Without TLS, the name has no
  * prefix.
  */
 function cookieName(kind: CookieKind, scope: CookieScope): string {

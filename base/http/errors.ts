@@ -10,8 +10,8 @@ export type ErrorRow = {
   /** The operator's own settings cause the error, so it isn't logged, and its message is shown for every status. */
   readonly isExpected?: true
   /**
-   * The message is shown even if the status is 500 or higher, because it reveals nothing internal, and the caller needs
-   * it to continue.
+   * The message is shown even if the status is 500 or higher. It reveals nothing internal, and the caller needs it to
+   * continue.
    */
   readonly isShown?: true
   /** The next version of the solution may fix the error. */

@@ -38,8 +38,8 @@ export function requireFrameOfOurs(ctx: Context): void {
 }
 
 /**
- * Data may be requested with fetch or from the address bar, but not as an image or script, because its status and size
- * would leak to another page.
+ * Requires that data is requested with fetch or from the address bar. If it could be requested as an image or script,
+ * its status and size would leak to another page.
  */
 export function requireDataRequest(ctx: Context): void {
   if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return

@@ -12,8 +12,8 @@ const REQUEST_TIME = 300_000
 /** If the peer reads too little of a response for this time, in ms, its connection is closed. */
 const STUCK_TIME = 120_000
 /**
- * The peer must read at least this fraction of the pending bytes within `STUCK_TIME`, so that it can't keep responses
- * in memory by reading a byte now and then.
+ * The peer must read at least this fraction of the pending bytes within `STUCK_TIME`. Otherwise, it could keep
+ * responses in memory by reading a byte now and then.
  */
 const LEAST_TAKEN = 1 / 10
 /** A connection that reads fewer bytes than this between two checks is slow: 12 kB per second. */

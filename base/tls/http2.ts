@@ -77,8 +77,8 @@ export function createHttp2(
 /**
  * Sets the HTTP/1.1 headers that the app uses: `Host`, and the one that shows whether there is a body (RFC 9113, 8.3.1
  * and 8.1).
- * @returns false if the request has two different hosts or none, or a scheme other than http and https, for which Node
- * does not validate the path
+ * @returns false if the request has two different hosts or none, or a scheme other than http and https. Node does not
+ * validate the path for other schemes.
  */
 function readAsHttp1(request: Http2ServerRequest): boolean {
   const { headers } = request

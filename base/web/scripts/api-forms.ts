@@ -12,6 +12,7 @@ import { say, sayAfterLoad } from './said.ts'
  * - `data-done`: a message shown on success
  * - `data-then`: `reload` (the default), `stay`, or a URL, in which `{name}` is replaced by that property of the
  *   response
+ *
  * With `stay`, the form gets the event `api-done` with the response as `detail`. If the request is refused, it gets
  * `api-failed`.
  */

@@ -1,8 +1,8 @@
 import { say } from './said.ts'
 
 /**
- * A button with `data-copy` copies the text of the element with that id to the clipboard (for a form field, its value),
- * and announces its `data-copied`.
+ * A button with `data-copy` copies the text of the element with that id to the clipboard. For a form field, it copies
+ * the value. It then announces the text of `data-copied`.
  */
 export function takeOverCopying(): void {
   document.addEventListener('click', (event) => {
