@@ -6,9 +6,9 @@ ARG BASE_IMAGE=node:26-slim
 FROM ${BASE_IMAGE} AS build
 WORKDIR /opt/solhost
 COPY package.json package-lock.json .npmrc ./
-# The base image contains Node.js, so the optional packages, which contain a second Node.js (about 200 MB), are not
-# installed. Of the development packages, only the bundler is installed, for the next step. The secrets are optional,
-# for builds behind a mirror or a proxy. They are not stored in a layer.
+# The optional packages are not installed: they contain a second Node.js (about 200 MB), and the base image has one. Of
+# the development packages, only the bundler is installed, for the next step. The secrets are optional, for builds
+# behind a mirror or a proxy. They are not stored in a layer.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
     npm pkg set "dependencies.rolldown=$(node -p 'require("./package.json").devDependencies.rolldown')" && \
     npm pkg delete optionalDependencies devDependencies && \
@@ -49,7 +49,7 @@ RUN echo 'solhost:x:10001:10001:Solhost:/usr/local/platform:/usr/sbin/nologin' >
     ln -s /opt/solhost/bin/control-center.js /usr/local/bin/control-center && \
     find / -xdev -perm /6000 -type f -exec chmod a-s {} +
 COPY --from=build /opt/solhost /opt/solhost
-# SQLite sorts large results in temporary files, and /tmp may be read-only or count as memory.
+# SQLite sorts large results in temporary files. In some containers, /tmp is read-only or uses memory.
 # ADMIN_HOST stays 127.0.0.1: the admin pages can be reached only from inside the container until you change it.
 ENV HOST=0.0.0.0 \
     PLATFORM_HOME=/usr/local/platform \

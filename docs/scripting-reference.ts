@@ -34,7 +34,7 @@ export type Doc = {
   readonly throws: readonly string[]
 }
 /**
- * `name`: `security`, `plugins.database`, or a type such as `JSEvent`. `type`: the definition of a type without
+ * `name` is `security`, `plugins.database`, or a type such as `JSEvent`. `type` is the definition of a type without
  * members.
  */
 export type ReferenceEntry = {
@@ -142,7 +142,9 @@ function plainText(comment: string | Iterable<Node> | undefined): string {
     .trim()
 }
 
-/** Members of a global are headings, so that guides can link to each. Members of a type are a list. */
+/**
+ * Generates the page. Members of a global are headings, so that guides can link to each. Members of a type are a list.
+ */
 export function scriptingPage(): string {
   const entries = scriptingEntries()
   const globals = entries.filter(({ kind }) => kind === 'global')

@@ -65,12 +65,12 @@ const REMARKS: Readonly<Record<string, string>> = {
 
 export type OAuthExample = {
   readonly tenants: readonly { readonly name: string; readonly address: string; readonly provider: OidcProvider }[]
-  /** `Authorization` of the admin account. */
+  /** The `Authorization` header of the admin account. */
   readonly admin: string
   readonly adminUrl: string
   /**
-   * The command that shows the solution's log. It includes the admin password only if that was generated; otherwise,
-   * a placeholder.
+   * The command that shows the solution's log. It contains the admin password if that was generated, and a placeholder
+   * otherwise.
    */
   readonly logCommand: string
   readonly stop: () => Promise<void>
@@ -78,8 +78,8 @@ export type OAuthExample = {
 
 /**
  * Starts the providers and the host, then uploads the solution and sets its secrets.
- * @param environment of the host, with `NORTH_PORT` (default: 4410) and `SOUTH_PORT` (default: 4420). Without
- *   `PLATFORM_HOME`, the host's data is in a temporary folder that is removed when the example stops
+ * @param environment the host's variables, with `NORTH_PORT` (default: 4410) and `SOUTH_PORT` (default: 4420). Without
+ * `PLATFORM_HOME`, the host's data is in a temporary folder that is removed when the example stops
  */
 export async function startOAuthExample(environment: Record<string, string | undefined>): Promise<OAuthExample> {
   await using started = new AsyncDisposableStack()
@@ -142,7 +142,7 @@ function account(name: string, tenant: string, claims: Record<string, unknown>):
   return { name, password: `${name}-tries-${tenant}`, sub, claims: { email_verified: true, ...claims } }
 }
 
-/** The client's settings for both names of this machine, since people type either. */
+/** The client's settings for both names of this machine (127.0.0.1 and localhost), since people may type either. */
 function clientAt(place: string) {
   const places = [place, place.replace('//127.0.0.1:', '//localhost:')]
   return {

@@ -74,7 +74,8 @@ function withScrolling(content: string): string {
 }
 
 /**
- * Links to pages use the page's file on the site. Links to source code, which is not on the site, become plain text.
+ * Replaces the links in a page. Links to other pages use the path on the site. Links to source code, which is not on
+ * the site, become plain text.
  */
 function withSiteLinks({ file, markdown }: Page, files: ReadonlySet<string>): string {
   return markdown.replace(LINK, (link, text: string, address: string) => {
@@ -84,7 +85,7 @@ function withSiteLinks({ file, markdown }: Page, files: ReadonlySet<string>): st
   })
 }
 
-/** The files that pages show or link to, except source code: pictures, schemas and the license. */
+/** The files that pages show or link to, except source code: images, schemas and the license. */
 function filesOf(all: readonly Page[]): Set<string> {
   const targets = all.flatMap(({ file, markdown }) =>
     [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, address = '']) => targetOf(file, address)),

@@ -7,8 +7,8 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 
 /**
- * A whole page around its rendered Markdown. The navigation comes last, so that on a phone the page starts with its
- * content.
+ * Creates a whole page around its rendered Markdown. The navigation comes last, so that on a phone the page starts with
+ * its content.
  */
 export function layout(page: Page, content: string, navigation: readonly NavigationGroup[]): string {
   const to = (path: string) => posix.relative(posix.dirname(pathOf(page.file)), path)

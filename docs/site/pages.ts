@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** The first page of the site. All others are reached from it by links. */
+/** The first page of the site. It links to all others, directly or through other pages. */
 export const START = 'README.md'
 /** The contents page. Its headings and links are the site's navigation. */
 export const CONTENTS = 'docs/README.md'
@@ -15,7 +15,7 @@ export type NavigationGroup = { readonly title: string; readonly pages: readonly
 /** Matches a link but not an image. The groups are the link's text and its URL. */
 export const LINK = /(?<!!)\[([^\]]*)\]\(([^)\s]+)\)/g
 
-/** The start page and all Markdown files that can be reached from it. */
+/** The start page, and all Markdown files that it links to, directly or through other pages. */
 export function readPages(): Page[] {
   const pages = new Map<string, Page>()
   const waiting = [START]

@@ -4,7 +4,7 @@ async function onSolutionOpen(arg, queryParams) {
   await setUpDatabase()
 }
 
-/** Fires an event that listeners can refuse, then approves. @returns the reasons for a refusal; empty if approved */
+/** Approves an order unless a listener refuses. @returns the reasons for the refusal; empty if approved */
 async function approveOrder(id) {
   const order = await readOrder(id)
   const problems = []

@@ -192,7 +192,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     // On the next visit, the fields are empty again.
     await page.goto(`${host.adminUrl}/admin/new-directory`)
     expect(await page.inputValue('#name')).toBe('')
-    // A sign-in policy, whose fields depend on the level.
+    // The fields of a sign-in policy depend on its level.
     await page.goto(`${host.adminUrl}/admin/solutions/crm/access`)
     await page.selectOption('#sign-in-level', 'required')
     await page.fill('#grace-days', '9')

@@ -177,7 +177,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
     })
     expect(page.url()).toBe(address)
     expect(context.pages()).toHaveLength(1)
-    // The form was not submitted either, because that would have signed the user out.
+    // If the form had been submitted, the user would be signed out now.
     await page.goto(`${host.adminUrl}/admin/`)
     expect(new URL(page.url()).pathname).toBe('/admin/')
   })

@@ -147,7 +147,7 @@ describe.skipIf(browserPath === undefined)('links in emails, in a browser', () =
     await heading('Your email address is confirmed')
     await expectSound()
     expect(await isVerified()).toBe(true)
-    // Only the fragment differs, so the browser doesn't load a page automatically.
+    // The new URL differs only in its fragment, so the browser doesn't reload the page.
     await page.goto(link)
     await heading('This link can’t be used')
     expect(page.url()).toBe(`${center.url}/user-link`)

@@ -36,7 +36,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     const context = await browser.newContext({ storageState, colorScheme: null })
     page = await context.newPage()
     complaints = []
-    // The URL filter also drops axe's messages about iframes that it can't access, because they have no URL.
+    // Axe's messages about iframes that it can't access have no URL, so this filter drops them too.
     page.on('console', (message) => message.location().url.startsWith(center.url) && complaints.push(message.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
     return () => context.close()
@@ -79,7 +79,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await row.locator('[data-of=values]').fill('north\nsouth')
     await row.locator('[data-label=default]').fill('Site')
     await row.locator('[data-options=default]').fill('North\nSouth')
-    // The first option has no German text, so an empty line keeps the second option in its place.
+    // The first line is empty, because the first option has no German text.
     await row.locator('[data-options=de]').fill('\nSüd')
     await row.locator('[data-options=nl]').fill('Noord')
     await expect.poll(() => preview().locator('#custom_site option').allTextContents()).toEqual(['–', 'Noord', 'South'])

@@ -10,7 +10,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// Tests what a real browser shows when scripts are slow, fail or lose their process, and for solutions without forms.
+// Tests what a real browser shows when scripts are slow or fail, when their process is killed, and when a solution has
+// no forms.
 
 const FORMS = {
   'forms/main.json': JSON.stringify({

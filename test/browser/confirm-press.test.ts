@@ -8,7 +8,7 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addUser, PASSWORD } from '../support/users.ts'
 
-// Tests the dialog in which users confirm their identity, because a script requires it for a button press.
+// Tests the dialog in which users confirm their identity before a button press takes effect, if a script requires it.
 
 let host: Omit<TestHost, 'stop'>
 let browser: Browser

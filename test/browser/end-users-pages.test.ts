@@ -7,7 +7,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
-// All platform pages for end users' accounts: in each language, and once without scripts.
+// Tests all platform pages for end users' accounts, in each language and once without scripts.
 
 const NEW = 'quiet rivers run at night'
 /** The timeout is long because each test visits 25 pages. */

@@ -226,7 +226,7 @@ else {
     const VIEWPORT = { width: 1280, height: 900 }
     /** Handles the pages' WebSocket connections. */
     let formHost: ReturnType<typeof createFormHost>
-    /** The page shared by tests without special options, because opening a page takes longer than most tests. */
+    /** Tests without special options share this page, because opening a page takes longer than most tests. */
     let usual: Page | undefined
 
     async function newPage(within: Browser, options: BrowserContextOptions, script: string, isRouted: boolean) {
@@ -604,7 +604,7 @@ else {
       while (reached.length < 16) {
         reached.push((await focused()).replace(/^e-order-/, ''))
         await page.keyboard.press('Tab')
-        // The Tab key stops at each part of a date input.
+        // A date input has several tab stops, one for each part.
         while ((await focused()).replace(/^e-order-/, '') === reached.at(-1)) await page.keyboard.press('Tab')
       }
       expect(reached).toEqual([
@@ -700,7 +700,8 @@ else {
         await page.click('[id="e-order-details.tab.history"]')
         await page.fill(input('pin'), 'sent')
         await page.click(input('save'))
-        // A press clears earlier messages in a timer, which Chromium may delay after input.
+        // A button press starts a timer that clears earlier messages. Chromium may delay timers after input, so wait
+        // for it.
         await page.evaluate('new Promise((resolve) => setTimeout(resolve))')
         await page.fill(input('notes'), 'Not sent')
         host.beginAnew()
@@ -843,8 +844,8 @@ else {
 
     describe('signing in and out', () => {
       /**
-       * Records what the page shows from now on. A page that waits for the response to a POST can't be queried, so it
-       * writes to `localStorage` and a second page of the same origin reads it.
+       * Records what the page shows from now on. A page that waits for the response to a POST can't be queried. So it
+       * writes to `localStorage`, and a second page of the same origin reads the values.
        */
       async function watch({ page, profile }: Awaited<ReturnType<typeof open>>) {
         await page.evaluate(`new MutationObserver(([{ target }]) => target.id && localStorage.setItem(target.id, target.textContent || 'shown'))

@@ -199,7 +199,8 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     const complaints = complaintsOf(page)
     return {
       page,
-      // Chromium's `sandbox` warning is about frames; here it only isolates windows (base/http/content-security.ts).
+      // Ignores Chromium's warning about `sandbox` in frames. Here, the directive only isolates windows
+      // (base/http/content-security.ts).
       complaints: () => complaints.filter((line) => !/status of (401|404|422)|can escape its sandboxing/.test(line)),
       [Symbol.asyncDispose]: () => context.close(),
     }

@@ -39,7 +39,7 @@ const problem = {
 }
 const pagesOfProblems = Object.values(OAUTH_PROBLEMS).map(({ page }) => page)
 
-/** Every page by path, with the controls that the Tab key reaches, in order. */
+/** Every page by path, with its controls in the order of the Tab key. */
 const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
   '/problem': { html: oauthProblemPage(frame, { ...problem, page: 'denied' }), controls: ['Try again'] },
   '/problem/other-account': {
@@ -361,8 +361,7 @@ if (browserPath === undefined) {
         await page.goto(origin + HOME)
         await page.goBack()
         await page.reload()
-        // Requests arrive in order, so an automatic post by the page would arrive before this one and before the
-        // button's.
+        // Requests arrive in order. If the page posted automatically, that request would arrive before this one.
         await page.evaluate('fetch("/stay", { method: "POST", body: "in between" })')
         await page.getByRole('button', { name: 'Continue' }).click()
         const bodies = ['code=c&from=form_post', 'in between', 'code=c&from=form_post']

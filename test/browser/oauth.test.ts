@@ -210,7 +210,7 @@ if (browserPath === undefined) {
         const { page } = user
         await page.goto(pageOf('form-post'))
         await answerProvider(page, 'anna')
-        // The provider's page with the form for `form_post`.
+        // Without JavaScript, the user submits the provider's `form_post` form.
         await page.locator('[type=submit]').click()
         await page.getByRole('heading', { name: 'Einen Moment bitte' }).waitFor()
         expect(await widthOf(page)).toBe(320)

@@ -578,7 +578,7 @@ describe('two users at the same time', () => {
       await openOrder(page, 1049)
       expect(await page.innerText('h1')).toBe('Order O-1049')
     }
-    // A single tab is not shown as a tab.
+    // A form with a single tab shows no tab bar.
     expect(await vera.page.getByRole('tab').count()).toBe(0)
     expect(await marco.page.getByRole('tab').allInnerTexts()).toEqual(['General', 'History'])
     expect(await vera.page.locator('main :is(input, select, textarea):enabled').count()).toBe(0)
@@ -659,7 +659,7 @@ test('the solution’s style sheet is loaded after the platform’s and override
   const { page, sources } = opened
   const source = sources.at(-1) ?? ''
   expect(source.indexOf('/solution/orders/media/style.css')).toBeGreaterThan(source.indexOf('</style>'))
-  // Only `solhost dev` shows errors above pages.
+  // Only `solhost dev` adds the script that shows errors on the page.
   expect(source).toContain('/client.js?')
   expect(source).not.toMatch(/dev\.js|dev-errors|dev-strip/)
   expect((await fetch(`${host.url}/solution/orders/client.js`)).status).toBe(200)

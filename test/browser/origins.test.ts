@@ -12,9 +12,9 @@ const USER = 'vera-4711'
 const UID = 'uid-of-vera'
 
 /**
- * Ways in which a script on a login page tries to read another solution's data. One page runs all of them together.
- * Each is the body of an async function that returns what it read, or null. `victim` is the URL of the other solution
- * with a trailing `/`, `own` the spy's. `within` waits 1.5 s for a promise, `until` polls for a value for 1 s.
+ * Scripts on a login page that try to read another solution's data. One page runs all of them together. Each is the
+ * body of an async function that returns what it read, or null. `victim` is the other solution's URL and `own` the
+ * spy's; both end with `/`. `within` waits 1.5 s for a promise. `until` polls for a value for 1 s.
  */
 const READS: Readonly<Record<string, string>> = {
   'fetch of the session': `return (await fetch(victim + 'session', { credentials: 'include' })).text()`,
@@ -87,7 +87,7 @@ const READS: Readonly<Record<string, string>> = {
   'its referrer': `return document.referrer`,
 }
 
-/** Ways to read that data through a window that the script opens. Each runs on a separate page. */
+/** Scripts that try to read the other solution's data through a window that they open. Each runs on a separate page. */
 const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
   'a window with the page': `return readWindow(open(victim + 'index.html'))`,
   'a window with the account page': `return readWindow(open(victim + 'account'))`,
@@ -110,7 +110,8 @@ const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Attempts before a user signs in: a script that can read the other login form can also read what users type into it.
+ * Scripts that try to read the other login form before a user signs in. If one succeeds, it can also read what users
+ * type.
  */
 const READS_OF_FORM: Readonly<Record<string, string>> = {
   'a window with the login page': `return readWindow(open(victim + 'index.html'))`,
@@ -294,7 +295,7 @@ function solutionOf(name: string, page: string): Promise<Buffer> {
 
 const SETUPS: Readonly<Record<string, (port: number) => Record<string, string>>> = {
   'hosts of their own': () => ({ SOLUTION_ORIGIN: 'http://{name}.localhost' }),
-  // Browsers treat a.localhost and b.localhost as two sites; these hosts are same-site, like the hosts of one company.
+  // Browsers treat a.localhost and b.localhost as two sites. The hosts here belong to one site, like a company's hosts.
   'hosts of their own on one site': (port) => ({
     PORT: String(port),
     SOLUTION_ORIGIN: `http://{name}.apps.localhost:${port}`,
@@ -307,7 +308,8 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
   let host: TestHost
   let browser: Browser
   /**
-   * On a shared host, only headers isolate windows, which requires the full browser. Otherwise, origins isolate them.
+   * The browser for tests with windows. On a shared host, only headers isolate windows, which requires the full
+   * browser. In the other setups, origins isolate them.
    */
   let browserOfWindows: Browser
   let context: BrowserContext

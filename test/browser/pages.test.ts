@@ -34,7 +34,7 @@ const POLICY = [
 const frame = { locale: 'en', nonce: NONCE }
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
 
-/** Every page by path, with the controls that the Tab key reaches, in order. */
+/** Every page by path, with its controls in the order of the Tab key. */
 const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
   '/error': {
     html: errorPage(frame, {

@@ -47,7 +47,7 @@ async function open(of: Browser, device: Device = {}, more: BrowserContextOption
   }
 }
 
-/** Whether the authenticator responds, as if its user touched it immediately. */
+/** Sets whether the authenticator responds to requests, as if the user touched it immediately. */
 async function touches(device: { devTools: CDPSession; authenticatorId: string }, enabled: boolean): Promise<void> {
   const { devTools, authenticatorId } = device
   await devTools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
@@ -259,7 +259,7 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
     await page.goto(at('pk-one'))
     await signedIn(page)
     await signOut(page, at('pk-one'))
-    // In browsers without suggestions, the button is the only way.
+    // In browsers that don't suggest passkeys, the user has to press the button.
     await page.addInitScript('delete PublicKeyCredential.isConditionalMediationAvailable')
     await page.goto(at('pk-one'))
     await button(page, 'With a passkey').click()

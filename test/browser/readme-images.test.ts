@@ -23,7 +23,7 @@ import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/user
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const IMAGES = `${ROOT}docs/images/`
-/** A palette of 256 colours is enough, and the package stays small: see CONTRIBUTING.md. */
+/** Images with a palette of 256 colours stay below this limit, which keeps the package small (CONTRIBUTING.md). */
 const MOST_BYTES = 60_000
 
 type Picture = {
@@ -186,7 +186,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
 
 let host: TestHost
 let center: TestCenter
-/** A host with a mail server. The server doesn't have to be reachable for the pictures. */
+/** A host with mail settings. Its mail server doesn't have to be reachable. */
 let mailing: TestHost
 let directory: LdapServer
 let browser: Browser

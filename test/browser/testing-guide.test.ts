@@ -43,7 +43,7 @@ function read(
   return { options, tests }
 }
 
-/** Retries like Playwright's `expect`, but gives up after 500 ms on the element that is expected to be missing. */
+/** Retries like Playwright's `expect`. For the element that is expected to be missing, it gives up after 500 ms. */
 const expectations = (missing: string | undefined) => (locator: Locator) => {
   const isMissing = missing !== undefined && String(locator).includes(missing)
   const soon = <T>(look: () => Promise<T>) =>

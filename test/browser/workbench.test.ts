@@ -28,8 +28,8 @@ const EDITOR = '.cm-content'
 const STATE = '#workbench-state'
 
 /**
- * CodeMirror prints this if the heights of wrapped lines need more than five rounds of measuring after a jump to the end
- * of a long file. The test checks that the end is shown.
+ * CodeMirror logs this after a jump to the end of a long file, if it needs more than five rounds to measure the wrapped
+ * lines. The test checks that the end is shown anyway.
  */
 const MEASURED_LATER = 'Measure loop restarted more than 5 times'
 
@@ -85,7 +85,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.keyboard.press('Control+Home')
   }
 
-  /** The number of lines on which the buttons are. */
+  /** Counts the rows in which the buttons are laid out. */
   function linesOf(page: Page, actions: string): Promise<number> {
     return page
       .locator(`#workbench-${actions} .button`)
@@ -267,7 +267,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await second.page.click('text=Keep your text')
     await isSaved(second.page)
     expect(await textOnHost('shared', draft)).toBe('// of both\nfunction one() {}\n')
-    // The first browser has unsaved text on top of an earlier version.
+    // The first browser edits a version that is no longer the newest one.
     await first.page.keyboard.type('again ')
     await first.page.locator(`${STATE}[data-state=conflict]`).waitFor()
     await first.page.click('text=Use the other text')
@@ -396,7 +396,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.locator('#workbench-publish-said', { hasText: /^Published: version/ }).waitFor()
     expect(await textOnHost('raced', draft)).toBe('// deployed and of the draft\nfunction one() {}\n')
     expect(await textOnHost('raced', draft, 'scopes/a.js')).toBe('function a() { return 2 }\n')
-    // The refused request is in the console of Chromium.
+    // Chromium logs the status of the refused request.
     expect(complaints.filter((text) => !text.includes('409'))).toEqual([])
   })
 
@@ -681,7 +681,7 @@ function remind(job) { plugins.jobs.enqueue('remind', { day: job.data.day + 1 })
   }
 })
 
-/** What screen readers get from the browser about an element. */
+/** @returns the element's state in the browser's accessibility tree */
 async function accessibleState(page: Page, selector: string) {
   const devTools = await page.context().newCDPSession(page)
   const { result } = await devTools.send('Runtime.evaluate', { expression: `document.querySelector('${selector}')` })

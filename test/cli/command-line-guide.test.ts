@@ -39,7 +39,7 @@ test('help: every command describes its arguments and options, and no line is to
     for (const word of Object.keys(command.arguments)) expect(help).toMatch(new RegExp(`^ {2}${word} +\\S`, 'm'))
     for (const option of Object.keys(command.options))
       expect(help).toMatch(new RegExp(`^ {2}(-., )?--${option}( <\\w+>)? +\\S`, 'm'))
-    // Exclude the help for `start`, which consists of the settings' descriptions, whose lines may be longer.
+    // The help for `start` is exempt: it lists the settings' descriptions, whose lines may be longer.
     if (name !== 'start') expect(help.split('\n').filter((line) => line.length > 120)).toEqual([])
     expect(helpOfAll(COMMANDS)).toContain(`  ${name} `)
   }

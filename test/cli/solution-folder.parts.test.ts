@@ -66,7 +66,7 @@ test('folder: anything that is neither a file nor a folder is rejected, since re
 
 test('folder: content over a solution’s size limit is detected before it is read', () => {
   using folder = temporaryFolder({ ...MANIFEST, 'media/film.mp4': '' })
-  // A sparse file, which has a size of 64 GiB, but no blocks on disk.
+  // A sparse file: its size is 64 GiB, but it uses no disk space.
   truncateSync(join(folder.path, 'media/film.mp4'), 64 * 1024 ** 3)
   expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(
     /contains more than 512 MB\. Check that it is the folder of a solution\.$/,

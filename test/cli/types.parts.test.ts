@@ -73,7 +73,9 @@ const SOLUTION: Record<string, string> = {
     'function hidden() {}\nfunction onSolutionOpen(arg, queryParams) { security.login("a", "b", []) }\n',
 }
 
-/** @returns the errors that tsc, and so an editor, reports for a script in that solution, as "line: text" */
+/**
+ * @returns the errors that tsc reports for this script in that solution, as "line: text". Editors report the same ones.
+ */
 function errorsOf(script: string): string[] {
   return errorsIn({ ...SOLUTION, 'scopes/tried.js': script })
 }

@@ -137,7 +137,7 @@ describe.skipIf(isSkipped)(title, () => {
     expect(await pull(fence)).toContain('failed with exit code')
     expect([asked, hostile.asked.length > 0]).toEqual([[], true])
 
-    // Shows what the separate network protects: without it, the builder can reach these addresses.
+    // Without the separate network, the builder can reach these addresses.
     await pull(null)
     expect(asked).toEqual(['/x'])
   })

@@ -12,8 +12,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PROGRAMS = ['buildah', 'podman', 'runc', 'ip', 'openssl', 'apt-get', 'dpkg-deb']
 
 /**
- * The missing requirements: programs, and root privileges, because there is no container engine that would run commands
- * for other users.
+ * @returns the missing requirements: programs, and root privileges. Root is required because no container daemon runs
+ * the commands for other users.
  */
 export function missingForContainers(): string[] {
   const missing = PROGRAMS.filter((program) => !hasCommand(program))
@@ -88,8 +88,8 @@ export type Engine = ReturnType<typeof createEngine>
 
 /**
  * The options that docs/satellite.md recommends. The container can't even write to /tmp. The resource limits must not
- * exceed those of the user who runs the test, because the user can't raise them. There is no health check option,
- * because no engine would run the health check.
+ * exceed those of the user who runs the test, because the user can't raise them. The health check is disabled, because
+ * nothing would run it without a container daemon.
  */
 const HARDENED = [
   ...['--read-only', '--read-only-tmpfs=false', '--cap-drop=all', '--security-opt=no-new-privileges'],
@@ -105,7 +105,8 @@ function driverFor(store: readonly string[]): 'overlay' | 'vfs' {
 }
 
 /**
- * This machine's npm registry and the certificates that it trusts for the registry. They are not stored in the image.
+ * @returns the options that pass this machine's npm registry and certificate authorities to the build. They are not
+ * stored in the image.
  */
 function buildSecrets(folder: string): string[] {
   const secrets = join(folder, 'secrets')

@@ -14,7 +14,7 @@ import { makeTestPipeline, runToItsEnd, uploadPackage } from '../support/pipelin
 import { startTestRegistry, type TestRegistry } from '../support/registry.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// A pipeline builds an image with the real builder and pushes it to a local registry.
+// Tests a pipeline that builds an image with the real builder and pushes it to a local registry.
 
 const isMissing = !hasCommand('buildah') || process.getuid?.() !== 0
 /** Skipped if a required program is missing, but never in CI. */
@@ -115,7 +115,7 @@ describe.skipIf(isSkipped)(title, () => {
     }
   })
 
-  /** Pushes an empty image and deletes it locally. */
+  /** Pushes an empty image to the registry and deletes the local copy. */
   async function makeBase(name: string, configuration: readonly string[]): Promise<void> {
     const container = await buildah('from', 'scratch')
     await buildah('config', ...configuration, container)

@@ -140,7 +140,7 @@ describe('analysis', () => {
   test('a person can follow up to ten logs at a time; other people are not affected', async () => {
     const [viewer, other] = [await center.tokenOf('viewer'), await center.tokenOf('viewer')]
     const end = new AbortController()
-    // Stored because `fetch` closes the connection of a response that is garbage-collected.
+    // Keep the responses, because `fetch` closes the connection of a response that is garbage-collected.
     const followed: Response[] = []
     for (let one = 0; one < 10; one++) followed.push(await follow(viewer, '', center.url, end.signal))
     expect(followed.map(({ status }) => status)).toEqual(Array(10).fill(200))
@@ -176,7 +176,7 @@ describe('analysis', () => {
   test('stopping the control center ends followed logs with a complete response', async () => {
     const stopped = await startTestCenter()
     const answer = await follow(await stopped.tokenOf('viewer'), '', stopped.url)
-    // If the connection were kept alive, stopping would have to wait for its timeout.
+    // With a keep-alive connection, stopping would have to wait for the connection's timeout.
     expect(answer.headers.get('connection')).toBe('close')
     const [text] = await Promise.all([answer.text(), stopped.stop()])
     expect(text).toBe(': new log lines follow\n\n')

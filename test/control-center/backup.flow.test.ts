@@ -73,7 +73,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Creates an organisation that requires a second factor, and gives one to its owner. */
+/** Creates an organisation that requires a second factor, and an owner who has one. */
 async function addSecondFactor(): Promise<void> {
   const { apps, organisations } = center.parts
   const uid = await center.account('strict@example.org')

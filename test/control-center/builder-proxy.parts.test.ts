@@ -12,7 +12,7 @@ type Given = {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** Opens a proxy; `said` are its log lines, `asked` the host names it resolved. */
+/** Opens a proxy. `said` are its log lines, and `asked` are the host names that it resolved. */
 async function openProxy({ names = {}, allowed = [], environment = {} }: Given = {}) {
   const said: string[] = []
   const asked: string[] = []

@@ -36,7 +36,7 @@ describe('a design', () => {
   test('the first design compiles to a template without any violation', () => {
     const { template, texts } = renderDesign(FIRST_DESIGN, FORGOT)
     expect(LoginPageAnswer.safeParse({ template, texts }).success).toBe(true)
-    // `compileDesign` also throws on template warnings.
+    // `compileDesign` also throws if the template has warnings.
     expect(() => compileDesign(FIRST_DESIGN, FORGOT)).not.toThrow()
     expect(pageOf(FIRST_DESIGN, 'nl')).toContain(`<a href="${FORGOT}">Wachtwoord vergeten?</a>`)
     // Ignore the style sheet, which always has a rule for that link.

@@ -159,7 +159,7 @@ test('otlp: bodies that are still arriving count only towards their own environm
     await Promise.all(held.map(({ begun }) => begun))
     const statusWhenFull = async () => {
       const { status } = await send(own)
-      // Accepting these few bytes may have displaced one of the pending bodies, so start another one.
+      // To accept these few bytes, the server may have dropped a pending body. So start another one.
       if (status !== 429) held.push(much())
       return status
     }
@@ -172,7 +172,9 @@ test('otlp: bodies that are still arriving count only towards their own environm
   }
 })
 
-/** Starts sending a body of the maximum size, but sends only `bytes` of it. `begun` resolves when these are sent. */
+/**
+ * Starts to send a body of the maximum size, but stops after `bytes` bytes. `begun` resolves when they have been sent.
+ */
 function slowly(by: string, bytes = 1) {
   const sent = request(`${center.url}/otlp/v1/logs`, {
     method: 'POST',

@@ -42,7 +42,7 @@ async function startWithPipeline(builder: string, home?: string): Promise<TestCe
 
 const RUN = 'organisations/acme/pipelines/image/runs/1'
 
-/** A zombie (exited, but not yet reaped by its parent) counts as ended. */
+/** A zombie has exited, although its parent has not reaped it yet. */
 function isAlive(pid: number): boolean {
   const file = `/proc/${pid}/stat`
   return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))

@@ -5,7 +5,7 @@ import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { makeTestPipeline, runToItsEnd, unpackZip, uploadPackage } from '../support/pipelines.ts'
 import { bundleOf } from '../support/zip.ts'
 
-/** The URL that Satellites use, whatever host name a request has. */
+/** The URL that Satellites use. It doesn't depend on the host name in a request. */
 const PUBLIC_URL = 'http://control.localhost:8090'
 
 let center: TestCenter

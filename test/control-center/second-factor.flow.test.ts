@@ -341,7 +341,7 @@ describe('an organisation that requires a second factor', () => {
     const codeMail = () => mail.mails.findLast(({ to, subject }) => to[0] === username && subject.includes('code'))
     await expect.poll(codeMail).toBeDefined()
     const code = /: (\d{6})$/.exec(codeMail()?.subject ?? '')?.[1] ?? ''
-    // Without the code, nothing can be set up.
+    // Until the user enters the code, nothing can be set up.
     expect((await browser.post('/second-step/set-up', { act: 'add-app', setup: 'x', code })).headers.location).toBe(
       '/second-step/set-up',
     )
@@ -376,7 +376,7 @@ describe('an organisation that requires a second factor', () => {
     const fresh = browserOf('new@example.org')
     const accepted = await fresh.post('/invitation', { token: created.token, as: 'new', password: CENTER_PASSWORD })
     expect(accepted.headers.location).toBe('/second-step/set-up')
-    // Nobody can have stolen the password that was just chosen.
+    // No code is sent by email here, because nobody can have stolen a password that was just chosen.
     expect(readNewApp((await fresh.get('/second-step/set-up')).text).secret).not.toBe('')
     expect(await fresh.isSignedIn()).toBe(false)
 
@@ -432,7 +432,7 @@ describe('a lost second factor', () => {
     const notices = () => mail.mails.filter(({ to, subject }) => to[0] === username && /changed/.test(subject)).length
     await expect.poll(notices).toBe(1)
     expect(await run('reset-second-factor', username)).toContain(`Removed the second factor of ${username}`)
-    // The control center sends the notice, which another process queued, together with its next email.
+    // Another process queued the notice. The control center sends it together with its next email.
     const wake = (subject: string) => center.parts.mail.send({ to: 'wake@example.org', subject, text: 'now' })
     await wake('first')
     await expect.poll(notices).toBe(2)

@@ -266,8 +266,7 @@ describe('links', () => {
     expect(server.mails.at(-1)?.text).toContain('Hallo Änna,')
     const link = linkOf(server)
     expect(JSON.stringify((await center.api('GET', `${USERS}/${uid}`)).body)).not.toContain(link.split('=').at(-1))
-    // The token is never sent to proxies and servers, because it is in the fragment, and the page is the same for every
-    // link.
+    // The token is in the fragment, so proxies and servers never receive it. The page is the same for every link.
     const first = await ask(link, { headers: NAVIGATION })
     expect([first.status, new URL(link).pathname, first.text.includes(username)]).toEqual([200, '/user-link', false])
     expect((await ask(link.replace('#token=', '/'), { headers: NAVIGATION })).status).toBe(404)

@@ -76,7 +76,7 @@ function reportOf(node: string): Report {
   }
 }
 
-/** The request body for each route, for an attacker who knows everything in `theirs`. */
+/** The request body for each route. The attacker knows everything in `theirs`. */
 const BODIES: Readonly<Record<string, () => unknown>> = {
   '/satellite/v1/report': () => reportOf(theirs.id),
   '/satellite/v1/solutions/:solution/authenticate': () => ({

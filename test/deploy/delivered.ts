@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml'
 
 const FOLDER = fileURLToPath(new URL('../../deploy/', import.meta.url))
 
-/** A parsed document of a file in `deploy/`. */
+/** A parsed document from a file in `deploy/`. */
 export type Described = Record<string, unknown>
 
 export function textOf(file: string): string {

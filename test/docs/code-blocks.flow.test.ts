@@ -24,7 +24,7 @@ import { type Files, zipOf } from '../support/zip.ts'
 // Runs every fenced code block in the guides according to its kind; see `test/support/guides/blocks.ts` for the
 // notation.
 
-/** Guides whose code blocks are run by another test, which selects each block by its language and some text in it. */
+/** Guides whose code blocks are run by another test. It selects each block by its language and some text in it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/forms.md': 'test/docs/forms-guide.flow.test.ts',
   'docs/oauth.md': 'test/flows/oauth-docs.test.ts',
@@ -145,14 +145,14 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 })
 
 const notRun = ({ guide, code }: Block) => NOT_RUN.some(([of, text]) => of === guide && code.includes(text))
 
-/** Whether that guide's test uses the block, either through `example('js', 'a text of it')`, or as a form element. */
+/** Whether the guide's own test uses the block, through `example('js', 'some text')` or as a form element. */
 function isTakenElsewhere(block: Block): boolean {
   const file = ELSEWHERE[block.guide]
   if (file === undefined) return false
   const source = readFileSync(join(ROOT, file), 'utf8')
   const named = [...source.matchAll(/\(\s*'(\w+)',\s*(['"])(.+?)\2\s*\)/g)]
   if (named.some(([, language, , text = '']) => language === block.language && block.code.includes(text))) return true
-  // test/runtime/forms/form-schema.test.ts reads the section about each element type.
+  // Examples of form elements are read by test/runtime/forms/form-schema.test.ts.
   return block.guide === 'docs/forms.md' && ELEMENT_TYPES.some((type) => block.code.includes(`"type": "${type}"`))
 }
 

@@ -8,7 +8,7 @@ const TESTS = (readdirSync(`${ROOT}test`, { recursive: true }) as string[]).map(
 
 type Row = { readonly claim: string; readonly shown: string }
 
-/** The rows of tables in which the last column refers to a test. */
+/** Reads the rows of the page's tables, without the header rows. */
 function rowsOf(page: string): Row[] {
   const lines = readFileSync(`${ROOT}${page}`, 'utf8').split('\n')
   return lines
@@ -17,7 +17,9 @@ function rowsOf(page: string): Row[] {
     .filter(({ shown }) => shown !== 'test')
 }
 
-/** References in a row that don't match anything: a file, or part of a test name that is quoted after the file. */
+/**
+ * @returns the references in a row that match nothing: a file, or part of a test name, which is quoted after the file
+ */
 function missingOf({ shown }: Row): string[] {
   if (shown.startsWith('–')) return []
   const named = [...shown.matchAll(/`([^`]+)`(?: \(("[^)]*)\))?/g)]

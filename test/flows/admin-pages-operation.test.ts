@@ -129,7 +129,7 @@ test('settings: links at the top open the groups, and a search shows only groups
   const shownIn = (html: string) => html.replace(/<section [^>]*hidden>.*?<\/section>/gs, '')
   const searched = await admin.get('/admin/settings?search=Sandbox+Process')
   expect(groupsOf(shownIn(searched.text)).map(([, id]) => id)).toEqual(['host', 'scripts', 'bundles'])
-  // The page's script shows the others when the user changes the search.
+  // The HTML contains all groups, so that the page's script can show the others when the search changes.
   expect(groupsOf(searched.text).length).toBe(13)
   const { items } = await askAdmin(host, 'GET', 'settings')
   expect(text).toContain(`Settings: ${(items as unknown[]).length}`)

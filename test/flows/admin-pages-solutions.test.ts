@@ -319,7 +319,7 @@ test('log: when the host stops, it ends the streams cleanly before it closes con
   const stream = await follow(own.url, { authorization: own.admin })
   await waitUntil(() => expect(stream.lines()).toContain(': new log lines follow'))
   await own.stop()
-  // If the connection had been cut off, this would fail.
+  // This succeeds only if the host ended the response properly instead of cutting the connection.
   await waitUntil(() => expect(stream.hasEnded()).toBe(true))
 })
 

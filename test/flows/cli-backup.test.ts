@@ -67,8 +67,8 @@ function note(text: string): Promise<unknown> {
 }
 
 /**
- * The row count and hash of each table in a backup, by table name, without the table of paused jobs, because a restore
- * pauses them, which `expectWorks` checks.
+ * @returns the row count and hash of each table in a backup, by table name. The table of paused jobs is left out,
+ * because a restore pauses all jobs. `expectWorks` checks that.
  */
 async function tablesIn(file: string): Promise<Record<string, string>> {
   const { manifest, close } = await openArchive(file)

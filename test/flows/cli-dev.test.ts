@@ -36,8 +36,8 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
     'solution.json': JSON.stringify({ ...manifest, version: `1.0.${++version}` }),
   })
   process.kill(shared.pid, 'SIGCONT')
-  // Waits for the line that contains the manifest, anywhere in the line, because removed files are listed after it. A
-  // line without the manifest is from the previous test: a page may show a save before its line is printed.
+  // Wait for a line that contains the name of the manifest; removed files may be listed after it. Other lines are from
+  // the previous test, because a page may show a save before the line about it is printed.
   await shared.printed(/^(?:.*\bsolution\.json\b.*|.* more): active after/m)
   shared.mark()
   return shared

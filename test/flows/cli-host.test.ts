@@ -158,8 +158,7 @@ Next: ask the operator for a valid one.
 Next: ask the operator for a token with the scope solutions:crm:write.
 `,
   })
-  // Errors that the local check can't find, such as exceeding one of the host's limits, are all listed with their
-  // lines.
+  // With `--no-check`, the host finds the errors instead. The output is the same and includes their lines.
   writeFiles(folder.path, { 'crm/globals.js': 'function a() {\n  return }\n}\n' })
   const refused = await deploy(ADMIN, '--user', 'admin')
   expect([refused.code, refused.out]).toEqual([3, ''])

@@ -511,7 +511,7 @@ test('test: Ctrl-C ends it with all its processes and databases, and leaves noth
   }
 })
 
-/** Runs these tests in a solution whose authenticator returns its input. */
+/** The files of a solution with these tests, whose authenticator returns its input. */
 const echoing = (authenticator: string, script: string, tests: string) => ({
   'solution.json': JSON.stringify({
     name: 'crm',

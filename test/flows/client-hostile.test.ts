@@ -79,7 +79,7 @@ let solutions = 0
 /** Each test has its own client network, because rejections are logged only once a minute per network. */
 let network: Record<string, string>
 let networks = 0
-/** The number of lines about rejected frames from previous tests in the shop's log. */
+/** How many lines about rejected frames previous tests have added to the shop's log. */
 let before: number
 
 beforeAll(async () => {
@@ -310,7 +310,7 @@ describe('forged frames', () => {
 })
 
 describe('floods', () => {
-  /** Opens connections repeatedly until `during` ends, so `during` must not wait for the flood to end. */
+  /** Opens connections repeatedly until `during` has finished. So `during` must not wait for the end of the flood. */
   async function whileFlooded(name: string, flood: (page: ClientPage) => void, during: () => Promise<void>) {
     let isOver = false
     const codes: number[] = []
@@ -386,7 +386,7 @@ describe('floods', () => {
       expect(neighbour.text('main', 'done')).toBe('pressed ok 20')
       expect(ended.length).toBeGreaterThanOrEqual(4)
       expect(ended.filter((code) => !codes.includes(code))).toEqual([])
-      // Any number of rejections results in one line per network and minute.
+      // However many frames are rejected, the log gets only one line per network and minute.
       await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
       expect(await audited(name)).toContain('user: refused')
     },
@@ -401,7 +401,7 @@ describe('floods', () => {
     page.socket.once('close', () => {
       isOver = true
     })
-    // Sends requests for 90 kB each, as fast as the host reads them.
+    // Each event causes a response of 90 kB. They are sent as fast as the host handles them.
     const asking = (async () => {
       while (!isOver) {
         page.fire('main', 'large', 'onAction')
@@ -450,7 +450,7 @@ describe('floods', () => {
 
 describe('many clients', () => {
   const FEW = { TRUSTED_PROXIES: '127.0.0.1', CLIENTS_ADDRESS: '3', CLIENTS_SESSION: '2' }
-  /** A host that closes disconnected clients soon. */
+  /** A host that closes disconnected clients after a short time. */
   let small: TestHost
   /** A host that keeps disconnected clients for a long time. */
   let patient: TestHost
@@ -520,7 +520,7 @@ describe('many clients', () => {
 
   test('a browser that disconnects while its client is being looked up leaves no client behind', async () => {
     const visitor = await browse(smallShop, small)
-    // The tab that owns the client does not respond; the host waits 1 s for it.
+    // The tab that owns the client does not respond, so the host waits 1 s for it.
     const frozen = await openClient(small.url, smallShop, visitor, { answersPings: false })
     const { client } = await frozen.frame('hello')
     for (let count = 0; count < 3; count++) {

@@ -25,7 +25,7 @@ afterAll(async () => {
   await hasty.stop()
 })
 
-/** Every line that a client logs begins with the name that the test opened it with, so that the test can find it. */
+/** Every line that a client logs begins with the client's name, which the test chose. So the test can find the line. */
 const GLOBALS = `
   let name
   function tell(what) { application.output(name + ' ' + what) }

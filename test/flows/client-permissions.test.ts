@@ -5,8 +5,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, visit } from '../support/users.ts'
 
 // Two users with different permissions use one solution at the same time. Everything that only managers may see
-// contains the word SECRET, in every place that could be sent: name, label, hint, value, placeholder, option, row, tab,
-// title, translated text.
+// contains the word SECRET: names, labels, hints, values, placeholders, options, rows, tabs, titles and translated
+// texts.
 
 const within = (...elements: unknown[]) => [{ columns: [{ elements }] }]
 const managers = { permission: 'Managers' }
@@ -184,8 +184,8 @@ test('two users at the same time: events that only one user may send are rejecte
   expect(anna.page.text('main', 'said')).toBe('saved 1')
 
   for (const [element, type, value] of forged) await maria.page.event('main', element, type, value)
-  // The count includes only this client's five events (three buttons, a value, a row): clients don't share script
-  // state.
+  // The script counted only this client's five events (three buttons, a value and a row), because clients don't share
+  // script state.
   expect(maria.page.text('main', 'said')).toBe('opened 5')
 })
 

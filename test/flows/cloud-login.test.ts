@@ -50,7 +50,7 @@ async function laterByAMinute(): Promise<void> {
   clock += 61_000
   await host.setClock(clock)
 }
-/** The time allows for tests that run in parallel, and for the sandbox process that compiles the page. */
+/** Long enough for tests that run in parallel, and for the sandbox process that compiles the page. */
 const SLOW = { timeout: 20_000 }
 const healthOf = async (on = host) => (await askAdmin(on, 'GET', 'health')).cloudLogins
 

@@ -6,7 +6,7 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
-// Tests `security.confirm`, and buttons with `confirm`: a button press waits for its user's confirmation, then takes
+// Tests `security.confirm` and buttons with `confirm`. A button press waits until its user has confirmed it, then takes
 // effect once.
 
 let host: Omit<TestHost, 'stop'>
@@ -70,7 +70,7 @@ const questions = (page: ClientPage) => page.frames.filter((frame) => frame.kind
 const messages = (page: ClientPage) =>
   page.frames.flatMap((frame) => (frame.kind === 'message' ? [frame.text] : [])).at(-1)
 
-/** The path of the page for the last question. */
+/** @returns the path of the page that asks the next question */
 async function questionOf(page: ClientPage): Promise<string> {
   return (await page.frame('confirm')).href
 }
@@ -78,7 +78,7 @@ async function questionOf(page: ClientPage): Promise<string> {
 const tokenOf = (href: string) => new URL(href, host.url).searchParams.get('question') ?? ''
 const proofIn = (html: string) => /data-confirmed="([^"]+)"/.exec(html)?.[1] ?? null
 
-/** Confirms in the iframe. @returns the proof */
+/** Submits the confirmation page in the iframe. @returns the response, and the proof in it */
 async function confirm(browser: Browser, href: string, fields: Record<string, string> = { password: PASSWORD }) {
   await browser.get(href, FRAMED)
   const page = await browser.post(
@@ -112,8 +112,7 @@ describe('a press for which a script requires a confirmation', () => {
     const { proof } = await confirm(browser, href)
     await answer(page, { kind: 'confirmed', proof })
     expect(wiped(page)).toBe('1')
-    // Neither the proof nor the press can be used again. A browser that repeats the press sends a frame that no page
-    // sends.
+    // A real page never sends the proof again. If a browser does, the press is not repeated.
     await answer(page, { kind: 'confirmed', proof })
     expect(wiped(page)).toBe('1')
     await page.press('main', 'wipe')

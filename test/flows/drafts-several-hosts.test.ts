@@ -54,7 +54,7 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database, and dr
     return host.send('PUT', at(name, draft, `/files/${path}`), { text }, { headers })
   }
 
-  /** The request that succeeded, and the one that was refused. */
+  /** @returns the index of the request that succeeded, its response, and the response to the refused request */
   function winnerOf(answers: readonly Answer[]): { won: number; winner: Answer; loser: Answer } {
     const won = answers.findIndex(({ status }) => status < 400)
     return { won, winner: answers[won] as Answer, loser: answers[1 - won] as Answer }

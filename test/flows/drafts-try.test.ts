@@ -266,7 +266,7 @@ test('try: at most TRIES_AT_ONCE drafts run at the same time, and others wait; e
 })
 
 test('try: the attack scripts create no row, session, request or file outside', { timeout: 600_000 }, async () => {
-  // Many of the scripts loop until their time is over.
+  // Many of the scripts loop until they exceed their time limit.
   await host.stop()
   host = await startHost('200ms')
   const draft = await draftOf(

@@ -100,8 +100,8 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database', () =>
     const pages = await Promise.all(Array.from({ length: 5 }, () => openClient(one.url, 'counter', anna)))
     await pages[0]?.press('main', 'up')
     expect(pages[0]?.text('main', 'count')).toBe('1')
-    // The host disconnects each client at a random time in the second half of the drain time. In this test, it is the
-    // start of the second half, so that the later requests still arrive in time.
+    // The host disconnects each client at a random time in the second half of the drain time. The test moves this to
+    // the start of the second half, so that the later requests still arrive in time.
     const { random } = Math
     vi.spyOn(Math, 'random').mockImplementation(() => random() / 100)
     const stopped = one.stop()

@@ -192,7 +192,7 @@ test('a session’s report is a download that is neither rendered nor cached', a
   expect([head.status, head.text, head.headers['content-type']]).toEqual([200, '', 'text/csv; charset=utf-8'])
 })
 
-/** The headers with which the sender of a webhook signs this body at this time. */
+/** Functions that create the headers with which a webhook's sender signs a body. */
 const SIGNED = {
   stripe(body: string, at = Date.now(), secret = 'aG9vayBzZWNyZXQ=') {
     const time = String(Math.floor(at / 1000))
@@ -221,7 +221,7 @@ test('a signed webhook is accepted; one changed byte, another time or a second d
     expect((await send(signed, body.replace('paid', 'Paid'))).status, scheme).toBe(401)
     const accepted = await send(signed)
     expect([accepted.status, accepted.json()]).toEqual([202, { paid: scheme }])
-    // GitHub signs no time and lets users redeliver an event, so the host accepts a second delivery.
+    // GitHub's signature contains no time, and users may redeliver an event. So the host accepts a second delivery.
     expect((await send(signed)).status, scheme).toBe(scheme === 'github' ? 202 : 401)
     expect((await send({})).status).toBe(401)
     expect((await send(Object.fromEntries(Object.keys(signed).map((name) => [name, 'odd'])))).status).toBe(401)
@@ -471,7 +471,7 @@ test('while REQUESTS_AT_ONCE calls of a solution run, another request waits for 
 })
 
 test('a request does not run if its client leaves while it waits for its turn', async () => {
-  // Each request waits until at least 0.9 s after the start of the one before it. The first also starts a process.
+  // The requests start at least 0.9 s apart, because each one waits for its turn. The first also starts a process.
   const slow = await startTestHost({ REQUESTS_NETWORK: '4' })
   try {
     const endpoints = { 'GET /fails': { function: 'fails', authentication: 'none' } }

@@ -8,7 +8,7 @@ import { startTestHost } from '../support/host.ts'
 import { bundleOf } from '../support/zip.ts'
 
 const disk = temporaryFolder()
-/** Mounting requires privileges that many machines don't grant. */
+/** Whether the disk could be mounted. Many machines don't grant the required privileges. */
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk.path]).status === 0
 
 /** Fills the disk completely. */

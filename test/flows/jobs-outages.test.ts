@@ -43,7 +43,7 @@ const ENDPOINTS = {
   'GET /plain': { function: 'plain', authentication: 'none' },
 }
 
-/** How long the database is down, in ms: hosts handle due times every 5 s. */
+/** How long the database is down, in ms. This is longer than 5 s, the interval at which hosts check due times. */
 const DOWN = 6000
 
 type Run = { readonly id: string; readonly state: string } & Record<string, unknown>
@@ -61,7 +61,7 @@ function newHome(): string {
   return home
 }
 
-/** A host whose clock can be set forward. Its jobs may take longer than a test. */
+/** Starts a host whose clock can be set forward. Its jobs may take longer than a test. */
 async function startHost(home: string, properties: Record<string, string>) {
   const settings = { LOG_LEVEL: 'error', PLATFORM_TESTING_MODE: 'true', JOB_TIME: '10m', ...properties }
   const host = await startHostProcess(home, settings)
@@ -107,7 +107,7 @@ const SERVERS = [
   { product: 'MariaDB', kind: 'gamma', path: mariadbPath, start: sharedMariadb },
 ] as const
 
-/** @param properties null: the embedded database, which the second host opens after the first one was killed */
+/** @param properties the database settings. If null, the second host opens the embedded database of the killed host */
 async function killRunningHost(properties: Record<string, string> | null): Promise<void> {
   const home = newHome()
   const first = await startHost(home, properties ?? { SERVLET_PASSWORD: ADMIN_PASSWORD })
@@ -118,8 +118,8 @@ async function killRunningHost(properties: Record<string, string> | null): Promi
   const sandboxes = childrenOf(first.child.pid ?? 0)
   first.child.kill('SIGKILL')
   await first.gone
-  // Kill them, because the endless script would use a CPU core until JOB_TIME has passed: until then, its process can't
-  // notice that the host is gone.
+  // Kill the sandbox processes too. A process in an endless script can't notice that the host is gone, so it would use
+  // a CPU core until JOB_TIME has passed.
   spawnSync('kill', ['-KILL', ...sandboxes.map(String)])
   const second = other ?? (await startHost(home, { SERVLET_PASSWORD: ADMIN_PASSWORD }))
   await second.setClock(LEASE_TIME)
@@ -159,7 +159,7 @@ describe.each(SERVERS)('kill -9 of $product while a host runs jobs', ({ kind, pa
       await host.ended(id, 'running')
       await server.kill()
       await waitUntil(() => expect(host.output()).toContain('jobs are waiting because of an error'))
-      // The call takes 1 s.
+      // Wait until the call has finished, which takes 1 s.
       await wait(1500)
       await server.restart()
       expect(await host.ended(id, 'succeeded')).toMatchObject({ attempt: 1, failure: null })
@@ -198,7 +198,7 @@ describe.each(SERVERS)('kill -9 of $product while a host runs jobs', ({ kind, pa
       expect(host.child.exitCode).toBeNull()
     })
 
-    /** Waits until the host has seen the schedule: earlier due times don't count. */
+    /** Waits until the host has stored the schedule. Due times before that are ignored. */
     async function untilScheduled(): Promise<void> {
       const db = await openHostDatabase(readSettings(sharedProperties(kind, server)))
       try {

@@ -142,7 +142,7 @@ test('a run whose last attempt fails has the state failed and a log line, and ca
     failure: { code: 'script_error', message: expect.stringContaining('no mail server for carol') },
     data: { to: 'carol' },
   })
-  // The host writes the line after it has recorded the end.
+  // The host writes this line after it has recorded the end of the run.
   await waitUntil(async () => {
     const log = ((await runOf(id)).log as { message: string }[]).map(({ message }) => message)
     expect(log.at(-1)).toContain('the job "fails" failed after attempt 1')

@@ -389,7 +389,7 @@ test('login form: a script can require a second factor, and the session starts o
   expect(done.headers.location).toBe(PAGE)
   expect((await browser.session()).json()).toMatchObject({ username: 'fenna', tenant: ['acme', 7] })
 
-  // The factor applies to the uid, even if the script does not require it.
+  // The second factor belongs to the uid, so it is required even if the script does not require it.
   const other = openBrowser()
   const second = await other.signIn({ ...person, needsSecondFactor: false })
   expect(second.headers.location).toBe('/solution/crm/second-step')

@@ -11,7 +11,7 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 let host: TestHost
-/** Simulates a busy host's memory use. This works because the host runs in the test's process. */
+/** Memory that simulates a busy host. This works because the host runs in the test's process. */
 let ballast: Uint8Array | null = null
 beforeAll(async () => {
   // Includes child processes of the hosts and servers that other test files started in this process.

@@ -128,7 +128,7 @@ test('20 simultaneous OAuth callbacks with one code create only one session', as
   const anna = comeTo(host, solution)
   const back = await goToProvider(anna, `?stage=${stage.name}`)
   const cookies = [...anna.person.cookies(host.url)].map(([name, value]) => `${name}=${value}`).join('; ')
-  // Each request sends the cookies from the start of the sign-in, as the first request does.
+  // All requests send the same cookies, which were set at the start of the sign-in.
   const pages = await Promise.all(
     Array.from({ length: 20 }, () => ask(back, { headers: { accept: 'text/html', cookie: cookies } })),
   )

@@ -74,7 +74,7 @@ describe.each([
   })
 })
 
-// This runs only in the long tests, because it waits for the host's real timeouts.
+// Waits for the host's real timeouts, so it runs only in the long tests.
 testAtFullScale(
   'if a PostgreSQL server hangs, pages respond in time, the form reports the failure, and the host recovers with the server',
   async () => {

@@ -5,8 +5,8 @@ import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
 /**
- * An authenticator that signs users in by name, without a password. With a passkey, it rejects the user `gone`, and
- * tries to sign in the user `liar` as someone else.
+ * An authenticator that signs users in by name, without a password. After a sign-in with a passkey, it rejects the user
+ * `gone`, and tries to sign in the user `liar` as someone else.
  */
 const SCRIPT = `function onSolutionOpen(_argument, params) {
   const { last_login: last, username } = params
@@ -18,7 +18,7 @@ const SCRIPT = `function onSolutionOpen(_argument, params) {
   return {}
 }`
 
-/** An authenticator that checks passwords in the users table, and signs in every user of a passkey. */
+/** An authenticator that checks passwords in the users table, and accepts every user who signs in with a passkey. */
 const TABLE_SCRIPT = `async function onSolutionOpen(_argument, { username, password, last_login: last }) {
   if (last && last.passkey) return security.login(last.username, last.uid, ['Users'])
   const user = await security.authenticate(username, password ?? '')

@@ -48,7 +48,7 @@ test.skipIf(tmuxPath === undefined)(
     using home = temporaryFolder()
     await using terminal = await openTerminal({
       cwd: ROOT,
-      // The time limits are long because the machine may be busy, and this test is not about time.
+      // The time limits are long, because the machine may be busy and this test does not check them.
       env: { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home.path, CALL_TIME: '60s', AUTHENTICATOR_TIME: '60s' },
     })
     await terminal.type('npm start')
@@ -89,7 +89,7 @@ test.skipIf(tmuxPath === undefined)(
     await askAdmin(host, 'PUT', 'solutions/orders-login-form/grants', { databases: {}, http: [], users: true })
     for (const user of ofOrders) expect([user.username, await signInByForm(url, user)]).toEqual([user.username, true])
 
-    // If a user's password was changed, the user is not printed, because the initial password would not work.
+    // A user whose password was changed is not printed, because the initial password no longer works.
     const { items } = (await askAdmin(host, 'GET', 'users')) as { items: { uid: string; username: string }[] }
     const edith = items.find(({ username }) => username === 'edith')?.uid ?? ''
     await askAdmin(host, 'PATCH', `users/${edith}`, { password: 'seven green tractors', mustChangePassword: false })

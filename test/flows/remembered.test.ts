@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
 let host: TestHost
-/** Like `host`, but with a grace period of 1 ms, so that any second use counts as theft. */
+/** Like `host`, but with a grace period of 1 ms, so that any second use is treated as theft. */
 let strict: TestHost
 beforeAll(async () => {
   host = await startTestHost()

@@ -104,7 +104,7 @@ describe('a user with an authenticator app', () => {
     expect((await elsewhere.session()).status).toBe(401)
     elsewhere.close()
     expect((await elsewhere.open()).text).toContain('name="password"')
-    // The account, and so its factor, is the same in every solution.
+    // An account is the same in every solution, and so is its second factor.
     expect((await other.signIn('wim')).headers.location).toBe('/solution/bank/second-step')
   })
 })

@@ -14,8 +14,8 @@ const TIMES = scaled(1, 10)
 const NARROW = scaled(1, 6)
 const WIDE = scaled(1, 2)
 /**
- * The time in ms after which using a cookie that was already exchanged counts as theft. Requests from two simultaneous
- * tabs are never that far apart.
+ * If a cookie that was already exchanged is used after this time (in ms), the host treats this as theft. Requests from
+ * two simultaneous tabs are never that far apart.
  */
 const GRACE = 10 * 60_000
 /** Maximum time, in ms, until a change on one host takes effect on the other. */
@@ -61,7 +61,7 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database, mixed 
   })
 
   test('each session that ended is invalid on both hosts within a second', () => {
-    // Two entries for each sign-out. The number of sign-outs depends on who is signed in at the time.
+    // Each sign-out adds two entries. The number of sign-outs depends on who is signed in at the time.
     expect(result.gone.length).toBeGreaterThan(20 * TIMES)
     expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
   })

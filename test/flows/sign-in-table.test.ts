@@ -79,7 +79,7 @@ type Mode = {
   readonly canAddFactors: boolean
 }
 
-/** Signs in anyone by name. */
+/** A script that signs in anyone by name. */
 const BY_NAME = `function onSolutionOpen(arg, q) { if (q.username) security.login(q.username, 'u-' + q.username, ['Users']) }`
 
 const MODES: Readonly<Record<string, Mode>> = {

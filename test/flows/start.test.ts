@@ -32,7 +32,7 @@ let home: string
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'solhost-start-'))
 })
-/** The launchers to kill after each test. A host ends when its launcher ends. */
+/** The launchers to kill after each test. A host stops when its launcher exits. */
 const launchers: ChildProcess[] = []
 afterEach(async () => {
   for (const child of launchers.splice(0)) {
@@ -173,7 +173,7 @@ test('SIGTERM during startup stops the host, and so does killing the launcher', 
     const closed = new Promise((resolve) => child.once('close', resolve))
     await new Promise((resolve) => setTimeout(resolve, 250))
     child.kill(signal)
-    // The output is closed when the last process that has it open ends.
+    // The output closes when the last process that has it open exits.
     await closed
   }
 })
@@ -237,7 +237,7 @@ test('a port in use and a wrong platform key prevent startup; the next start pri
   child.kill('SIGKILL')
   await expect.poll(() => ask(`${url}/health/live`).catch(() => null)).toBe(null)
   expect(existsSync(home)).toBe(true)
-  // The output is closed when the last process that has it open ends.
+  // The output closes when the last process that has it open exits.
   await code
 
   const foreign = await start({ ENVIRONMENT: 'prod', PLATFORM_KEY: 'k'.repeat(40) })

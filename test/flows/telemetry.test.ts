@@ -18,7 +18,7 @@ const OFTEN = { interval: 20 }
 let collector: Collector
 let host: TestHost
 
-/** @param hasExample false for tests without a sign-in, to save the time for an upload */
+/** @param hasExample whether to upload the example. Tests without a sign-in don't need it and save the time */
 async function startHost(properties: Record<string, string> = {}, hasExample = true): Promise<void> {
   host = await startTestHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -306,7 +306,7 @@ test('an event in an open client is a separate trace, with its scripts’ log li
   await waitUntil(() => expect(line()).toBeDefined(), OFTEN)
   expect(line()?.traceId).toBe(pressed()?.traceId)
   const asked = { name: 'plugin request', traceId: pressed()?.traceId, attributes: { 'solhost.binding': 'http.fetch' } }
-  // Select spans by name, because writing the log line of an event that takes long adds another span.
+  // Select spans by name, because the log line about a slow event adds another span.
   const below = () => spansOf(collector).filter((span) => span.parent === pressed()?.spanId && span.name === asked.name)
   await waitUntil(() => expect(below()).toMatchObject([asked]), OFTEN)
   expect(new Set(events().map(({ traceId }) => traceId)).size).toBe(events().length)

@@ -33,8 +33,8 @@ let by2: ReturnType<typeof askByHttp2>
 let bundle: Buffer
 
 /**
- * Replaces the upload function of `startTestHost`, which uses `fetch` and so doesn't trust the test's certificate
- * authority.
+ * Replaces the upload function of `startTestHost`. That function uses `fetch`, which doesn't trust the test's
+ * certificate authority.
  */
 function overTls(plain: TestHost): TestHost {
   const headers = { authorization: plain.admin, 'content-type': 'application/zip' }
@@ -500,7 +500,7 @@ test('the host stops even while connections have an endless HTTP/2 request or ne
   const own = await startTestHost(properties())
   const { session, ask: asks } = askByHttp2(own.url, ca)
   await asks(`${own.url}/`)
-  // A form that is never sent completely.
+  // A request whose body is never sent completely.
   const stream = session.request({
     ':method': 'PUT',
     ':path': '/admin/api/solutions/x',
@@ -518,7 +518,7 @@ test('the host stops even while connections have an endless HTTP/2 request or ne
   await new Promise<void>((resolve) => silent.once('connect', () => resolve()))
   const gone = new Promise((resolve) => session.once('goaway', resolve))
   const closed = [session, idle.session, silent].map((one) => new Promise((resolve) => one.once('close', resolve)))
-  // Longer than the grace period when the host stops, and shorter than the handshake timeout.
+  // The 6 s are longer than the grace period for stopping the host, and shorter than the handshake timeout.
   const ended = own.stop().then(() => true)
   const tooLong = new Promise((resolve) => setTimeout(resolve, 6000, false).unref())
   expect(await Promise.race([ended, tooLong])).toBe(true)

@@ -7,8 +7,8 @@ import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { CERTIFICATE_PASS, type CertificateFolder, certificateFolder } from '../support/certificates.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 
-// Node.js emits `upgrade` while the request's body is still arriving, and while earlier requests on the connection are
-// still waiting for their responses. Every server must respond to such a request and keep running.
+// Node.js emits `upgrade` even if the request's body has not arrived yet, or if earlier requests on the connection have
+// not been answered. Every server must respond to such a request and keep running.
 
 let folder: CertificateFolder
 let host: TestHost

@@ -229,7 +229,7 @@ test('OpenAPI describes every users route with its methods', async () => {
   for (const [, reference] of JSON.stringify(users).matchAll(/#\/components\/schemas\/(\w+)/g)) {
     expect(document.components.schemas).toHaveProperty(reference as string)
   }
-  // Each path is a route, so any other method returns 405, not 404.
+  // Each path has a route, so unsupported methods get 405 instead of 404.
   for (const [path, item] of users) {
     const answer = await api(path.replace('/admin/api', '').replace('{uid}', 'x'), { method: 'PUT' })
     const allowed = String(answer.headers.allow).split(', ')

@@ -17,10 +17,10 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   const imported = sources.flatMap(([file, text]) =>
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
-  // The sandbox and embedded-database processes use their file descriptor as a Socket; a server listens and responds to
-  // handshakes; outbound.ts checks each address that it connects to; directories are connected to at the URLs that the
-  // operator sets; the rest are functions on strings. The command line connects to the host that its user chooses. It
-  // runs in a separate process, which a running host never loads (test/cli/apart.test.ts).
+  // The sandbox and embedded-database processes use their file descriptor as a Socket. A server listens and responds to
+  // handshakes. outbound.ts checks each address before it connects. Connections to directories use the URLs that the
+  // operator sets. The rest are functions on strings. The command line connects to the host that its user chooses, in a
+  // separate process; a running host never loads it (test/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
     'base/accounts/passkey-places.ts: { isIP } of net',
     'base/config/properties.ts: { isIP } of net',
@@ -53,13 +53,13 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     'runtime/bundle/manifest-schema.ts: { isIPv6 } of net',
     'runtime/sandbox/main.ts: { Socket } of net',
   ])
-  // The property `fetch` of `ProviderRequests` uses `Outbound`; openid-client is configured to call it.
+  // openid-client is configured to use the property `fetch` of `ProviderRequests`, which calls `Outbound`.
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
-  // These may open connections: database drivers, to the servers in the operator's settings and grants; telemetry, to
-  // the collector in the settings; and requests to the control center, at CLOUD_URL. Others only match the pattern:
-  // the binding that lets scripts send requests through the host; advice texts; and code that runs in browsers, where
-  // the page's policy allows connections only to its own origin.
+  // Some of these may open connections. Database drivers connect to the servers in the operator's settings and grants,
+  // telemetry to the collector in the settings, and requests to the control center to CLOUD_URL. The others only match
+  // the pattern: the binding that lets scripts send requests through the host, advice texts, and code that runs in
+  // browsers. There, the page's policy allows connections only to its own origin.
   const known =
     /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin|workbench))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)

@@ -37,7 +37,7 @@ const WAYS = {
 }
 const STEPS = ['ownPage', 'throttle', 'source', 'secondStep', 'accept', 'audit', 'redirect'] as const
 
-/** Other files that start sessions, with the reason why they have no row in the table. */
+/** Other files that start sessions, and why they have no row in the table. */
 const OTHER_STARTS: Readonly<Record<string, string>> = {
   'control-center/access/page-sessions.ts': 'the sessions of the control center, which its pages start',
   'control-center/accounts/invitation-pages.ts':

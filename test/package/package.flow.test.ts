@@ -124,7 +124,8 @@ describe.skipIf(isSkipped)(title, () => {
     running.push(child)
     let out = ''
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (out += text))
-    // Resolves when no process has the output open, so that the host has ended too. The signal terminates npx itself.
+    // Resolves when all processes have closed the output, so the host has exited too. The signal only terminates npx
+    // itself.
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
     return { child, out: () => out, ended }
   }

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// A misbehaving solution loses its processes. After the third, it is paused.
+// Tests that a misbehaving solution loses its processes, and is paused after the third.
 
 let lab: ScriptLab
 afterEach(() => lab.stop())
@@ -13,9 +13,9 @@ const HEALTHY = "function onSolutionOpen() { security.login('n', 'n', ['Users'])
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 
 /**
- * Runs calls sequentially and returns their error codes. On a busy machine, a call to a suspect solution may be
- * rejected because it waited too long. Such a call is repeated, but not a call that is rejected because the solution is
- * paused.
+ * Runs calls sequentially. @returns their error codes
+ * On a busy machine, a call to a suspect solution may be rejected because it waited too long. Such a call is repeated.
+ * A call that is rejected because the solution is paused is not repeated.
  */
 async function codesOf(script: string, calls: number): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = []
@@ -53,8 +53,8 @@ test('calls that time out while waiting neither end the process nor pause the so
 })
 
 /**
- * Calls the lab's nth solution once. After the time `from`, its top-level code never returns, so no further context can
- * be created.
+ * Calls the lab's nth solution once. Its top-level code hangs after the time `from`, so no context can be created from
+ * then on.
  */
 async function calledBefore(
   patience: number,
@@ -64,7 +64,7 @@ async function calledBefore(
   const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
     function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
   const [code] = await codesOf(script, 1)
-  // On a busy machine, the call may end too late. Try again with more time.
+  // On a busy machine, the call may take too long. If so, try again with more time.
   return code === undefined && Date.now() < from - 1000
     ? { script, from, solution }
     : calledBefore(patience * 2, solution + 1)

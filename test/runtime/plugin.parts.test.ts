@@ -5,7 +5,7 @@ import { createScriptLab } from '../support/solutions.ts'
 
 const probe = createProbe()
 
-/** A second probe plugin, `plugins.NAME`, whose request fails. */
+/** Creates another probe plugin, `plugins.NAME`, whose request fails. */
 function under(name: string, answer: () => never): Plugin {
   const requests = { ask: { check: (args: unknown) => args, changes: false, answer } }
   return { ...probe, name, under: 'plugins', requests }

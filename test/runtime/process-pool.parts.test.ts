@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import waits from '../support/waits/host.ts'
 
 const MEGABYTE = 1024 ** 2
-/** Enough for the spare process and two or three that serve solutions, but not for four. */
+/** Enough memory for the spare process and two or three that serve solutions, but not for four. */
 const ROOM = 90 * MEGABYTE
 
 let lab: ScriptLab
@@ -16,7 +16,7 @@ afterEach(() => lab.stop())
 
 const SOLUTIONS = ['a', 'b', 'c', 'd']
 
-/** The names of the solutions that processes serve. The lab numbers solutions in the order in which they are used. */
+/** Lists the solutions that processes serve. The lab numbers solutions in the order in which they are first used. */
 function serving(): readonly (string | undefined)[] {
   return lab.supervisor.processes().map(({ key }) => SOLUTIONS[Number(key?.split('sha-')[1])])
 }
@@ -105,8 +105,8 @@ const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
 
 /**
- * A host with 1000 MB of memory. The test sets the amount in use (`used`). Above 969 MB, the host starts to terminate
- * processes.
+ * Simulates a host with 1000 MB of memory. The test sets the amount in use (`used`). Above 969 MB, the host starts to
+ * terminate processes.
  */
 function labOf() {
   const memory = { used: 0, heapFull: false }
@@ -156,7 +156,7 @@ test('above the maximum, the largest process is terminated: its call may be retr
   await until(() => busiest().some(({ pid }) => memoryOf(pid).own > 50 * MEGABYTE))
   const [first] = busiest().sort((one, other) => memoryOf(other.pid).own - memoryOf(one.pid).own)
   const largest = first?.pid as number
-  // Memory use must fall as soon as the process ends, or the host terminates the next process too.
+  // Memory use must fall as soon as the process ends. Otherwise, the host would terminate the next process too.
   Object.defineProperty(memory, 'used', { get: () => (memoryOf(largest).own === 0 ? 100 : 1001) })
   expect((await large).failure).toMatchObject({
     code: 'sandbox_busy',

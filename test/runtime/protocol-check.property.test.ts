@@ -5,8 +5,8 @@ import { FAILURES } from '../../runtime/outcome.ts'
 import { checkFromSandbox } from '../../runtime/protocol-check.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
-// Compares the check with a second implementation, which is slow and simple (`isMessage`). Messages that the latter
-// accepts must be accepted unchanged, and anything else that a malicious process sends must be rejected.
+// Compares the check with a second implementation (`isMessage`), which is slow and simple. The check must accept the
+// same messages, unchanged, and reject anything else that a malicious process sends.
 
 const SEED = 20_260_101
 
@@ -240,7 +240,7 @@ test('protocol: every message is accepted unchanged', () => {
 
 // --- hostile changes -----------------------------------------------------------------------------------------------------
 
-/** The values that `change` substitutes for other values, as JSON. */
+/** The JSON texts that `change` puts in place of other values. */
 const HOSTILE = [
   ...[
     'null',

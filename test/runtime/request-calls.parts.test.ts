@@ -47,7 +47,7 @@ async function call(entry: string, request: Readonly<Record<string, Json>> = {})
   return { failure, result, log: lab.lines.slice(from) }
 }
 
-/** The response of the function with this source, which is called with the request. */
+/** Calls the function with this source for the request. @returns the function's response */
 async function answerOf(source: string, request: Readonly<Record<string, Json>> = {}) {
   const { failure, result } = await call('evaluate', { ...request, body: source })
   if (failure !== null) throw new Error(`${failure.code}: ${failure.message}`)

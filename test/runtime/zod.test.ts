@@ -3,7 +3,9 @@ import { readBrowserFrame } from '../../host/web/frames.ts'
 import { checkManifest } from '../../runtime/bundle/manifest.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** Comparison operators throw for this object, since its `valueOf` is not a function. A client may send one. */
+/**
+ * Comparison operators throw for this object, since its `valueOf` is not a function. A client may send such an object.
+ */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 const VALUES = [
   { length: UNCOMPARABLE },

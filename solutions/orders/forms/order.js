@@ -44,7 +44,7 @@ function today() {
 
 /**
  * The platform has already checked that all required fields have valid values. Once this function has returned, the
- * user's changes count as saved, unless it returns false.
+ * platform treats the user's changes as saved, unless the function returned false.
  */
 async function save() {
   const { elements } = forms.order

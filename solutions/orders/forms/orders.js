@@ -54,7 +54,10 @@ async function approveSelected() {
   showMessage(forms.orders, [done, ...refused.slice(0, 3)].join(' '))
 }
 
-/** The page asks users to confirm their identity, with the reason given here. Then this function runs again. */
+/**
+ * If the user has to confirm their identity, the page asks and shows the reason given here. Then this function runs
+ * again.
+ */
 async function removeSelected() {
   const { list } = forms.orders.elements
   const ids = list.selected

@@ -32,7 +32,7 @@ async function getReport() {
   })
 }
 
-/** A spreadsheet would evaluate a text that looks like a formula. */
+/** Escapes a value for CSV. A spreadsheet would evaluate text that looks like a formula, so such text gets a quote. */
 function cell(value) {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
   return `"${text.replaceAll('"', '""')}"`

@@ -50,7 +50,7 @@ async function addApp(uid: string, { apps, after, at }: ReturnType<typeof clocke
   return secret
 }
 
-// The test vectors of RFC 6238, appendix B, for SHA-1. Their codes have 8 digits, and the last 6 are the 6-digit code.
+// The test vectors for SHA-1 from RFC 6238, appendix B. Their codes have 8 digits; our codes are the last 6 of these.
 test.each([
   [59, '94287082'],
   [1_111_111_109, '07081804'],
@@ -166,7 +166,7 @@ test('authenticator app: a code of another secret or another account is wrong', 
   const { apps, at } = clock
   const [secret, others] = [await addApp('own', clock), await addApp('other', clock)]
   const right = [-1, 0, 1].map((steps) => codeAt(secret, at() + steps * STEP))
-  // Two secrets can have the same code by chance.
+  // Two secrets can have the same code by chance, so leave out such codes.
   const foreign = [-1, 0, 1].map((steps) => codeAt(others, at() + steps * STEP)).filter((code) => !right.includes(code))
   for (const code of foreign) expect(await apps.use(ofUser('own'), code)).toBe(false)
   expect(await apps.use(ofUser('nobody'), codeAt(secret, at()))).toBe(false)

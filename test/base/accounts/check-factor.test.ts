@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-/** A user with an app and recovery codes, and two hosts that check the user's input. */
+/** Creates a user with an app and recovery codes. @returns methods that enter a code on one of two hosts */
 async function userOf(uid: string, overrides: Parameters<typeof createLimits>[0]) {
   const account = factorAccount('users', '', uid)
   const limits = createLimits(overrides)

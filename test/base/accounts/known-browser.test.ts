@@ -7,7 +7,7 @@ import { createLimits } from '../../../runtime/limits.ts'
 
 const SCOPE = { realm: 'crm', secure: false, ownHost: false }
 const DAY = 86_400_000
-/** A simulated key whose signatures differ by purpose and text. */
+/** A simulated key. It creates a different signature for each purpose and text. */
 const KEY = {
   sign: (purpose: string, text: string) => Buffer.from(`${purpose} ${text}`).toString('base64url').slice(-40),
   verify: (purpose: string, text: string, signature: string) => KEY.sign(purpose, text) === signature,

@@ -92,7 +92,7 @@ test('the options for an account list its credentials; the options for a login p
 
 const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
-/** Each response violates one check. */
+/** Responses that each fail one check. */
 const VIOLATIONS: Readonly<Record<string, Forged>> = {
   'another challenge': { challenge: Buffer.from('another').toString('base64url') },
   'another origin': { origin: 'https://evil.example.org:8443' },

@@ -28,8 +28,8 @@ test('passwords: every character in a long password is significant', async () =>
 test('passwords: verifying a password without a hash returns false after the same work', async () => {
   const passwords = await createPasswords()
   const made = await passwords.hash('correct horse')
-  // Measures the CPU time of this process, since wall time depends on what else the machine does.
-  // Tests use the minimum of several, since other work in this process can only add to a measurement.
+  // Measures the CPU time of this process, because wall time depends on what else the machine does.
+  // Other work in this process can only increase a measurement, so tests use the lowest of several.
   async function workOf(passwordHash: string | null): Promise<number> {
     const before = process.cpuUsage()
     expect(await passwords.verify(passwordHash, 'another one')).toBe(false)

@@ -57,7 +57,7 @@ test('recovery codes: a set has 10 different codes of 50 bits, which are not sto
 test('recovery codes: a hash is Argon2id with 19 MiB, t=2, p=1, and a salt of 16 bytes', async () => {
   await withCodes('argon2')
   const { salt, ...parameters } = hashed.at(-1) as { salt: Uint8Array }
-  // Argon2id is the library's default algorithm.
+  // The algorithm is not listed, because argon2id is the library's default.
   expect(parameters).toEqual({ memoryCost: 19 * 1024, timeCost: 2, parallelism: 1, outputLen: 32 })
   expect(salt).toHaveLength(16)
 })

@@ -191,8 +191,7 @@ test('sessions: a change made while a use is being recorded is not lost', async 
   const watched = db.withPlugin({
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      // When the second result arrives, the row has been read and its last use has been written, but nothing is cached
-      // yet.
+      // Changes the session after its row was read and its last use was stored, but before anything is cached.
       if (++answers === 2) await sessions.change('crm', cookie, { locale: 'de' })
       return result
     },

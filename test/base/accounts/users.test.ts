@@ -65,7 +65,7 @@ test(`searchUsers: reads ${MANY} users by the index of names, 1,000 at a time, a
   const { db, asked } = watchedDatabase()
   const last = `${MANY - 1}@EXAMPLE`
   expect((await searchUsers(db, { limit: 50, search: last })).rows.map(({ uid }) => uid)).toEqual([`uid-${MANY - 1}`])
-  // One statement per 1,000 users for the search, and another one that reads the user that was found.
+  // The search runs one statement per 1,000 users. One more statement reads the user that was found.
   expect(asked.length).toBe(MANY / 1000 + 1)
   expect(await planOf(asked[1])).toEqual([
     expect.stringMatching(/^SEARCH users USING INDEX sqlite_autoindex_users_\d \(username_key>\?\)$/),

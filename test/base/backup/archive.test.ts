@@ -25,7 +25,7 @@ async function* failingPieces(): AsyncGenerator<Buffer> {
   throw new Error('the disk is gone')
 }
 
-/** Writes a backup with these parts, none of which is required for a restore. */
+/** Writes a backup with these parts. A restore requires none of them. */
 function write(file: string, parts: Record<string, string>, schema = SCHEMA_VERSIONS.at(-1) as string) {
   return writeArchive(file, async (writer) => {
     for (const [name, text] of Object.entries(parts)) await writer.add(name, pieces(text))
@@ -87,7 +87,7 @@ test('archive: a truncated file, or one with any changed byte in its content, is
   }
   for (let length = 0; length < whole.length; length += 37)
     await expect(readAll(whole.subarray(0, length))).rejects.toMatchObject(INVALID)
-  // Only a change in metadata, such as times, may go undetected.
+  // A change in metadata, such as times, may go undetected. All other changes must be detected.
   for (let at = 0; at < whole.length; at += 7) {
     const changed = Buffer.from(whole)
     changed[at] = (changed[at] as number) ^ 0x41

@@ -39,7 +39,7 @@ const ROW = {
   provider_login: null,
 }
 
-/** Writes a PLATFORM_HOME of an older version, which did not store values with remembered logins. */
+/** Writes a PLATFORM_HOME of an older version, in which remembered logins have no stored values. */
 async function writeOlderPlatform(home: string): Promise<void> {
   const db = openKysely(embeddedDialect(join(home, 'platform.sqlite')))
   const provider = { getMigrations: async () => migrationsFor(embedded) }
@@ -53,7 +53,7 @@ async function writeOlderPlatform(home: string): Promise<void> {
   await db.destroy()
 }
 
-/** Uses the older version's row with the current version, then rotates it. @returns both results */
+/** Uses the older version's remembered login with the current version, then rotates it. @returns both results */
 async function useAndRotate(home: string): Promise<unknown[]> {
   const db = await openHostDatabase(home)
   const key = await openPlatformKey(db, home, '')

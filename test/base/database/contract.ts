@@ -41,7 +41,7 @@ export function databaseSettings(
   }
 }
 
-/** Opens a separate pool for the place's database. The caller must destroy it. */
+/** Opens a separate pool for the test database. The caller must destroy it. */
 export async function connectTo(kind: ServerKind, { settings }: TestPlace, pool: PoolOptions): Promise<HostDatabase> {
   const server = serverFor(settings, kind.name)
   const dialect = await kind.createDialect(server, settings.database.name, pool)
@@ -75,7 +75,7 @@ export function usePlace(kind: KindName, start: () => Promise<TestServer | null>
   }
 }
 
-/** Behaviour that is the same for every kind of database. */
+/** Tests behaviour that is the same for every kind of database. */
 export function testDatabase(kind: KindName, place: TestPlace): void {
   const addLine = (message: string, line: number | null = null) =>
     place.db
@@ -213,7 +213,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
   })
 
   test(`${kind}: uncommitted changes are invisible to others`, async () => {
-    // The embedded kind has only one connection, so its readers wait.
+    // The embedded database has only one connection, so a reader would wait for the transaction.
     if (place.server === null) return
     await place.db.transaction().execute(async (transaction) => {
       await insertOnce(transaction, 'platform', { key: 'hidden', value: '' })
@@ -327,7 +327,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
   })
 }
 
-/** Additional behaviour of every kind that runs on a server. */
+/** Tests additional behaviour of databases that run on a server. */
 export function testServer(kind: ServerKindName, place: TestPlace): void {
   const server = () => place.server as TestServer
   const read = (db = place.db) => db.selectFrom('platform').select('key').execute()

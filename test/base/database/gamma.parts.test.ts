@@ -111,7 +111,9 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     SERVER_START,
   )
 
-  /** Creates the files in the server's folder, because the server's account can't read any other. */
+  /**
+   * Creates a key and a certificate in the server's data folder, because the server's account can't read other folders.
+   */
   async function certificate(): Promise<{ readonly key: string; readonly certificate: string }> {
     const { rows } = await sql<{ folder: string }>`select @@datadir as folder`.execute(place.db)
     const folder = rows[0]?.folder ?? ''

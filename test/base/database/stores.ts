@@ -50,7 +50,7 @@ export function testStores(place: TestPlace): void {
     ])
     expect(await read('one.bin', PIECE_SIZE)).toHaveLength(1)
 
-    // Simulates data from the previous version or from a restore, which don't store media files in pieces.
+    // Simulates data from the previous version or from a restore, where media files are not stored in pieces.
     await place.db.deleteFrom('media_pieces').where('solution', '=', 'large').execute()
     const both = [read('film.mp4', content.length), read('film.mp4', content.length)]
     for (const found of await Promise.all(both)) expect(new Uint8Array(Buffer.concat(found))).toEqual(content)

@@ -11,7 +11,10 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-/** Responds to every request with a stream. @returns `ask`, which sends a request and resolves with its response */
+/**
+ * Starts a server that responds to every request with a stream.
+ * @returns `ask`, which sends a request and resolves with its response
+ */
 async function serve(options: Partial<EventStream> = {}) {
   const left = vi.fn()
   const sinks: EventSink[] = []
@@ -128,7 +131,7 @@ test('events: a reader that does not read is disconnected', async () => {
   const answer = await ask()
   answer.pause()
   const line = { text: 'x'.repeat(100_000) }
-  // Send repeatedly, because the operating system buffers an unknown amount before our own limit counts.
+  // Send repeatedly: the operating system buffers an unknown amount before the stream's own limit is reached.
   await waitUntil(
     () => {
       for (let count = 0; count < 10; count++) sink().send(line)

@@ -39,7 +39,7 @@ test('network: different notations of an address belong to the same network; for
   expect(networkOf('::1')).toBe('0:0:0:0::/64')
 })
 
-/** @returns the client's address in a request from the proxy at 10.0.0.1. All of 10.0.0.0/24 is trusted. */
+/** @returns the client's address for a request from this remote address. Proxies in 10.0.0.0/24 are trusted. */
 function addressOf(forwardedFor: string | undefined, remoteAddress = '::ffff:10.0.0.1'): string {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
   const request = { socket: { remoteAddress }, headers } as unknown as IncomingMessage

@@ -9,10 +9,12 @@ afterEach(() => {
 })
 
 const MB = 1024 ** 2
-/** Disables the timer. The tests call `look` instead: two calls in a row see every connection as slow. */
+/**
+ * Disables the timer. The tests call `look` instead. When it is called twice in a row, it finds every connection slow.
+ */
 const NEVER = 3_600_000
 
-/** Responds to `/N` with N megabytes. */
+/** Starts a server that responds to `/N` with N megabytes. */
 async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
   let begun = 0
   const server = createServer((request, response) => {
@@ -32,7 +34,7 @@ async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
       .on('close', () => {
         state.isOpen = false
       })
-    // A socket that isn't read notices that it was closed only when it writes.
+    // If nothing reads from the socket, only a write detects that the connection was closed.
     function isOpen(): boolean {
       socket.write('\r\n')
       return state.isOpen

@@ -176,7 +176,7 @@ function testShares(properties: () => Record<string, string>): void {
     await mail.send(to('own'))
     await mail.deliverDue()
     expect(sent.slice(0, 4).sort()).toEqual(['few0', 'few1', 'many0', 'own'])
-    // Several are sent concurrently, so their order within a batch varies.
+    // A batch is sent concurrently, so the order of the emails in it varies.
     expect(sent.slice(4, 8).sort()).toEqual(['many1', 'many2', 'many3', 'many4'])
     expect(sent.toSorted()).toEqual(['few0', 'few1', ...many, 'own'])
   })

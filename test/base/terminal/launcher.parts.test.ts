@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/cli.ts'
 const RUN_WITH = new URL('../../../bin/run-with.js', import.meta.url).href
 const ANSWERS = fileURLToPath(new URL('../../../base/terminal/launcher.ts', import.meta.url))
 
-/** Starts the launcher in this folder, with the folder's child.mjs as its child. */
+/** Starts the folder's launch.mjs, which runs child.mjs. `ended` resolves with the exit code or the signal. */
 function launch(folder: string, patience: number) {
   const child = spawn(process.execPath, [`${folder}/launch.mjs`, `${folder}/child.mjs`, String(patience)], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -18,7 +18,7 @@ afterAll(() => folder[Symbol.dispose]())
 const read = (name: string, passphrase = CERTIFICATE_PASS) =>
   readCertificate({ file: join(folder.path, name), passphrase, passphraseFile: null })
 
-/** @returns the error message for a file that is rejected, without its common beginning */
+/** @returns the error message for a file that is rejected, without the beginning that all messages share */
 function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
   try {
     read(name, passphrase)
@@ -146,7 +146,7 @@ test('certificate: a wrong password, with and without a MAC, and a missing passw
     'CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
     `To test it: openssl pkcs12 -in ${name} -noout -passin env:CERTIFICATE_PASS`
   expect(refusal('site.p12', 'no such words')).toBe(wrong('site.p12'))
-  // About one wrong password in 80 decrypts without an error, but to invalid ASN.1.
+  // With about one wrong password in 80, decryption succeeds, but the result is invalid ASN.1.
   const others = Array.from({ length: 400 }, (_, number) => refusal('no-mac.p12', `no such words ${number}`))
   expect(new Set(others)).toEqual(new Set([wrong('no-mac.p12')]))
   expect(refusal('site.p12', '')).toBe('has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.')

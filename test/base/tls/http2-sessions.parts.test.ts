@@ -147,7 +147,7 @@ test('sessions: at the limit, those idle longest are closed; if all are in use, 
   expect([second.isOpen(), third.isOpen()]).toEqual([true, true])
 })
 
-/** Sends a request that never ends on each session. */
+/** On each session, sends a request that never ends. */
 async function hold(sessions: readonly { session: ClientHttp2Session }[]): Promise<void> {
   for (const { session } of sessions) {
     session.request({ ':path': '/read', ':method': 'POST' }).on('error', () => undefined)
@@ -250,7 +250,7 @@ test('sessions: the total unread data of slow readers is limited; over the limit
   const many = [await open(), await open()]
   for (const one of [neighbour, ...many]) await takeSome(one.session, 1000)
   watch.look()
-  // A response that has just begun does not count as slow.
+  // A response that has just begun is not treated as slow.
   expect([neighbour, ...many].map((one) => one.isOpen())).toEqual([true, true, true])
   watch.look()
   expect(await Promise.all(many.map(({ ended }) => ended))).toEqual([11, 11])

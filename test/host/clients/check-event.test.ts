@@ -38,7 +38,7 @@ function formOf(...elements: readonly unknown[]): FormDefinition {
   return form as FormDefinition
 }
 
-/** Adds a readable name to each event. */
+/** Pairs each event with a readable name. */
 const named = (...all: readonly Fired[]) =>
   all.map((fired) => [fired.map((part) => JSON.stringify(part)).join(' '), fired] as const)
 

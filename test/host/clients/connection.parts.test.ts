@@ -151,7 +151,8 @@ test('connection: the count of rejected frames decreases by one every 3 s', asyn
 test('connection: a long frame counts as several, so a megabyte counts as much as hundreds of clicks', async () => {
   const { browser, frames, received, over, closed } = await connect()
   const long = JSON.stringify({ ...EVENT, type: 'onElementDataChange', value: '\u0001'.repeat(100_000) })
-  // 600,108 bytes are 146 units of 4,096, plus one for the frame: two fit into the initial 300, but the third does not.
+  // A frame of 600,108 bytes costs 147 units: one for the frame and one per 4,096 bytes. The initial 300 units allow
+  // only two.
   for (let sent = 0; sent < 3; sent++) browser.send(long)
   expect(await closed).toBe(1008)
   expect(await over).toBeGreaterThan(0)
@@ -238,7 +239,7 @@ test.each<[string, (page: Awaited<ReturnType<typeof connect>>) => void]>([
   vi.advanceTimersByTime(9999)
   expect(page.socket.readyState).toBe(WebSocket.OPEN)
   vi.advanceTimersByTime(1)
-  // RFC 6455, section 7.1.5: without a close frame.
+  // The connection closes without a close frame (RFC 6455, section 7.1.5).
   expect(await page.closed).toBe(1006)
 })
 

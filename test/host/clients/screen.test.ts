@@ -54,7 +54,7 @@ const changes = (elements: Record<string, object>, more: object = {}): Effects =
   ...noEffects(),
   formUpdates: [{ form: 'main', elements, ...more }],
 })
-/** The ids changed by each patch; for other frames, their kind. */
+/** @returns for each patch, the ids that it changes; for each other frame, its kind */
 const patched = (frames: readonly HostFrame[]) =>
   frames.map((frame) => (frame.kind === 'patch' ? frame.changes.map(({ id }) => id) : frame.kind))
 

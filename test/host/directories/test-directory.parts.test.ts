@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** The steps as `step: result`, with the messages of those that aren't skipped. */
+/** @returns each step as `step result: message`; skipped steps have no message */
 async function stepsOf(more: Partial<Directory> = {}, username: string | null = null) {
   const steps = await createDirectoryTest(createConnections(1000))(adDirectory(server, more), username)
   expect(JSON.stringify(steps)).not.toContain('secret of')

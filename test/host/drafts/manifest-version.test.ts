@@ -29,7 +29,7 @@ test('the proposed version has the next patch number', () => {
 test('a position in a text is converted back to its offset, with any kind of line break', () => {
   const text = 'a\nbb\r\n\rc\r\r\nd\n'
   for (let at = 0; at <= text.length; at++) {
-    // An offset between \r and \n has no position.
+    // Skip the offset between \r and \n, because it has no line and column.
     if (text[at - 1] === '\r' && text[at] === '\n') continue
     expect([at, offsetOf(text, lineAndColumn(text, at))]).toEqual([at, at])
   }

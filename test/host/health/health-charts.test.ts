@@ -3,7 +3,7 @@ import { healthCharts, rangeOf } from '../../../host/health/health-charts.ts'
 import { createFigures, RANGES } from '../../../host/telemetry/figures.ts'
 
 const MEGABYTE = 1024 ** 2
-/** A time at which a step begins in both series: the one for an hour and the one for a day. */
+/** At this time, a step begins both in the series for an hour and in the series for a day. */
 const NOW = 1_800_000_000_000
 
 /** The charts for an hour or a day in which only the last step has calls and sign-ins. */
@@ -31,7 +31,7 @@ test.each(['hour', 'day'] as const)('charts of a %s: the last row of each table 
   const { signins, times, memory, processes } = chartsOf(span)
   expect(signins?.rows.at(-1)?.values).toEqual([5, 2, 1])
   const [p50 = 0, p95 = 0] = times?.rows.at(-1)?.values ?? []
-  // The difference is within the precision of the histogram.
+  // The histogram is not exact, so allow for its precision.
   for (const [told, meant] of [
     [p50, 10],
     [p95, 1000],

@@ -5,7 +5,9 @@ import { createLimits } from '../../../runtime/limits.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-/** A worker whose calls end only if they are killed. @param waiting the solutions of the waiting runs, in order */
+/**
+ * Creates a worker whose calls run until they are killed. @param waiting the solutions of the waiting runs, in order
+ */
 function lab(waiting: readonly string[], more: Partial<JobWorkerParts> & { readonly renew?: JobRuns['renew'] } = {}) {
   const { renew = async () => 'renewed', ...parts } = more
   const left = waiting.map((solution, index) => ({

@@ -113,7 +113,7 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     for (const asked of ['twin@example.org', 'none', 'none@example.org', 'nobody', '', '%', 'anna@example.or_']) {
       expect([asked, await linkedUsers.find(asked)]).toEqual([asked, null])
     }
-    // If the text is one user's username and another's address, the username counts.
+    // If the text is both one user's username and another user's address, the username takes precedence.
     const named = await addUser('twin@example.org')
     expect((await linkedUsers.find('twin@example.org'))?.uid).toBe(named.uid)
   })
@@ -126,13 +126,13 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     expect([await linkedUsers.choosePassword(anna, OTHER, true), ended, noticed]).toEqual([null, [anna.uid], ['anna']])
     expect(await users.get(anna.uid)).toMatchObject({ emailVerifiedAt: time, mustChangePassword: false })
     expect((await users.authenticate('anna', OTHER))?.uid).toBe(anna.uid)
-    // The object `anna` has the state from before the change.
+    // `anna` still has the state from before the change.
     expect(await linkedUsers.choosePassword(anna, `${OTHER} again`, true)).toBe('changed')
     expect(await linkedUsers.verifyAddress(anna, 'new@example.org')).toBe(false)
     const current = (await users.get(anna.uid)) as User
     expect(await linkedUsers.verifyAddress(current, 'new@example.org')).toBe(true)
     expect(await users.get(anna.uid)).toMatchObject({ email: 'new@example.org', emailVerifiedAt: time })
-    // Nobody has verified an address that an operator enters.
+    // An address that an operator enters has not been verified by anyone.
     await users.change(anna.uid, { email: 'NEW@example.org' })
     expect(await users.get(anna.uid)).toMatchObject({ emailVerifiedAt: null })
     await users.change(anna.uid, { enabled: false })

@@ -31,7 +31,9 @@ const solutions = new Map<string, Added>()
 /** The calls to authenticators, oldest first. */
 const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
 
-/** An attacker's server that hosts may reach, so that the secrets are not protected merely by blocked connections. */
+/**
+ * An attacker's server. Hosts may connect to it, so blocked connections are not the only protection for the secrets.
+ */
 const thief = {
   hostPort: '127.0.0.1:3',
   base: 'http://127.0.0.1:3',
@@ -89,7 +91,7 @@ async function addSolution(
 
 const comeIn = (name: string) => comeTo(host, name, createPerson({}, host.ask))
 
-/** Goes to the provider, which responds immediately. @returns the URL that the provider redirects to */
+/** Starts a sign-in at the provider, which responds immediately. @returns the URL that the provider redirects to */
 async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
   const { answer, location } = await visitor.start(query)
   if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
@@ -159,7 +161,7 @@ describe('a secret that the operator set', () => {
 })
 
 describe('a malicious author', () => {
-  /** Different ways to write hosts that no solution may reach. A server listens on `PORT` on loopback. */
+  /** Different spellings of hosts that solutions must not connect to. A server listens on `PORT` on loopback. */
   const INTERNAL = [
     'https://127.0.0.1:PORT',
     'https://localhost:PORT',
@@ -203,7 +205,7 @@ describe('a malicious author', () => {
       const anna = comeIn('inside')
       const { answer, location } = await anna.start(`?${query}`)
       const problem = `${JSON.stringify(more)} at ${issuer} was answered ${answer.status} ${location}`
-      // A URL that only the host requests is not checked until the browser returns.
+      // If only the host requests the URL, the host checks it when the browser returns from the provider.
       const page = answer.status === 302 ? await signIn(anna, `?${query}`) : answer
       expect([403, 502, 503], problem).toContain(page.status)
     }

@@ -23,7 +23,7 @@ beforeAll(async () => {
 const NOW = 1_700_000_000_000
 const seconds = NOW / 1000
 
-/** Reads the claims for this ID token and UserInfo response. Counts the UserInfo requests. */
+/** Reads the claims from this ID token and UserInfo response, and counts the UserInfo requests. */
 async function read(ofToken: Record<string, unknown> | null, info: Record<string, unknown>, before?: Claims) {
   let asked = 0
   const tokenRequests = {

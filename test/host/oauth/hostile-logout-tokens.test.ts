@@ -77,7 +77,8 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
     expect([answer.status, answer.text]).toEqual([200, ''])
     pass(1000)
     expect([await statusOf(anna), await statusOf(phone)]).toEqual([401, 401])
-    // Times in tokens are in whole seconds, so a token issued in this second may be older than the sign-in.
+    // Tokens contain times in whole seconds. So a token that was issued in the same second may be older than the
+    // sign-in.
     const again = await signedIn(way, stage)
     expect((await tell(way, token)).status).toBe(400)
     expect(await statusOf(again)).toBe(200)

@@ -26,7 +26,7 @@ function pass(milliseconds: number): void {
 
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
-  // The grace period is so short that each use of a remembered login sends a request to the provider.
+  // The grace period is so short that the host asks the provider at each use of a remembered login.
   played = await createPlayedInMemory({ OAUTH_TIME: 2000, REMEMBER_GRACE: 1 })
 })
 afterAll(async () => {
@@ -108,8 +108,8 @@ test.each([40_000, 100_000])(
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
 /**
- * The URL that the response sends the browser to: with a redirect or, if the provider posted a form, with a page that
- * contains a link.
+ * @returns the URL that the response sends the browser to. It is in a redirect or, if the provider posted a form, in a
+ * link on the page.
  */
 function targetOf({ answer }: Played): URL {
   const href = answer.headers.location ?? /href="(https:[^"]+)"/.exec(answer.text)?.[1]?.replaceAll('&amp;', '&')

@@ -27,7 +27,7 @@ const GUID = '72f988bf-86f1-41af-91ab-2d7cd011db47'
 
 let key: SigningKey
 let other: SigningKey
-/** Has the same `kid` as `key`, but is a different key. */
+/** A different key with the same `kid` as `key`. */
 let impostor: SigningKey
 let elliptic: SigningKey
 beforeAll(async () => {

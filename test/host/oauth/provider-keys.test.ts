@@ -16,7 +16,7 @@ beforeAll(async () => {
   elliptic = await makeKey('ES256', 'e1')
 })
 
-/** A provider whose key set the test changes, and a clock. */
+/** Simulates a provider and a clock. The test can change the provider's keys. */
 function provider(...first: readonly unknown[]) {
   let time = 1_700_000_000_000
   let answer: () => unknown = () => ({ keys: first })

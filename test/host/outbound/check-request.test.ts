@@ -3,7 +3,7 @@ import { checkHeaders, checkMethod, readTarget } from '../../../host/outbound/ch
 
 const INVALID = expect.objectContaining({ code: 'ERR_OUTBOUND_INVALID' })
 
-/** URLs as written, each with the host and port that the URL refers to. */
+/** For each URL, the host and port that it refers to. */
 const PLACES: Record<string, string> = {
   'http://api.example.org': 'api.example.org:80',
   'https://api.example.org/a?b#c': 'api.example.org:443',

@@ -41,7 +41,7 @@ async function listen(server: Server | SocketServer): Promise<number> {
 
 const serve = (listener: RequestListener) => listen(createServer(listener))
 
-/** A server that sends these bytes to every client. */
+/** Starts a server that runs `write` for each client that sends something. */
 const serveBytes = (write: (socket: Socket) => void) =>
   listen(createSocketServer((socket) => socket.once('data', () => write(socket))))
 

@@ -13,12 +13,12 @@ import {
 const NOW = Date.UTC(2027, 0, 31)
 const DAY = 86_400_000
 
-/** Whether a remembered login may be used. For these logins, the set-up counts as postponed. */
+/** Whether a remembered login may still be used. For such logins, the set-up is treated as postponed. */
 function stillMeets(policy: SignInPolicy, state: SignInState, now: number): boolean {
   return nextStep(policy, { ...state, isPostponed: true }, now).step === 'done'
 }
 
-/** The expected next steps, for users to whom the level applies, without a grace period. */
+/** The expected next steps if the level applies to the user and there is no grace period. */
 const CONTRACT = `
 second step     factors  off   optional     required     passkey
 none            none     done  done         set-up       set-up
@@ -47,7 +47,7 @@ mfa+totp        both     done  done         done         second-step
 totp+key        both     done  done         done         done
 `
 
-/** The methods of the first step in each mode. Where a passkey can be the first step, it completes both. */
+/** The methods of the first step in each mode. If it can be a passkey, the passkey completes both steps. */
 const FIRST_STEPS: Readonly<Record<string, readonly SignInMethod[]>> = {
   DEFAULT: ['password'],
   AUTHENTICATOR: ['script'],
@@ -130,8 +130,8 @@ test('policy: the table covers every mode, level, factor state and method', () =
     const states = CASES.filter((one) => one.mode === mode && one.second === 'none')
     expect(states).toHaveLength(LEVELS.length * Object.keys(FACTORS).length)
   }
-  // 14 rows in 7 modes, 6 rows with a report from the provider in 2 modes, 2 with a passkey as the first step, and 4
-  // with a token.
+  // There are 14 rows for each of 7 modes, and 6 rows with the provider's report for each of 2 modes. Two more rows
+  // begin with a passkey, and 4 with a token.
   expect(CASES).toHaveLength((7 * 14 + 2 * 6 + 2 + 4) * LEVELS.length)
 })
 
@@ -163,7 +163,7 @@ test('policy: for users without any of the permissions in requiredFor, the level
       }
     })
   }
-  // A list has no effect at the levels `off` and `optional`.
+  // `requiredFor` has no effect at the levels `off` and `optional`.
   for (const level of ['off', 'optional'] as const) {
     const policy = policyOf(level, { requiredFor: ['Users'] })
     for (const row of rows(level)) {

@@ -30,7 +30,7 @@ type Dialect = {
   readonly leak: string
   readonly leaked: string
   readonly rows: string
-  /** A query that reads one of the rows of the tenant `south`, whatever tenant the call has. */
+  /** A query that reads a row of the tenant `south`, even if the call has a different tenant. */
   readonly otherTenant: string
 }
 
@@ -264,7 +264,7 @@ for (const dialect of [ALPHA, GAMMA]) {
     })
 
     test('a query that takes too long ends after QUERY_TIME, on the server too', async () => {
-      // QUERY_TIME starts only when the query has a connection, so this timeout is longer.
+      // This timeout is longer than QUERY_TIME, which starts only when the query has a connection.
       const late = new Promise((resolve) => setTimeout(resolve, 20_000, 'late'))
       await expect(Promise.race([ask(hasty, dialect.endless), late])).rejects.toThrow('(limit QUERY_TIME: 1000)')
       await expect(ask(hasty, dialect.sleep, [30])).rejects.toThrow('QUERY_TIME')

@@ -14,7 +14,7 @@ const TIME = 1_000_000_000
 const GOOD = 'correct horse battery'
 const OTHER = 'stapled paper clips'
 
-/** Behaviour of the users table on every kind of database. */
+/** Tests the users table on every kind of database. */
 export function testUsers(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let db: HostDatabase
@@ -426,11 +426,11 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     person = { ...entry, username: 'anna.smit', permissions: ['Users'] }
     expect(await ofDirectory.recheck(uid)).toMatchObject({ uid, username: 'anna.smit', permissions: ['Users'] })
     expect(ended).toEqual([uid])
-    // Someone else with the name gets neither the row nor a new one.
+    // Another person with the same name can't use this row, and doesn't get a new one.
     person = { ...entry, id: 'b0000000-0000-4000-8000-000000000002', username: 'Anna.Smit' }
     expect(await signIn('anna.smit')).toBeNull()
     expect(refusals).toEqual(['Anna.Smit: another entry'])
-    // The same id in another directory identifies another entry.
+    // An entry with the same id in another directory belongs to another person.
     person = { ...entry, directory: 'other', username: 'anna2' }
     expect((await signIn('anna2'))?.uid).not.toBe(uid)
     person = null

@@ -12,7 +12,7 @@ const GOOD = 'correct horse battery'
 /** The number of users in a large import. */
 const MANY = scaled(2000, 10_000)
 
-/** Behaviour of the import and export of users on every kind of database. */
+/** Tests the import and export of users on every kind of database. */
 export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let db: HostDatabase

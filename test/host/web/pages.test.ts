@@ -33,7 +33,7 @@ const KINDS: readonly ErrorKind[] = [
   'bad-request',
 ]
 
-/** Every page. `value` creates the text of each field of its model. */
+/** All pages. `value` returns the text for each field of the page's model. */
 const PAGES: readonly [
   name: string,
   fields: readonly string[],

@@ -23,7 +23,7 @@ function makeWorkbenchPart() {
 /** The modules of other pages that the workbench imports too. */
 const SHARED = ['api.ts', 'kept-fields.ts', 'problem.ts', 'question.ts', 'said.ts']
 
-/** `most`: the script's maximum length in characters. */
+/** `most` is the maximum length of the script, in characters. */
 const SCRIPTS = [
   { name: 'client', make: makeClientScript, modules: modulesIn('host/web/client'), without: ['line.ts'], most: 60_000 },
   {

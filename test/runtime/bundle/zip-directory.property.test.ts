@@ -44,7 +44,7 @@ const Content = fc.oneof(
   fc.tuple(fc.nat(255), fc.nat(2000)).map(([byte, length]) => new Uint8Array(length).fill(byte)),
 )
 const File = fc.record({ name: Name, content: Content, way: Way })
-/** Lists in which no two names differ only in case, and no name is a parent folder of another. */
+/** Lists of files. No two names differ only in case, and no name is a parent folder of another. */
 const FileList = fc.uniqueArray(File, { maxLength: 6, selector: ({ name }) => name.toLowerCase() }).filter((files) => {
   const names = files.map(({ name }) => `${name.toLowerCase()}/`)
   return !names.some((name) => names.some((other) => other !== name && other.startsWith(name)))
@@ -178,7 +178,7 @@ test('zip: if numbers are replaced by others, it never throws and returns only d
   )
 })
 
-/** Expects errors or a bundle, never both, and neither beyond the limits. */
+/** Expects either errors or a bundle. Neither may exceed the limits. */
 function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(bundle === null).toBe(faults.length > 0)
   expect(faults.length).toBeLessThanOrEqual(101)
@@ -190,8 +190,8 @@ function checkBounds({ bundle, faults, warnings }: BundleReading): void {
 }
 
 /**
- * Compares the bundle with the entries that the central directory declares. Other code than the code under test reads
- * them.
+ * Compares the bundle with the entries that the central directory declares. These are read by separate code, not by the
+ * code under test.
  */
 function checkDeclared(bundle: Bundle, zip: Buffer): void {
   const declared = readDeclared(zip)

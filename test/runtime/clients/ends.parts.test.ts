@@ -138,7 +138,7 @@ test('clients: a call whose memory grows while the host is busy still gets the e
     `${STATE} function bad() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }`,
   )
   const bad = anna.run('bad')
-  // Block this thread, so that it reads no messages from the process, not even the message that the call has started.
+  // Block this thread, so that it reads no messages from the process. It doesn't even learn that the call has started.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   expect(await bad).toMatchObject({ code: 'script_memory', limit: { name: 'PROCESS_MEMORY' } })
 })
@@ -186,8 +186,8 @@ test('clients: after three uninterruptible loops, no client of the version can o
 })
 
 /**
- * Opens a client of a version whose top-level code never returns after a certain time. All clients of a version load
- * the same code, so the time determines which of them are affected.
+ * Opens a client of a version whose top-level code hangs if it runs after a certain time. All clients of a version load
+ * the same code, so that time determines which of them hang.
  */
 async function openedBefore(patience: number): Promise<{ version: Loadable; anna: LabClient; from: number }> {
   const from = Date.now() + patience
@@ -195,7 +195,7 @@ async function openedBefore(patience: number): Promise<{ version: Loadable; anna
     `${STATE} if (Date.now() > ${from}) { Promise.resolve().then(() => { ${LOOP} }); ${LOOP} }`,
   )
   const opened = await lab.open(version).catch(() => null)
-  // On a busy machine, the client may open too late. Try again with more time.
+  // On a busy machine, the client may open after that time. If so, try again with more time.
   return opened === null ? openedBefore(patience * 2) : { version, anna: opened, from }
 }
 

@@ -46,7 +46,7 @@ test('clients: a call that repeatedly waits for other calls ends after waiting 1
   for (let answer = 0; answer < 3; answer++) {
     expect(ends.map(([id]) => id)).toEqual([1])
     isolate.answer(client, 'an answer')
-    // The call waits for its turn while other clients run.
+    // Other clients run for 4 s while the call waits for its turn.
     time += 4000
     await idle()
   }

@@ -143,7 +143,9 @@ const OPTIONS = [
   { value: 1, label: 'One' },
 ]
 
-/** Invalid elements. Each row: the element, the location of the error in it, and the end of the message. */
+/**
+ * Invalid elements. Each row contains an element, the location of the error in it, and the end of the error message.
+ */
 const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'label', name: undefined }, 'name', 'is missing; it must be a name of 1 to 64 letters, digits, "_" and "$"'],
   [{ type: 'label', name: '' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not ""'],

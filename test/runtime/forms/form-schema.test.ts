@@ -86,7 +86,7 @@ test.each(ELEMENT_TYPES)(
     const like = /^\n?This element works like `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
     const said = `${sectionOf(type)}${sectionOf(like)}`
     const own = keysOf(type).filter((key) => !common.includes(key) && !said.includes(key))
-    // The guide describes the value of inputs once, for all types together.
+    // The guide describes the value of inputs only once, for all types.
     expect(own.filter((key) => key !== 'value')).toEqual([])
   },
 )

@@ -118,7 +118,7 @@ function nested(depth: number, type: 'panel' | 'tabs'): Record<string, unknown> 
 }
 
 test.each(['panel', 'tabs'] as const)('form: %s can be nested six levels deep, and no deeper', (type) => {
-  // Parses the form from text, because strict JSON has its own depth limit.
+  // The form is parsed from text, because the parser for strict JSON has its own depth limit.
   const read = (depth: number) => parseStrictJson(JSON.stringify(nested(depth, type)), 64) as { value: unknown }
   expect(checkedForm(read(6).value)).toMatchObject({ form: expect.anything(), faults: [] })
   const tooDeep = ['form_invalid: the form nests panels and tabs more than 6 levels deep']

@@ -326,7 +326,7 @@ const ways = [
   ],
 ]
 
-/** @returns the names of the ways in which something from an earlier call, or from this one, is visible */
+/** @returns the names of the entries for which something is visible that this or an earlier call left behind */
 function findAll() {
   return ways
     .filter(([, , find]) => {
@@ -344,7 +344,7 @@ function leaveAll() {
     try {
       leave()
     } catch {
-      // Ignore errors, because the realm refuses some of the ways.
+      // Ignore errors, because the realm doesn't allow some of these actions.
     }
   }
 }

@@ -22,7 +22,10 @@ function onSolutionOpen() {
       share(descriptor.value, name)
     }
   }
-  /** Visits the prototype and the accessors of a value that belongs to this call only, because they are shared. */
+  /**
+   * Visits the prototype and the accessors of a value that belongs only to this call. Unlike the value, they are
+   * shared.
+   */
   function use(value, path) {
     if (!isObject(value) || value === globalThis) return
     share(Reflect.getPrototypeOf(value), `proto of ${path}`)

@@ -103,7 +103,7 @@ const BUILD = `function build(recipe) {
   return object
 }`
 
-/** The function `build` in this process. Like the isolate, it has a separate context. */
+/** Builds a value in this process, in a separate context as in the isolate. */
 const build = vm.runInNewContext(`${BUILD}; build`) as (recipe: Recipe) => unknown
 
 const Plain = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }).map((value): Recipe => ({ kind: 'plain', value }))
@@ -139,8 +139,8 @@ const lab = createScriptLab({ plugins: [probe] })
 afterAll(() => lab.stop())
 
 /**
- * `refused`: `TypeError` if the binding throws, `RangeError` if the value is too deep, `EvalError` if the value itself
- * throws.
+ * `refused` is `TypeError` if the binding throws, `RangeError` if the value is too deep, and `EvalError` if the value's
+ * own code throws.
  */
 type Sent = { readonly value: Json } | { readonly refused: string }
 
@@ -178,7 +178,10 @@ async function send(recipes: readonly Recipe[], by: 'command' | 'request') {
   })
 }
 
-/** @returns the value that should arrive @throws the error of the value's own code, or if it may not cross */
+/**
+ * @returns the value that should arrive @throws TypeError or RangeError if it must be rejected, or what its own code
+ * throws
+ */
 function crossing(value: unknown, depth = 15): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
   if (value === null || value === undefined) return null
@@ -202,10 +205,7 @@ function expected(recipe: Recipe): Sent {
   }
 }
 
-/**
- * Converts a value to text for comparisons, so that `__proto__`, the order of keys and unpaired surrogates are compared
- * too.
- */
+/** Converts a value to text. Then comparisons include `__proto__`, the order of keys and unpaired surrogates. */
 const shown = (sent: Sent) => JSON.stringify(sent)
 
 test('data from scripts: plain data arrives exactly as JSON.parse(JSON.stringify()) returns it', async () => {
@@ -264,7 +264,7 @@ test('data from scripts: any combination of values arrives as the data that it r
   expect(counts.refused).toBeGreaterThan(propertyRuns(200))
 })
 
-/** Expects the same as from JSON.stringify, except that toJSON is not called and undefined becomes null. */
+/** Expects the result of JSON.stringify, except that toJSON is not called and undefined becomes null. */
 function checkAgainstJson(recipe: Recipe, sent: Sent): void {
   if (!('value' in sent)) return
   const text = JSON.stringify(build(recipe), (_key, value) => (value === undefined ? null : (value as unknown)))
@@ -344,7 +344,7 @@ const Result = fc.oneof(
     .map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-/** Awaits the value as the sandbox awaits a call's result, which calls the value's `then` if it has one. */
+/** Awaits the value as the sandbox awaits a call's result. If the value has a `then` function, this calls it. */
 async function settled(recipe: Recipe): Promise<{ value: unknown } | { threw: unknown }> {
   try {
     return { value: await build(recipe) }

@@ -81,7 +81,7 @@ const Long = fc
   .map(([fragment, times]) => fragment.repeat(times).slice(0, 4000))
 const Value = fc.oneof({ weight: 400, arbitrary: Short }, { weight: 1, arbitrary: Long })
 
-/** Uses the placeholder once in every place where one can be. `id` distinguishes the three placeholders. */
+/** Uses the placeholder once in every possible place. `id` distinguishes the three placeholders. */
 function places(id: string, placeholder: string): { head: string; body: string } {
   const p = placeholder
   return {
@@ -344,7 +344,9 @@ function checkPlaces(tree: Tree.Document, value: string): void {
   same(seen['csrf_token.value'], held(value))
 }
 
-/** Expects an empty URL, or http, https, mailto or relative as parsed by a browser. Relative URLs keep the origin. */
+/**
+ * Expects that a browser finds the URL empty, relative, or http, https or mailto. Relative URLs must keep the origin.
+ */
 function expectSafe(address: string, value: string): void {
   if (address === '') return
   const url = URL.parse(address, BASE)

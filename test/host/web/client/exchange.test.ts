@@ -6,7 +6,7 @@ import type { HostFrame } from '../../../../host/web/frames.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** An exchange whose connections the test controls. */
+/** Creates an exchange whose connections the test controls. */
 function start({ isReload = true }: { readonly isReload?: boolean } = {}) {
   const lines: { listener: LineListener; sent: Record<string, unknown>[]; isClosed: boolean }[] = []
   const received: HostFrame[] = []
