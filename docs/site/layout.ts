@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { html, Markup } from '../../base/web/markup.ts'
 import { CONTENTS, type NavigationGroup, type Page, pathOf, START } from './pages.ts'
 
-/** Nothing is loaded from elsewhere, and no script or style is inline. */
+/** Pages load nothing from other sites. No script or style is inline. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 

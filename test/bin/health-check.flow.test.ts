@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const server of running.splice(0)) await new Promise((resolve) => server.close(resolve))
 })
 
-/** @returns the port */
+/** Starts the server on a free port. @returns the port */
 async function listen(server: Server): Promise<number> {
   running.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

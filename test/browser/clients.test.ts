@@ -227,7 +227,7 @@ function markupOf(frame: ReturnType<Awaited<ReturnType<typeof openWatched>>['fra
   return frame.kind === 'patch' ? frame.changes.map(({ html }) => html).join('\n') : ''
 }
 
-/** Severities of csp_evaluator findings that fail the test: dangerous, or dangerous in some circumstances. */
+/** @returns the csp_evaluator findings that are dangerous, always or in some circumstances */
 function seriousFindings(policy: string): string[] {
   return new CspEvaluator(new CspParser(policy).csp)
     .evaluate()

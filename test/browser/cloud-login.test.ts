@@ -90,7 +90,7 @@ describe.skipIf(browserPath === undefined)('signing in with the control center, 
     },
   }
   /**
-   * Sets the language for the next page load, and the window size and colour scheme that are tested in that language.
+   * Sets the language for the next page load. Each language is tested with a different window size and colour scheme.
    */
   async function comeIn(page: Page, language: 'en' | 'de'): Promise<void> {
     const isNarrow = language === 'de'

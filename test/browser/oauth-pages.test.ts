@@ -81,7 +81,7 @@ if (browserPath === undefined) {
   test('the tests for the OAuth pages need Chromium', () => expect(browserPath).toBeUndefined())
 } else {
   describe('OAuth pages in a browser', () => {
-    /** The POST requests, in order of arrival. */
+    /** The POST requests, in the order in which they arrived. */
     const posted: { path: string; body: string; type: string; site: string; cookie: string }[] = []
     const app = new Koa()
     app.use(async (ctx) => {

@@ -14,7 +14,7 @@ import { bundleOf } from '../support/zip.ts'
 
 const runsOf = (pipeline: string) => `organisations/acme/pipelines/${pipeline}/runs`
 
-/** Two control centers share a database. Either can start a run, but only one run is active at a time. */
+/** Either of the two control centers can start a run, but only one run is active at a time. */
 describe.skipIf(postgresPath === undefined)(
   'pipeline runs in two control centers that share a PostgreSQL database',
   () => {

@@ -55,7 +55,7 @@ async function signIn() {
   return visitor
 }
 
-// Tokens
+// --- tokens ----------------------------------------------------------------------------------------------------------
 
 test('tokens: POST creates one with 201, the list omits the token itself, and DELETE returns 204', async () => {
   const expiresAt = Date.now() + 60_000
@@ -190,7 +190,7 @@ test('a token that a browser page sends in a header works; a token in a cookie d
   expect((await ask(url, { headers: { cookie: `token=${token}` } })).status).toBe(401)
 })
 
-// Grants
+// --- grants ----------------------------------------------------------------------------------------------------------
 
 test('grants: a solution has no grants until they are set; GET returns them without passwords', async () => {
   expect((await send('GET', '/solutions/crm/grants')).json()).toEqual(GRANTS)
@@ -252,7 +252,7 @@ test('grants: an unknown solution returns 404, invalid JSON 400, another content
   expect(text.status).toBe(415)
 })
 
-// Secrets
+// --- secrets ---------------------------------------------------------------------------------------------------------
 
 test('secrets: setting and deleting one returns 204, and the list shows only names and hosts', async () => {
   const put = await send('PUT', '/solutions/crm/secrets/IDP', { value: 'top', hosts: ['IDP.org', '10.0.0.1:8443'] })
@@ -287,7 +287,7 @@ test('secrets: an unknown solution returns 404', async () => {
   expect((await send('DELETE', '/solutions/nobody/secrets/A')).status).toBe(404)
 })
 
-// Login tokens
+// --- login tokens ----------------------------------------------------------------------------------------------------
 
 test('login tokens: 201 returns a token and its expiry', async () => {
   const before = Date.now()
@@ -335,7 +335,7 @@ test('login tokens: an unknown solution returns 404', async () => {
   expect((await send('POST', '/solutions/nobody/login-tokens', TOKEN_FOR)).status).toBe(404)
 })
 
-// Sessions
+// --- sessions --------------------------------------------------------------------------------------------------------
 
 test('sessions: the list is paged and can be filtered by solution and uid, and a session can be ended by its public id', async () => {
   const visitors = [await signIn(), await signIn(), await signIn()]
@@ -371,7 +371,7 @@ test('sessions: the list is paged and can be filtered by solution and uid, and a
   expect(codeOf(await send('GET', '/sessions?limit=0'))).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
-// Audit log
+// --- audit log -------------------------------------------------------------------------------------------------------
 
 test('audit log: entries are listed in pages, newest first, and can be filtered', async () => {
   for (let n = 0; n < 3; n++) await send('PUT', '/maintenance', { on: false })
@@ -403,7 +403,7 @@ test('audit log: CR and LF in a name from the URL do not start a new line', asyn
   expect(host.logged()).not.toMatch(/^admin did it/m)
 })
 
-// Maintenance
+// --- maintenance -----------------------------------------------------------------------------------------------------
 
 test('maintenance: new sign-ins are blocked; signed-in users, the API and health probes keep working', async () => {
   const visitor = await signIn()
@@ -439,7 +439,7 @@ test('maintenance: any value except a boolean is rejected', async () => {
   }
 })
 
-// Operators' secrets
+// --- operators' secrets ----------------------------------------------------------------------------------------------
 
 test('no password, secret or token appears in the database files, the log, the audit log or a list', async () => {
   const own = ['granted-pass-zq81', 'secret-value-zq82']

@@ -8,7 +8,8 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
-// How a client's scripts affect the session and browser navigation, and how the end of the session affects the client.
+// Tests how a client's scripts affect the session and browser navigation, and how the end of the session affects the
+// client.
 
 let host: TestHost
 beforeAll(async () => {

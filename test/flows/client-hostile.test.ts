@@ -245,7 +245,7 @@ describe('forged frames', () => {
     const next = await open()
     await next.press('main', 'ok')
     await next.press('main', 'other')
-    // A second click on a button that the first click removed.
+    // Press a button again, although the first press removed it.
     await next.press('main', 'ok')
     await next.press('second', 'back')
     expect(next.text('main', 'done')).toBe('pressed ok 1')

@@ -24,7 +24,7 @@ type Tried = {
 let host: TestHost
 const { send } = apiOf(() => host)
 
-/** A server on the network that must never be reached. */
+/** The number of requests to a server on the network, which must never get one. */
 let reached = 0
 const outside = createServer((_request, response) => {
   reached += 1

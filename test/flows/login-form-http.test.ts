@@ -69,8 +69,8 @@ const ANNA = {
 }
 
 /**
- * A browser with an open client in which no user has signed in. Its page has a form token, and its connection sends the
- * cookie.
+ * Opens a browser with a client in which no user has signed in. Its page has a form token, and its requests send the
+ * cookie that belongs to the token.
  */
 function openBrowser({ host, formTokens, signIns, targets }: Place = place, solution = 'crm') {
   const visitor = createVisitor(host.url)

@@ -14,7 +14,7 @@ let host: TestHost
 /** Memory that simulates a busy host. This works because the host runs in the test's process. */
 let ballast: Uint8Array | null = null
 beforeAll(async () => {
-  // Includes child processes of the hosts and servers that other test files started in this process.
+  // The memory in use includes child processes of the hosts and servers that other test files started in this process.
   const bound = createMemoryBound({ configured: Number.POSITIVE_INFINITY })
   const { used } = bound.measure({ known: [], begun: [], leaving: [] })
   host = await startTestHost({ RUNTIME_XMX: `${Math.ceil(used / MEGABYTE) + 300}m` })

@@ -42,7 +42,7 @@ async function raw(url: string, bytes: string): Promise<string> {
   return String(Buffer.concat(chunks))
 }
 
-/** The status codes of all responses in the raw text. */
+/** @returns the status codes of all responses in the raw text */
 const statuses = (text: string) => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]))
 
 async function guess(host: TestHost, forwardedFor: string): Promise<number> {

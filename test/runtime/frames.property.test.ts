@@ -14,7 +14,7 @@ const Text = fc.oneof(
 /** The text after a round trip through UTF-8, which replaces unpaired surrogates. */
 const sent = (text: string) => text.toWellFormed()
 
-/** Splits the bytes into chunks that end at these fractions. Some chunks may be empty. */
+/** Splits the bytes into chunks that end at these fractions of the length. Some chunks may be empty. */
 function split(bytes: Buffer, shares: readonly number[]): Buffer[] {
   const ends = [...shares.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b), bytes.length]
   return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))

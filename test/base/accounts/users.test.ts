@@ -29,7 +29,7 @@ async function insertMany(): Promise<void> {
   }
 }
 
-/** The platform's database, with a list of the statements in the order in which they run. */
+/** @returns the platform's database, and a list of the statements in the order in which they run */
 function watchedDatabase() {
   const asked: RootOperationNode[] = []
   const db = place.db.withPlugin({

@@ -124,7 +124,10 @@ async function writePlatformWithoutFactors(home: string): Promise<void> {
   await db.destroy()
 }
 
-/** Uses both rows on the current version. @returns the session, the remembered login, and whether it may be used */
+/**
+ * Uses the session and the remembered login with the current version.
+ * @returns both, and whether the remembered login may be used
+ */
 async function useWithoutFactors(home: string): Promise<unknown[]> {
   const db = await openHostDatabase(home)
   const now = () => 2000

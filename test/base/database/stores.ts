@@ -12,7 +12,7 @@ import { createLimits } from '../../../runtime/limits.ts'
 import { manifestOf } from '../../support/solutions.ts'
 import type { TestPlace } from './contract.ts'
 
-/** Behaviour of the platform's own stores on every kind of database. */
+/** Tests the platform's own stores on every kind of database. */
 export function testStores(place: TestPlace): void {
   const { kind } = place
   const limits = createLimits()

@@ -14,7 +14,7 @@ test('listen: a failed accept does not crash the process, and the next connectio
   })
   const server = await listening(httpServer(app), 0, '127.0.0.1')
   onTestFinished(() => closeServer(server))
-  // The event that Node.js emits if accept(2) fails, such as with EMFILE, ECONNABORTED or EPERM.
+  // Simulates the event that Node.js emits if accept(2) fails, for example with EMFILE, ECONNABORTED or EPERM.
   server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE', syscall: 'accept' }))
   expect((await ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).text).toBe('ok')
 })

@@ -54,7 +54,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true })
 })
 
-/** How the host with this number responds. */
+/** @returns the response of the host with this number */
 async function ask(host: number, endpoint: typeof hook, headers: Record<string, string>, body = ''): Promise<string> {
   const ctx = { get: (name: string) => headers[name.toLowerCase()] ?? '', set: () => {}, req: { headers }, state: {} }
   const raw = async () => ({ kind: 'json' as const, bytes: Buffer.from(body) })

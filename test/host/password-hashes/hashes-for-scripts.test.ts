@@ -31,7 +31,7 @@ function callOf(name = 'crm', kind: 'login' | 'open' = 'open', onlyForm: string 
   })
 }
 
-/** A throttle that rejects attempts for an account after this number of attempts. */
+/** Creates a throttle that allows this number of attempts for each account. */
 function throttleOf(most: number) {
   const counts = new Map<string, number>()
   const rewarded: string[] = []

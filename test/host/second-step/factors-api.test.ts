@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-/** Calls a route without the checks before it. */
+/** Calls a route directly, without the checks that run before it. */
 async function call(address: string, params: Record<string, string>, query = {}): Promise<unknown> {
   const [method, path] = address.split(' ')
   const nobody = async () => {}

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSaving, type HostText, type OpenText, type SaveAnswer } from '../../../host/web/workbench/saving.ts'
 
-/** A host with one file, and the browser's storage. */
+/** Simulates a host with one file, and the browser's storage. */
 function played() {
   const stored = { text: 'a', etag: 'etag of a' }
   const kept = new Map<string, string>()
