@@ -1,7 +1,6 @@
-import axe from 'axe-core'
 import type { Browser, Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closeContexts, sharedBrowser } from '../support/browser.ts'
+import { AXE, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, nameOfFocus, openWatched } from '../support/client-browser.ts'
 import { addClientSolution, button, label } from '../support/client-solution.ts'
 import type { TestHost } from '../support/host.ts'
@@ -116,7 +115,7 @@ test.each([
   await page.click(input('each'))
   const frame = await frameOf(page)
   expect(await frame.innerText('.reason')).toBe(reason)
-  await frame.evaluate(axe.source)
+  await frame.evaluate(AXE)
   expect(await faultsOfScreen(page, `confirm-${locale}`)).toEqual([])
   await page.setViewportSize({ width: 320, height: 900 })
   await eventually(() => frame.evaluate('document.scrollingElement.scrollHeight <= innerHeight')).toBe(true)
