@@ -26,6 +26,8 @@ const QUIET_AFTER = LIMITS.LOAD_TIME + 2000
 /** The maximum memory growth, in bytes, of the process that acts as the host during an attack. */
 const HOST_GROWTH = 256 * 1024 ** 2
 
+const LITTLE_MEMORY = { ISOLATE_MEMORY: 16 * 1024 ** 2 }
+
 type Realm = Manifest['realm']
 /**
  * The errors that the hardened realm throws when it refuses an action of an attack script. The call then fails and
@@ -41,13 +43,15 @@ const REFUSALS = [
 let labsRealm: Realm = 'fresh'
 /** A lab with a short deadline, for attacks that only a deadline can end. */
 let lab: ScriptLab
-/** A lab with the platform's own deadline, for memory attacks that the deadline may also end. */
+/** A lab with little memory, for memory attacks that the deadline may also end. */
 let patient: ScriptLab
 /**
  * A lab with a long deadline, for attacks that must end in another way. On a busy machine, this can take long, because
  * they have the lowest priority.
  */
 let unhurried: ScriptLab
+/** The same with little memory, for memory attacks: they fill it in less CPU time. */
+let small: ScriptLab
 let healthy: { readonly asked: number; readonly answered: number }
 let asking: Promise<void>
 let stopAsking: () => void
@@ -120,7 +124,7 @@ async function checkQuiet(before: ReadonlySet<number>): Promise<void> {
 }
 
 function servingProcesses(): number[] {
-  const all = [lab, patient, unhurried].flatMap(({ supervisor }) => supervisor.processes())
+  const all = [lab, patient, unhurried, small].flatMap(({ supervisor }) => supervisor.processes())
   return all.filter(({ key }) => key !== null).map(({ pid }) => pid)
 }
 
@@ -142,8 +146,9 @@ function wantsToRun(pid: number): boolean {
 }
 
 function labOf({ name, expected }: Attack): ScriptLab {
-  if (!expected.includes('timeout')) return unhurried
-  return name.startsWith('mem-') ? patient : lab
+  const fillsMemory = name.startsWith('mem-')
+  if (expected.includes('timeout')) return fillsMemory ? patient : lab
+  return fillsMemory ? small : unhurried
 }
 
 function attempt(attack: Attack): (() => Promise<ScriptEnd[]>)[] {
@@ -191,6 +196,8 @@ export async function check(attack: Attack, checkMore: (end: ScriptEnd, call: nu
   stopAsking()
   await asking
   await checkQuiet(processes)
+  // Does nothing if the script ran in a shared process.
+  labOf(attack).retire({ script: attack.source, file: FILE })
 }
 
 /** Starts the labs before a file's tests and stops them afterwards. */
@@ -200,13 +207,16 @@ export function useLabs(realm: Realm = 'fresh'): void {
     const plugins = [directory((_call, text) => void notes.push(text))]
     const manifest = { ...MANIFEST, realm }
     lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 400 }, manifest, plugins })
-    patient = createScriptLab({ limits: { ISOLATE_MEMORY: 32 * 1024 ** 2 }, manifest, plugins })
-    unhurried = createScriptLab({ limits: { AUTHENTICATOR_TIME: 60_000, LOAD_TIME: 10_000 }, manifest, plugins })
+    patient = createScriptLab({ limits: { ...LITTLE_MEMORY, AUTHENTICATOR_TIME: 2000 }, manifest, plugins })
+    const unlimited = { AUTHENTICATOR_TIME: 60_000, LOAD_TIME: 10_000 }
+    unhurried = createScriptLab({ limits: unlimited, manifest, plugins })
+    small = createScriptLab({ limits: { ...unlimited, ...LITTLE_MEMORY }, manifest, plugins })
   })
   afterAll(() => {
     lab.stop()
     patient.stop()
     unhurried.stop()
+    small.stop()
   })
   afterEach(async () => {
     stopAsking()

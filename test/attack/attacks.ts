@@ -34,6 +34,16 @@ export type Attack = {
   readonly effects: string
 }
 
+/** Whether this is `npm run long -- attacks`, which runs every script in every place. The usual tests leave some out. */
+export const isEveryAttackRun = process.env.LONG_ATTACKS === 'all'
+
+/** The first scripts of each kind, such as `cpu-` or `escape-`, for a place where a run takes long. */
+export function someOfEachKind(attacks: readonly Attack[], count: number): readonly Attack[] {
+  if (isEveryAttackRun) return attacks
+  const kinds = Map.groupBy(attacks, ({ name }) => name.split('-')[0])
+  return [...kinds.values()].flatMap((all) => all.slice(0, count))
+}
+
 /** Reads the scripts in a folder next to this file. */
 export function readAttacks(folder: string): readonly Attack[] {
   const url = new URL(`${folder}/`, import.meta.url)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readAttacks } from '../attack/attacks.ts'
+import { readAttacks, someOfEachKind } from '../attack/attacks.ts'
 import { apiOf, codeOf } from '../support/api.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
@@ -275,8 +275,9 @@ test('try: the attack scripts create no row, session, request or file outside', 
     { ...(AUTH as Record<string, string>), 'modules/auth/globals.js': 'function onSolutionOpen() {}' },
   )
   const before = rowsOf()
-  const attacks = readAttacks('scripts')
-  expect(attacks.length).toBeGreaterThan(50)
+  // A script runs here as it does in test/attack, which runs all of them. Each try takes several processes.
+  const attacks = someOfEachKind(readAttacks('scripts'), 2)
+  expect(attacks.length).toBeGreaterThan(12)
   let etag = (await send('GET', `${draft}/files/modules/auth/globals.js`)).headers.etag ?? ''
   for (const { name, source } of attacks) {
     const saved = await send(

@@ -1,6 +1,7 @@
 // Runs checks that take too long for the tests: `npm run long -- chaos`, or all of them without a name. Each check
 // prints its requirements, and fails if one is not met. Some checks have variants, such as `-- center-load postgresql`,
 // or write to a folder, such as `-- first-hour ./pictures`. LONG_JSON is the path of a file for the results.
+import { attacks } from './attacks.ts'
 import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
@@ -24,6 +25,7 @@ import { soak } from './soak.ts'
 import { twoNodes } from './two-nodes.ts'
 
 const RUNS: Readonly<Record<string, (rows: Rows, folder: string | undefined) => Promise<void>>> = {
+  attacks,
   'center-load': (rows) => centerLoad(rows),
   'center-load postgresql': (rows) => centerLoad(rows, 'postgresql'),
   chaos,

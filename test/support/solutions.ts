@@ -56,6 +56,8 @@ export type ScriptEnd = EntryResult & { readonly log: readonly (NewLogLine & Gue
 
 export type ScriptLab = {
   readonly run: (run: ScriptRun) => Promise<ScriptEnd>
+  /** Ends the process of a script that no test runs again, since idle processes take CPU time too. */
+  readonly retire: (run: Pick<ScriptRun, 'script' | 'file'>) => void
   /** Runs a function body and returns its result as JSON. */
   readonly evaluate: (body: string, options?: Omit<ScriptRun, 'script'>) => Promise<unknown>
   /** Creates a solution from these parts, and a function that calls its entry functions. */
@@ -103,7 +105,7 @@ export function createScriptLab(
   const runEntry = createEntryRunner({ supervisor, bindings, log })
   const solutions = new Map<string, ActiveSolution>()
 
-  function solutionOf(script: string, file: string): ActiveSolution {
+  function solutionOf(script: string, file = 'modules/auth/globals.js'): ActiveSolution {
     const key = `${file} ${script}`
     const made =
       solutions.get(key) ?? activeSolution(`sha-${solutions.size}`, preparedOf(script, file), makeSandboxSolution)
@@ -146,12 +148,12 @@ export function createScriptLab(
     stop: () => supervisor.stop(),
     async run(run) {
       const from = lines.length
-      const { file = 'modules/auth/globals.js', arg = null, kind = 'login' } = run
+      const { arg = null, kind = 'login' } = run
       const { entry = 'onSolutionOpen' } = run
       // The hardened realm has no eval.
       const evaluated = run.evaluated === true && !isHardened
       const queryParams = evaluated ? { ...run.queryParams, evaluated: run.script } : (run.queryParams ?? {})
-      const result = await runEntry(solutionOf(evaluated ? EVALUATES : run.script, file), {
+      const result = await runEntry(solutionOf(evaluated ? EVALUATES : run.script, run.file), {
         unit: 'authenticator',
         entry,
         args: entry === 'onSolutionOpen' ? [arg, queryParams] : [queryParams],
@@ -168,6 +170,7 @@ export function createScriptLab(
       })
       return { ...result, log: lines.slice(from) }
     },
+    retire: ({ script, file }) => supervisor.retire(solutionOf(script, file).loadable.key),
     async evaluate(body, rest) {
       const script = `function onSolutionOpen(arg, queryParams) { const value = (() => { ${body} })(); return JSON.stringify({ value: value === undefined ? null : value }) }`
       const end = await lab.run({ ...rest, script, evaluated: true })
