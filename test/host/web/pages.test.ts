@@ -443,7 +443,7 @@ describe('pages: OAuth problem, with details', () => {
     ['configuration', 'address', 'CRM has no sign-in settings for the URL that you opened.'],
     ['expired', null, 'The response doesn’t match a sign-in in progress in this browser.'],
     ['expired', 'unreadable', 'The sign-in service’s response could not be read'],
-    ['expired', 'signed-out', 'Google signed you out before this sign-in was completed.'],
+    ['expired', 'signed-out', 'Google signed you out before you finished signing in.'],
   ] as const)('%s, %s', (page, detail, said) => {
     expect(textOf({ page, detail })).toContain(said)
     for (const locale of PLATFORM_LOCALES) {
