@@ -2,13 +2,14 @@ import { expect, test } from 'vitest'
 import { takeHome } from '../../base/backup/home-lock.ts'
 import { childrenOf } from '../long/processes.ts'
 import { startCli, temporaryFolder } from '../support/cli.ts'
+import { ONE_SPARE } from '../support/one-spare.ts'
 
-const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod' }
+const SETTINGS = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod', ...ONE_SPARE }
 
 test('start: while a restore is changing the folder, a host exits with an error message of one sentence', async () => {
   using folder = temporaryFolder()
   const restore = takeHome(folder.path)
-  const { ended, err } = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: folder.path } })
+  const { ended, err } = startCli(['start'], { cwd: folder.path, env: { ...SETTINGS, PLATFORM_HOME: folder.path } })
   expect(await ended).toBe(1)
   restore.release()
   expect(err()).toMatch(
@@ -18,7 +19,7 @@ test('start: while a restore is changing the folder, a host exits with an error 
 
 test('start: a signal that a sandbox process could send does not open a debugger in the host or its launcher', async () => {
   using folder = temporaryFolder()
-  const host = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: `${folder.path}/home` } })
+  const host = startCli(['start'], { cwd: folder.path, env: { ...SETTINGS, PLATFORM_HOME: `${folder.path}/home` } })
   await expect.poll(host.out).toContain('Solhost is running at')
   // The host is the launcher's child process.
   const [started] = childrenOf(host.child.pid as number)

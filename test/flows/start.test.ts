@@ -9,6 +9,7 @@ import { fits } from '../../bin/find-node.js'
 import { firstExampleNames } from '../../host/solutions/examples.ts'
 import { runCli } from '../support/cli.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { ONE_SPARE } from '../support/one-spare.ts'
 import { compileCache } from '../support/run-folder.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 
@@ -64,6 +65,7 @@ async function start(properties: Record<string, string> = {}): Promise<Started> 
     PORT: '0',
     ADMIN_PORT: '0',
     PLATFORM_HOME: home,
+    ...ONE_SPARE,
     ...properties,
   }
   const begun = performance.now()
@@ -186,6 +188,7 @@ test('npm start forwards SIGTERM; with HOST=0.0.0.0 no examples are installed in
     ADMIN_PORT: '0',
     PLATFORM_HOME: home,
     SOLHOST_LAUNCHER: undefined,
+    ...ONE_SPARE,
   }
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const child = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -5,6 +5,7 @@ import { openDevHome } from '../../cli/dev/dev-home.ts'
 import { childrenOf } from '../long/processes.ts'
 import { type StartedCli, startCli, stateOf, temporaryFolder } from './cli.ts'
 import { formWith } from './forms.ts'
+import { ONE_SPARE } from './one-spare.ts'
 import { PATIENCE } from './patience.ts'
 
 export type DevProcess = StartedCli & {
@@ -59,7 +60,7 @@ export async function startDev(
 ): Promise<DevProcess & Disposable> {
   const folder =
     options.folder === undefined ? temporaryFolder(files) : { path: options.folder, [Symbol.dispose]: () => {} }
-  const env = { PORT: '0', ADMIN_PORT: '0', ...options.env }
+  const env = { PORT: '0', ADMIN_PORT: '0', ...ONE_SPARE, ...options.env }
   const started = startCli(['dev', '.', ...(options.words ?? [])], { cwd: folder.path, env })
   let from = 0
   let hasEnded = false

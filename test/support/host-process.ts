@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { ONE_SPARE } from './one-spare.ts'
 import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
@@ -31,8 +32,7 @@ export async function startHostProcess(
     ADMIN_PORT: '0',
     PLATFORM_HOME: home,
     ENVIRONMENT: 'prod',
-    // Keeps one spare sandbox process instead of four, as in `startTestHost`.
-    RUNTIME_XMS: '1m',
+    ...ONE_SPARE,
     ...UNTHROTTLED,
   }
   const env = { ...process.env, ...settings, ...properties }

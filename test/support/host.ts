@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { readSettings } from '../../host/config/settings.ts'
 import { type Host, type HostOptions, startHost } from '../../host/main.ts'
+import { ONE_SPARE } from './one-spare.ts'
 import { createSharedSupervisor } from './shared-checks.ts'
 import { UNTHROTTLED } from './unthrottled.ts'
 
@@ -30,8 +31,7 @@ export async function startTestHost(
     PLATFORM_HOME: home,
     ENVIRONMENT: 'prod',
     SERVLET_PASSWORD: ADMIN_PASSWORD,
-    // Keeps one spare sandbox process instead of four, because most test hosts need only one.
-    RUNTIME_XMS: '1m',
+    ...ONE_SPARE,
     ...UNTHROTTLED,
     ...properties,
   })

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { ONE_SPARE } from '../one-spare.ts'
 import { openTerminal, type Terminal } from '../terminal.ts'
 import { ROOT } from './blocks.ts'
 import { addProgram, freePort, patternOf, type Step } from './commands.ts'
@@ -23,6 +24,7 @@ export async function openClone() {
     PATH: `${join(path, '.bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
     PORT: String(port),
     ADMIN_PORT: String(adminPort),
+    ...ONE_SPARE,
   }
   return {
     /** Replaces the guide's ports with those used here. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { expect } from 'vitest'
 import { LAUNCHER } from '../cli.ts'
+import { ONE_SPARE } from '../one-spare.ts'
 import { PATIENCE } from '../patience.ts'
 import { compileCache } from '../run-folder.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -70,6 +71,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     NO_COLOR: '1',
     // Leave out the examples, which the guides don't use, so that hosts start faster.
     SOLUTIONS_FOLDER: bakedIn,
+    ...ONE_SPARE,
   })
 
   async function runStep({ command, expected }: Step, where: string): Promise<void> {
