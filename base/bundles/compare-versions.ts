@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
-import { structuredPatch } from 'diff'
+import type { structuredPatch } from 'diff'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 
 /** A hunk with three context lines, as in `diff -u`. */
@@ -83,9 +83,10 @@ export async function compareFiles(
   to: ComparedVersion['files'],
   times: ComparingTimes = TIMES,
 ): Promise<Pick<VersionDifference, 'files' | 'moreFiles'>> {
+  const { structuredPatch } = await import('diff')
   const names = [...new Set([...from.keys(), ...to.keys()])].sort()
   const changed = names.filter((name) => !isSame(from.get(name), to.get(name)))
-  const left = { lines: MOST_LINES, timeOfOne: times.one, milliseconds: times.all }
+  const left = { compare: structuredPatch, lines: MOST_LINES, timeOfOne: times.one, milliseconds: times.all }
   const files: ChangedFile[] = []
   for (const name of changed.slice(0, MOST_FILES)) {
     files.push(compareFile(name, from.get(name), to.get(name), left))
@@ -98,7 +99,12 @@ function isSame(one: Uint8Array | undefined, other: Uint8Array | undefined): boo
   return one !== undefined && other !== undefined && Buffer.compare(one, other) === 0
 }
 
-type Left = { lines: number; milliseconds: number; readonly timeOfOne: number }
+type Left = {
+  readonly compare: typeof structuredPatch
+  lines: number
+  milliseconds: number
+  readonly timeOfOne: number
+}
 
 function compareFile(file: string, from: Uint8Array | undefined, to: Uint8Array | undefined, left: Left): ChangedFile {
   const change = from === undefined ? 'added' : to === undefined ? 'removed' : 'changed'
@@ -123,7 +129,7 @@ function compareTexts(from: Uint8Array, to: Uint8Array, left: Left): Hunk[] | nu
   if (isTooLarge || left.lines <= 0 || left.milliseconds <= 0) return null
   const begun = performance.now()
   const options = { context: 3, maxEditLength: MOST_EDITS, timeout: Math.min(left.timeOfOne, left.milliseconds) }
-  const patch = structuredPatch('', '', textOf(from), textOf(to), undefined, undefined, options)
+  const patch = left.compare('', '', textOf(from), textOf(to), undefined, undefined, options)
   left.milliseconds -= performance.now() - begun
   return (
     patch?.hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => {

@@ -81,7 +81,7 @@ export function renderLoginPage(
     [FORGOTTEN, passwordHelp],
   ])
   const messageOf = (key: string) => textOfTables(firstTexts, locale, key) ?? message(key) ?? ofHost.get(key) ?? null
-  return fillTemplate(template ?? STANDARD, {
+  return fillTemplate(template ?? defaultTemplate(), {
     nonce,
     formToken,
     failed: page.failed,
@@ -113,11 +113,18 @@ addEventListener('DOMContentLoaded', () => {
 })`
 }
 
-/** The default page must pass the same checks as a customer's. */
-function compileDefaultTemplate(): CompiledTemplate {
-  const { template, warnings } = compileTemplate(defaultLoginTemplate(), 'login.html')
-  if (template !== null && warnings.length === 0) return template
-  throw new TypeError(`the default login template breaks its own rules: ${JSON.stringify(warnings)}`)
-}
+let standard: CompiledTemplate | null = null
 
-const STANDARD = compileDefaultTemplate()
+/**
+ * Compiles the default page when it is first shown, because that takes longer than loading most modules. The default
+ * page must pass the same checks as a customer's.
+ */
+function defaultTemplate(): CompiledTemplate {
+  if (standard !== null) return standard
+  const { template, warnings } = compileTemplate(defaultLoginTemplate(), 'login.html')
+  if (template === null || warnings.length > 0) {
+    throw new TypeError(`the default login template breaks its own rules: ${JSON.stringify(warnings)}`)
+  }
+  standard = template
+  return template
+}

@@ -1,4 +1,4 @@
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import type { MailSettings } from '../config/mail-settings.ts'
 
 /** An email's recipient and content. The text is plain, so nothing in it is interpreted as markup. */
@@ -16,27 +16,35 @@ export const HAND_OVER_TIME = 60_000
 /** Timeouts in ms: to connect and receive the greeting, between two replies, and in total. */
 const TIMES = { connect: 10_000, answer: 20_000, all: HAND_OVER_TIME }
 
-/** Hands emails to the mail server. It opens a new connection for each email, because there are few. */
+/**
+ * Hands emails to the mail server. It opens a new connection for each email, because there are few. The library is
+ * imported with the first email, because most processes send none.
+ */
 export function createHandOver(
   settings: Omit<MailSettings, 'hourly'>,
   times = TIMES,
 ): (mail: MailText) => Promise<HandedOver> {
   const { host, port, tls, account, from } = settings
-  const transport = createTransport({
-    host,
-    port,
-    secure: tls === 'implicit',
-    requireTLS: tls === 'required',
-    // Traffic on loopback can't be intercepted, and mail servers there have no valid certificate.
-    ignoreTLS: tls === 'none',
-    ...(account === null ? {} : { auth: { user: account.user, pass: account.password } }),
-    connectionTimeout: times.connect,
-    dnsTimeout: times.connect,
-    greetingTimeout: times.connect,
-    socketTimeout: times.answer,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
+  let transport: Promise<Transporter> | null = null
+
+  async function openTransport(): Promise<Transporter> {
+    const { createTransport } = await import('nodemailer')
+    return createTransport({
+      host,
+      port,
+      secure: tls === 'implicit',
+      requireTLS: tls === 'required',
+      // Traffic on loopback can't be intercepted, and mail servers there have no valid certificate.
+      ignoreTLS: tls === 'none',
+      ...(account === null ? {} : { auth: { user: account.user, pass: account.password } }),
+      connectionTimeout: times.connect,
+      dnsTimeout: times.connect,
+      greetingTimeout: times.connect,
+      socketTimeout: times.answer,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    })
+  }
 
   return async ({ to, subject, text }) => {
     const signal = Promise.withResolvers<never>()
@@ -46,7 +54,9 @@ export function createHandOver(
     )
     try {
       const mail = { from: { ...from }, to: { name: '', address: to }, subject, text, disableFileAccess: true }
-      await Promise.race([transport.sendMail(mail), signal.promise])
+      transport ??= openTransport()
+      const sent = transport.then((opened) => opened.sendMail(mail))
+      await Promise.race([sent, signal.promise])
       return { outcome: 'sent' }
     } catch (error) {
       return whyNot(error)

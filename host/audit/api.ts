@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { stringify } from 'csv-stringify/sync'
 import { pageOf } from '../../base/api/open-api.ts'
 import { z } from '../../runtime/zod.ts'
 import { auditOf } from '../access/actor.ts'
@@ -85,6 +84,7 @@ export async function* auditCsv(
   filter: Omit<AuditQueryOptions, 'limit'>,
   limit: number,
 ): AsyncGenerator<string> {
+  const { stringify } = await import('csv-stringify/sync')
   yield stringify([[...COLUMNS]], { record_delimiter: 'windows' })
   let { before } = filter
   let left = limit

@@ -1,4 +1,3 @@
-import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier } from 'openid-client'
 import { networkOf } from '../../base/http/network.ts'
 import { PROVIDERS } from '../../base/oauth/providers.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -41,6 +40,7 @@ export async function authorize(
   if (provider.tokenEndpoint !== null && configuration.responseType === 'code') {
     await clientSecrets.secretFor(solution.name, configuration, provider.tokenEndpoint)
   }
+  const { randomNonce, randomPKCECodeVerifier } = await import('openid-client')
   const verifier =
     configuration.pkce === null || configuration.responseType !== 'code' ? null : randomPKCECodeVerifier()
   const content: TransactionContent = {
@@ -100,6 +100,7 @@ async function authorizationUrl(
   if (isNonceExpected(configuration, provider)) set('nonce', nonce)
   if (needsResponseMode(configuration)) set('response_mode', configuration.responseMode)
   if (verifier !== null) {
+    const { calculatePKCECodeChallenge } = await import('openid-client')
     set('code_challenge', configuration.pkce === 'S256' ? await calculatePKCECodeChallenge(verifier) : verifier)
     set('code_challenge_method', configuration.pkce ?? 'S256')
   }

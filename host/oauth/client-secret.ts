@@ -1,4 +1,3 @@
-import { importPKCS8, SignJWT } from 'jose'
 import { secretNameOf } from '../../base/oauth/secret-name.ts'
 import { hostPortOf } from '../../runtime/host-port.ts'
 import type { Secrets } from '../secrets/secrets.ts'
@@ -75,6 +74,7 @@ async function sign(
   clientId: string,
   nowInSeconds: number,
 ): Promise<string> {
+  const { SignJWT } = await import('jose')
   return new SignJWT()
     .setProtectedHeader({ alg: 'ES256', kid: keyId })
     .setIssuer(teamId)
@@ -88,6 +88,7 @@ async function sign(
 /** Omit the parser's message, which may quote part of the key. */
 async function readKey(text: string): Promise<CryptoKey> {
   try {
+    const { importPKCS8 } = await import('jose')
     return await importPKCS8(text, 'ES256')
   } catch {
     const wanted = 'a P-256 private key in PKCS#8 format, as in Apple’s .p8 file'

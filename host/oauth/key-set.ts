@@ -1,4 +1,4 @@
-import { type CryptoKey, importJWK, type JWK } from 'jose'
+import type { CryptoKey, JWK } from 'jose'
 import { z } from '../../runtime/zod.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { OAuthProblem } from './problems.ts'
@@ -119,6 +119,7 @@ export function isSameKey(one: ProviderKey, other: ProviderKey): boolean {
 
 /** @param alg an algorithm that fits the key */
 export async function importKey({ jwk }: ProviderKey, alg: string): Promise<CryptoKey> {
+  const { importJWK } = await import('jose')
   const key = await importJWK(jwk, alg)
   if (key instanceof Uint8Array) throw new TypeError('a key that is not public was accepted')
   return key

@@ -29,7 +29,7 @@ import { createProviderSource } from './provider-source.ts'
 import { createRefresh } from './refresh.ts'
 import type { OAuthParts } from './routes.ts'
 import { createSettingsTest } from './settings-test.ts'
-import { createTokenRequests } from './token-requests.ts'
+import { createTokenRequestsOnDemand } from './token-requests-on-demand.ts'
 import { createTransactions } from './transactions.ts'
 
 /** The parts of the host that OAuth sign-ins depend on. */
@@ -73,7 +73,7 @@ export function createOAuth(needs: OAuthNeeds) {
   const finder = createProviderFinder(requests)
   const keys = createProviderKeys(requests)
   const clientSecrets = createClientSecrets(needs.secrets)
-  const tokenRequests = createTokenRequests(requests)
+  const tokenRequests = createTokenRequestsOnDemand(requests)
   const claims = createClaimsReader(keys, tokenRequests, limits)
   const transactions = createTransactions(db, key, limits)
   const logins = createProviderLogins(db, key, limits)

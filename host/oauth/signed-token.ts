@@ -1,4 +1,4 @@
-import { type CryptoKey, compactVerify } from 'jose'
+import type { CryptoKey } from 'jose'
 import { decodeUtf8, parseStrictJson } from '../../runtime/bundle/strict-json.ts'
 import { algorithmOf, type SignatureAlgorithm } from './algorithms.ts'
 import { OAuthProblem, quote } from './problems.ts'
@@ -67,6 +67,7 @@ export async function readSignedToken(token: string, rules: TokenRules): Promise
 
 async function isSignedWith(key: CryptoKey | null, token: string, alg: string): Promise<boolean> {
   if (key === null) return false
+  const { compactVerify } = await import('jose')
   try {
     await compactVerify(token, key, { algorithms: [alg] })
     return true

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { CsvError, parse } from 'csv-parse'
+import type { CsvError } from 'csv-parse'
 import { chunksOf } from '../../base/accounts/user-rows.ts'
 import type { UserFault, UserInput } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
@@ -52,7 +52,8 @@ export async function readLines(bytes: Buffer): Promise<CsvLines> {
 async function readRows(bytes: Buffer): Promise<Row[] | CsvFault> {
   const text = bytes.subarray(0, 3).equals(Buffer.from('\u{feff}')) ? bytes.subarray(3) : bytes
   if (!isUtf8(text)) return fault(1, null, 'the file must be UTF-8: save it as "CSV UTF-8"')
-  const parser = parse({
+  const csv = await import('csv-parse')
+  const parser = csv.parse({
     info: true,
     record_delimiter: ['\r\n', '\n'],
     relax_column_count: true,
@@ -70,7 +71,7 @@ async function readRows(bytes: Buffer): Promise<Row[] | CsvFault> {
     return rows
   } catch (error) {
     // `bytes` is the offset of the record that could not be parsed.
-    if (error instanceof CsvError) return fault(lineAt(Number(error.bytes)), null, whyNoCsv(error))
+    if (error instanceof csv.CsvError) return fault(lineAt(Number(error.bytes)), null, whyNoCsv(error))
     throw error
   }
 }

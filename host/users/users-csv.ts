@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { stringify } from 'csv-stringify/sync'
 import { faultsOfDirectoryUser } from '../../base/accounts/directory-users.ts'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import {
@@ -169,6 +168,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
       return { created, changed: work.length - created, unchanged: steps.length - work.length, dryRun }
     },
     async *export() {
+      const { stringify } = await import('csv-stringify/sync')
       yield stringify([[...COLUMNS]], { record_delimiter: 'windows' })
       let after: string | undefined
       do {

@@ -160,6 +160,16 @@ test('files named guest.ts import only types, except from guest files in the sam
   expect(sources.filter((file) => file.endsWith('guest.ts')).length).toBeGreaterThan(4)
 })
 
+test('libraries that most processes do not need are imported on first use', () => {
+  const onFirstUse = ['csv-parse', 'csv-stringify/sync', 'diff', 'jose', 'nodemailer', 'openid-client']
+  const importers = imports.filter(
+    ({ file, line, target, isType }) =>
+      onFirstUse.includes(target) && !isType && !line.startsWith('import(') && !file.startsWith('control-center/'),
+  )
+  // `createTokenRequestsOnDemand` imports this file on first use.
+  expect(importers.map(({ file }) => file)).toEqual(['host/oauth/token-requests.ts'])
+})
+
 test('the runtime does not import HTTP modules', () => {
   const http = /^(koa|@koa\/|node:https?$|node:http2$|raw-body|ws$)/
   expect(imports.filter(({ file, target }) => file.startsWith('runtime/') && http.test(target))).toEqual([])

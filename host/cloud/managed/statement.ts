@@ -1,4 +1,4 @@
-import { type CompactVerifyResult, compactVerify, importJWK } from 'jose'
+import type { CompactVerifyResult } from 'jose'
 import { storedHash } from '../../../base/database/stored-hash.ts'
 import { DESIRED_TYPE, DesiredState, LONGEST_STATEMENT } from '../../../base/protocol/protocol.ts'
 
@@ -43,6 +43,7 @@ export async function readStatement(text: string, publicKey: string): Promise<St
 }
 
 async function verified(text: string, publicKey: string): Promise<CompactVerifyResult> {
+  const { compactVerify, importJWK } = await import('jose')
   try {
     const key = await importJWK({ kty: 'OKP', crv: 'Ed25519', x: publicKey }, 'EdDSA')
     return await compactVerify(text, key, { algorithms: ['EdDSA'] })
