@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openAdminPage } from '../support/admin.ts'
+import { addCookie, adminCookie } from '../support/admin.ts'
 import {
   browserPath,
   closeContexts,
@@ -12,6 +12,7 @@ import {
   untilTrue,
 } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
+import { createPages } from '../support/usual-page.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
 
 const FORM = `<form method="post" accept-charset="UTF-8" name="login_form" role="form">
@@ -66,16 +67,10 @@ const FAULTY = page('', `<h1 onclick="x()">own</h1>\n<p style="color:red">red</p
 describe.skipIf(browserPath === undefined)('the admin page for a login page, in a browser', () => {
   let host: TestHost
   let browser: Browser
-  /** The saved state of a signed-in browser. */
-  let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
     host = await startTestHost()
     browser = await sharedBrowser()
-    const context = await browser.newContext()
-    await openAdminPage(await context.newPage(), host, '/admin/')
-    storageState = await context.storageState()
-    await context.close()
     await upload('bare', {}, {})
     await upload(
       'pretty',
@@ -97,14 +92,19 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
     expect(answer.status).toBe(201)
   }
 
-  async function open(name: string, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ ...options, storageState })
-    const opened = await context.newPage()
+  const openPage = createPages(() => ({
+    browser,
+    blank: `${host.adminUrl}/admin/api/none`,
+    signIn: async (page) => addCookie(page, `${host.adminUrl}/admin/`, await adminCookie(host)),
+  }))
+
+  async function open(name: string, options?: BrowserContextOptions) {
+    const opened = await openPage(options)
     // Ignores console messages from the customer's page in the preview.
     const isOurs = (url: string) => !url.includes('/preview/')
-    const complaints = complaintsOf(opened, [], isOurs)
-    await opened.goto(`${host.adminUrl}/admin/solutions/${name}/login-page`)
-    return { page: opened, context, complaints, [Symbol.asyncDispose]: () => context.close() }
+    const complaints = complaintsOf(opened.page, [], isOurs)
+    await opened.page.goto(`${host.adminUrl}/admin/solutions/${name}/login-page`)
+    return { ...opened, complaints }
   }
 
   async function frameOf(opened: Page): Promise<Frame> {
@@ -157,8 +157,8 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
   })
 
   test('a malicious template cannot access anything outside its frame', async () => {
-    await using opened = await open('hostile')
-    const { page, context } = opened
+    await using opened = await open('hostile', {})
+    const { page } = opened
     const address = page.url()
     const frame = await frameOf(page)
     const notes = 'JSON.parse(document.documentElement.dataset.notes)'
@@ -176,7 +176,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
       image: 'refused',
     })
     expect(page.url()).toBe(address)
-    expect(context.pages()).toHaveLength(1)
+    expect(page.context().pages()).toHaveLength(1)
     // If the form had been submitted, the user would be signed out now.
     await page.goto(`${host.adminUrl}/admin/`)
     expect(new URL(page.url()).pathname).toBe('/admin/')

@@ -1,11 +1,12 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openAdminPage } from '../support/admin.ts'
+import { addCookie, adminCookie } from '../support/admin.ts'
 import { browserPath, closeContexts, complaintsOf, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { CLIENT_SECRET } from '../support/client-secret.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { createPages } from '../support/usual-page.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const SCRIPT = 'function onSolutionOpen() {}\nfunction getOAuthConfig() { return null }'
@@ -23,17 +24,11 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
   let provider: OidcProvider
   let host: TestHost
   let browser: Browser
-  /** The saved state of a signed-in browser. */
-  let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
     provider = await startOidcProvider()
     host = await startTestHost({ OAUTH_ALLOWED_HOSTS: provider.hostPort })
     browser = await sharedBrowser()
-    const context = await browser.newContext()
-    await openAdminPage(await context.newPage(), host, '/admin/')
-    storageState = await context.storageState()
-    await context.close()
     const modules = ['auth']
     for (const manifest of [
       { name: 'bare', authenticator: 'OAUTH', modules },
@@ -51,14 +46,20 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     await provider?.stop()
   })
 
-  async function open(name: string, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ ...options, storageState })
-    const page = await context.newPage()
+  const openPage = createPages(() => ({
+    browser,
+    blank: `${host.adminUrl}/admin/api/none`,
+    signIn: async (page) => addCookie(page, `${host.adminUrl}/admin/`, await adminCookie(host)),
+  }))
+
+  async function open(name: string, options?: BrowserContextOptions) {
+    const opened = await openPage(options)
+    const { page } = opened
     const addresses: string[] = []
     const complaints = complaintsOf(page)
     page.on('request', (request) => addresses.push(request.url()))
     await page.goto(`${host.adminUrl}/admin/solutions/${name}/oauth`)
-    return { page, context, complaints, addresses, [Symbol.asyncDispose]: () => context.close() }
+    return { ...opened, complaints, addresses }
   }
 
   async function stored(path: string): Promise<unknown> {
@@ -75,7 +76,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
   }
 
   test('after the wizard is completed, users can sign in with the provider; the secret is stored, but not in a setting or URL', async () => {
-    await using opened = await open('bare')
+    await using opened = await open('bare', {})
     const { page } = opened
     const redirect = `${host.url}/solution/bare/app_oauth/index.html`
     expect(await page.locator('#oauth-address-redirect').innerText()).toBe(redirect)
@@ -233,7 +234,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await many.page.locator('#oauth-address-redirect').innerText()).toContain('/solution/many/app_oauth/')
     expect(await many.page.locator('#oauth-form').count()).toBe(0)
     expect(await lookOf(many.page)).toEqual(SOUND_LOOK)
-    await using other = await open('open')
+    await using other = await open('open', {})
     expect(await other.page.locator('#oauth-none').innerText()).toContain('Its authenticator is NONE')
     expect(await other.page.locator('#oauth-none').innerText()).toContain('"authenticator": "OAUTH"')
     expect(await other.page.locator('form[id]').count()).toBe(0)

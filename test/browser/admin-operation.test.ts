@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AUDIT_ACTIONS } from '../../host/access/audit.ts'
-import { openAdminPage } from '../support/admin.ts'
+import { addCookie, adminCookie } from '../support/admin.ts'
 import {
   axeViolations,
   browserPath,
@@ -17,6 +17,7 @@ import {
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+import { createPages } from '../support/usual-page.ts'
 import { bundleOf } from '../support/zip.ts'
 
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
@@ -26,8 +27,6 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
   let host: TestHost
   let browser: Browser
   let uid: string
-  /** The session, from one sign-in that all tests share. */
-  let cookies: Awaited<ReturnType<BrowserContext['storageState']>>
 
   beforeAll(async () => {
     host = await startTestHost()
@@ -42,22 +41,23 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     await (await visit(host, 'shop')).signIn('sam')
     await askAdmin(host, 'POST', 'tokens', { name: LONG, scopes: ['solutions:crm:write'], expiresAt: Date.now() + 1e9 })
     browser = await sharedBrowser()
-    const context = await browser.newContext()
-    await openAdminPage(await context.newPage(), host, '/admin/maintenance')
-    cookies = await context.storageState()
-    await context.close()
   })
   afterAll(async () => {
     await closeContexts(browser)
     await host?.stop()
   })
 
-  async function open(path: string, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ ...options, storageState: cookies })
-    const page = await context.newPage()
-    const complaints = complaintsOf(page)
-    await page.goto(host.adminUrl + path)
-    return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+  const openPage = createPages(() => ({
+    browser,
+    blank: `${host.adminUrl}/admin/api/none`,
+    signIn: async (page) => addCookie(page, `${host.adminUrl}/admin/`, await adminCookie(host)),
+  }))
+
+  async function open(path: string, options?: BrowserContextOptions) {
+    const opened = await openPage(options)
+    const complaints = complaintsOf(opened.page)
+    await opened.page.goto(host.adminUrl + path)
+    return { ...opened, complaints }
   }
 
   /** The width that `12/22/2026, 11:05 PM` needs, in px. */
@@ -256,7 +256,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
   describe('health', () => {
     /** Fakes the page's clock, so that tests can advance it instead of waiting for the next refresh. */
     async function openLive() {
-      const opened = await open('/admin/users')
+      const opened = await open('/admin/users', {})
       await opened.page.clock.install()
       await opened.page.goto(`${host.adminUrl}/admin/health`)
       return opened

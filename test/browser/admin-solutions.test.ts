@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openAdminPage, signInToAdmin } from '../support/admin.ts'
+import { addCookie, adminCookie, signInToAdmin } from '../support/admin.ts'
 import {
   axeViolations,
   browserPath,
@@ -17,6 +17,7 @@ import {
 import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { createPages } from '../support/usual-page.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
 const TALKS = `function onSolutionOpen() { console.log('hello'); console.warn('careful') }`
@@ -74,15 +75,20 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     return ((await answer.json()) as { sha256: string }).sha256
   }
 
-  /** Signs in and opens the page in its own browser profile; `complaints` are its console messages. */
-  async function open(path: string, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext(options)
-    const page = await context.newPage()
+  const openPage = createPages(() => ({
+    browser,
+    blank: `${host.adminUrl}/admin/api/none`,
+    signIn: async (page) => addCookie(page, `${host.adminUrl}/admin/`, await adminCookie(host)),
+  }))
+  /** Signs in and opens the page; `complaints` are its console messages. */
+  async function open(path: string, options?: BrowserContextOptions) {
+    const opened = await openPage(options)
+    const { page } = opened
     // Shorter than the test timeout, so that the error shows what the test was waiting for.
     page.setDefaultTimeout(20_000)
     const complaints = complaintsOf(page)
-    await openAdminPage(page, host, path)
-    return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+    await page.goto(host.adminUrl + path)
+    return { ...opened, complaints }
   }
 
   async function bundleFile(manifest: Record<string, unknown>, files: Files = {}): Promise<string> {
@@ -94,7 +100,7 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
   const api = async (path: string) => (await (await signInToAdmin(host)).api('GET', path)).json()
 
   test('every page passes axe in light and dark mode, fits a window of 320 px in English and German, and logs nothing', async () => {
-    await using opened = await open('/admin/')
+    await using opened = await open('/admin/', {})
     const { page, complaints } = opened
     for (const path of PAGES) {
       await page.goto(host.adminUrl + path)

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RANGES } from '../../control-center/telemetry/ranges.ts'
+import { addCookie } from '../support/admin.ts'
 import { browserPath, closeContexts, complaintsOf, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
-import { OWNER, openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
+import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { keepPicture } from '../support/client-browser.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
+import { createPages } from '../support/usual-page.ts'
 
 const trace = 'e'.repeat(32)
 const SLOT_OF_A_DAY = RANGES['24h'].slot
@@ -15,7 +17,6 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   let browser: Browser
   let token = ''
   /** The session, from one sign-in that all tests share. */
-  let cookies: Awaited<ReturnType<BrowserContext['storageState']>>
   const now = Date.now()
   const host = new SimulatedHost(now - 600_000)
 
@@ -79,22 +80,24 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
       ]),
     )
     browser = await sharedBrowser()
-    const context = await browser.newContext()
-    await openCenterPage(await context.newPage(), center, '/o/acme/analysis')
-    cookies = await context.storageState()
-    await context.close()
   })
   afterAll(async () => {
     await closeContexts(browser)
     await center?.stop()
   })
 
-  async function open(path: string, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ ...options, storageState: cookies })
-    const page = await context.newPage()
-    const complaints = complaintsOf(page)
-    await page.goto(center.url + path)
-    return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+  const openPage = createPages(() => ({
+    browser,
+    options: { viewport: { width: 1200, height: 900 } },
+    blank: `${center.url}/api/none`,
+    signIn: async (page) => addCookie(page, `${center.url}/`, (await signInToCenter(center)).cookie),
+  }))
+
+  async function open(path: string) {
+    const opened = await openPage()
+    const complaints = complaintsOf(opened.page)
+    await opened.page.goto(center.url + path)
+    return { ...opened, complaints }
   }
 
   const PATHS = [
@@ -107,7 +110,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   test.each(PATHS)(
     '%s: axe finds no violation, the console is empty, and nothing scrolls horizontally, in light and dark mode, and in a wide and a narrow window',
     async (path) => {
-      await using opened = await open(path, { viewport: { width: 1200, height: 900 } })
+      await using opened = await open(path)
       const { page, complaints } = opened
       if (path.includes('range')) await page.locator('.plot').first().waitFor()
       await keepPicture(page, path.replaceAll(/\W+/g, '-'))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openAdminPage, signInToAdmin } from '../support/admin.ts'
+import { addCookie, adminCookie, openAdminPage, signInToAdmin } from '../support/admin.ts'
 import {
   browserPath,
   closeContexts,
@@ -12,12 +12,14 @@ import {
   lookOf,
   SOUND_LOOK,
   sharedBrowser,
+  speak,
   untilTrue,
 } from '../support/browser.ts'
 import { freePort } from '../support/database-server.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { type HostProcess, startHostProcess } from '../support/host-process.ts'
 import { ask } from '../support/http.ts'
+import { createPages } from '../support/usual-page.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
@@ -55,14 +57,21 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     return ((await answer.json()) as { sha256: string }).sha256
   }
 
-  /** Opens the page in its own browser profile; `complaints` are its console messages. */
-  async function open(path: string, at: Hosted = host, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext(options)
-    const page = await context.newPage()
+  const openPage = createPages(() => ({
+    browser,
+    blank: `${host.adminUrl}/admin/api/none`,
+    signIn: async (page) => addCookie(page, `${host.adminUrl}/admin/`, await adminCookie(host)),
+  }))
+
+  /** Opens the page; `complaints` are its console messages. */
+  async function open(path: string, at: Hosted = host, options?: BrowserContextOptions) {
+    const opened = await openPage(options)
+    const { page } = opened
     page.setDefaultTimeout(20_000)
     const complaints = complaintsOf(page, [], (_url, text) => text !== MEASURED_LATER)
-    await openAdminPage(page, at, path)
-    return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() }
+    if (at === host) await page.goto(`${host.adminUrl}${path}`)
+    else await openAdminPage(page, at, path)
+    return { ...opened, context: page.context(), complaints }
   }
 
   async function createDraft(name: string, body: object, at: Hosted = host): Promise<Draft> {
@@ -138,11 +147,12 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
   test('the actions of a draft are on one line, and so are those of a file, in windows of 885 px; none is wider than the window', async () => {
     await upload('wide', {}, { 'scopes/a-file-with-a-rather-long-name.js': 'function one() {}\n' })
     const draft = await createDraft('wide', { base: await activeOf('wide') })
+    await using opened = await open('/admin/', host, {})
+    const { page } = opened
     for (const locale of ['en', 'nl', 'de', 'fr', 'es']) {
-      await using opened = await open(pathOf('wide', draft, 'scopes/a-file-with-a-rather-long-name.js'), host, {
-        locale,
-      })
-      const { page } = opened
+      await speak(page, locale)
+      await page.goto(`${host.adminUrl}${pathOf('wide', draft, 'scopes/a-file-with-a-rather-long-name.js')}`)
+      expect(await page.getAttribute('html', 'lang')).toBe(locale)
       await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
       for (const width of [320, 600, 885, 1040, 1280]) {
         await page.setViewportSize({ width, height: 800 })
@@ -214,7 +224,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     }
     try {
       const draft = await createDraft('sturdy', { template: 'solution' }, at)
-      await using opened = await open(pathOf('sturdy', draft), at)
+      await using opened = await open(pathOf('sturdy', draft), at, {})
       const { page } = opened
       await page.locator(EDITOR, { hasText: 'function' }).waitFor()
       await focusStart(page)
@@ -250,7 +260,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await upload('shared', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('shared', { base: await activeOf('shared') })
     await using first = await open(pathOf('shared', draft))
-    await using second = await open(pathOf('shared', draft))
+    await using second = await open(pathOf('shared', draft), host, {})
     for (const { page } of [first, second]) await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
     await focusStart(first.page)
     await first.page.keyboard.type('// of the first ')
@@ -278,7 +288,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
   test('two tabs of one browser edit one file: both texts are there, even after the tab with the conflict is closed', async () => {
     await upload('tabs', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('tabs', { base: await activeOf('tabs') })
-    await using opened = await open(pathOf('tabs', draft))
+    await using opened = await open(pathOf('tabs', draft), host, {})
     const { page, context } = opened
     async function openTab(): Promise<Page> {
       const tab = await context.newPage()
@@ -305,7 +315,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
   test('while the browser is offline, the text is not lost, and it is saved when the network is back', async () => {
     await upload('offline', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('offline', { base: await activeOf('offline') })
-    await using opened = await open(pathOf('offline', draft))
+    await using opened = await open(pathOf('offline', draft), host, {})
     const { page, context } = opened
     await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
     await context.setOffline(true)
@@ -322,7 +332,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
   test('Ctrl+S saves immediately, and so does leaving the page', async () => {
     await upload('saved', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('saved', { base: await activeOf('saved') })
-    await using opened = await open('/admin/')
+    await using opened = await open('/admin/', host, {})
     const { context } = opened
     // The page doesn't save automatically.
     await context.addInitScript(
@@ -348,7 +358,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
   test('a user who was signed out while typing signs in in another tab, and the page then saves the text', async () => {
     await upload('signed-out', {}, { 'globals.js': 'function one() {}\n' })
     const draft = await createDraft('signed-out', { base: await activeOf('signed-out') })
-    await using opened = await open(pathOf('signed-out', draft))
+    await using opened = await open(pathOf('signed-out', draft), host, {})
     const { page, context } = opened
     await page.locator(EDITOR, { hasText: 'function one' }).waitFor()
     await context.clearCookies()
