@@ -5,8 +5,8 @@ import { isAbsolute, join } from 'node:path'
 
 /**
  * Enables Node's compile cache, which halves the CPU time of later startups. The cache is in the account's cache folder
- * (XDG_CACHE_HOME), because Node's default folder is shared by all accounts, so another account could write to it.
- * If that folder cannot be created, as in a container, nothing is cached.
+ * (XDG_CACHE_HOME). Node's default folder is shared by all accounts, so another account could write to it. If the cache
+ * folder can't be created, as in a container, nothing is cached.
  */
 export function keepCompiled({ XDG_CACHE_HOME = '' }: NodeJS.ProcessEnv): void {
   const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), '.cache')

@@ -5,8 +5,8 @@ import { z } from '../runtime/zod.ts'
 import { isOwnFile, writeOwnFile } from './solution-folder.ts'
 
 /**
- * The version that this folder and the host last had in common, so that neither `deploy` nor `pull` overwrites unseen
- * changes.
+ * The version that this folder and the host last had in common. With it, `deploy` and `pull` detect changes that the
+ * author hasn't seen, and don't overwrite them.
  */
 export type Deployed = {
   /** SHA-256 of the version that was deployed or downloaded. */
@@ -50,7 +50,7 @@ function keyOf({ origin }: URL, name: string): string {
 }
 
 /**
- * A damaged file counts as a missing one. The version on the host is then treated as one that the author hasn't seen.
+ * Treats a damaged file like a missing one. The version on the host is then treated as one that the author hasn't seen.
  */
 function readAll(folder: string): Readonly<Record<string, Deployed>> {
   if (!isOwnFile(folder, FILE)) return {}

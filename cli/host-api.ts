@@ -87,7 +87,8 @@ export function createHostApi(url: URL, authorization: string): HostApi {
 /** Whether a host responds at this URL and accepts requests. */
 export async function isSolhost(url: URL): Promise<boolean> {
   try {
-    // Don't verify the certificate, because it seldom matches the local address that is probed, and no secret is sent.
+    // Don't verify the certificate: it seldom matches the local address that is probed, and the request contains no
+    // secret.
     const options = { method: 'GET', rejectUnauthorized: false }
     const response = await request(url, '/health/live', options, LOOK_TIME, (sending) => sending.end())
     return ((await read(response, url)).body as { status?: unknown } | null)?.status === 'ok'

@@ -127,7 +127,7 @@ function endWithReader(): void {
   })
 }
 
-/** Exits when the launcher exits, however it does, because that closes the IPC channel. */
+/** Exits when the launcher exits for any reason, because that closes the IPC channel. */
 function endWithLauncher(): void {
   const end = () => {
     // A running host handles its shutdown itself (commands/start.ts).

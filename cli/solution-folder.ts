@@ -76,7 +76,7 @@ export function isLeftOut(path: string): boolean {
 }
 
 /**
- * Whether the folder contains a regular file with this name. Don't follow links, because they may point anywhere, and
+ * Whether the folder contains a regular file with this name. Links don't count, because they may point anywhere, and
  * the folder may be from a stranger.
  */
 export function isOwnFile(path: string, name: string): boolean {
@@ -114,8 +114,8 @@ function namesBelow(path: string): string[] {
 }
 
 /**
- * Chosen here: links are rejected, even within the folder. A bundle contains only regular files, and by following a
- * link in a folder from someone else, the command could upload one of the user's private files.
+ * Chosen here: links are rejected, even within the folder. A bundle contains only regular files. If the folder is from
+ * someone else, following a link in it could upload one of the user's private files.
  */
 function nameOf(entry: Dirent, folder: string): string {
   const name = `${folder}${entry.name}`

@@ -18,7 +18,7 @@ const HEAD = `// Types for the scripts of this solution, for editors. Generated 
 
 `
 
-/** Globals in every sandbox that no plugin provides. */
+/** Declares the globals that every sandbox has and no plugin provides. */
 const SURROUNDINGS = `/** Writes to the solution's log, with the position of the call. */
 declare const console: Record<'debug' | 'log' | 'info' | 'warn' | 'error' | 'trace', (...values: unknown[]) => void>
 
@@ -29,8 +29,8 @@ interface String {
 `
 
 /**
- * The plugins' declarations fit any solution; these replacements narrow them to the solution's own names. Where a name
- * can be built at run time, any string stays allowed, and known names are completed.
+ * Replacements in the plugins' declarations, which fit any solution. They narrow the declarations to the solution's own
+ * names. Where a name can be built at run time, any string stays allowed, and editors complete the known names.
  */
 const OWN_NAMES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'events-manager': [
@@ -218,7 +218,7 @@ function formTypes({ place, path, text }: FileOf<'form'>, scripts: readonly File
   ]
 }
 
-/** Returns each element's name and type. An unfinished form can have any shape. */
+/** Returns each element's name and type. An unfinished form can contain anything, so this must not fail. */
 function elementsIn(form: unknown): [string, string][] {
   if (!hasBoundedDepth(form)) return []
   try {

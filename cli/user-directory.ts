@@ -20,12 +20,12 @@ export const User = z.object({
   /** The number of second factors. Older hosts don't report it. */
   factors: z.int().min(0).default(0),
   /**
-   * When the user verified the address in `email`, and the language of emails to it. Older hosts don't report these, as
-   * with `factors`.
+   * `emailVerifiedAt` is when the user verified the address in `email`. `locale` is the language of emails to the user.
+   * Older hosts don't report these.
    */
   emailVerifiedAt: z.int().min(0).nullable().default(null),
   locale: z.string().nullable().default(null),
-  /** The directory that has the user's password. Older hosts don't report it, as with `factors`. */
+  /** The directory that has the user's password. Older hosts don't report it. */
   directory: z.string().nullable().default(null),
 })
 export type User = z.infer<typeof User>
@@ -109,8 +109,8 @@ function jsonContent(body: object): ApiContent {
 }
 
 /**
- * Parses `Users,Sales@crm`; the second permission applies to one solution. Names that contain a comma can only be
- * imported from a file.
+ * Parses a list such as `Users,Sales@crm`, where the second permission applies only to the solution `crm`. Names that
+ * contain a comma can only be imported from a file.
  */
 export function readPermissions(text: string): User['permissions'] {
   return readPermissionCell(text.replaceAll(',', ';'))

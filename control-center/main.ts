@@ -59,7 +59,7 @@ export type CenterOptions = {
   readonly settings: CenterSettings
   readonly log: Logger
   readonly version: string
-  /** Whether a person reads the output: if so, the set-up code is returned, otherwise it is written to a file. */
+  /** Whether a person reads the output. If so, the set-up code is returned; otherwise, it is written to a file. */
   readonly terminal: boolean
 }
 
@@ -69,7 +69,7 @@ export type ControlCenter = {
   /** The URL for browsers and Satellites: `PUBLIC_URL` if set, otherwise `url`. */
   readonly publicUrl: string
   readonly setUp: SetUp['shown']
-  /** Exposed for tests. */
+  /** The parts of the control center; exposed for tests. */
   readonly parts: CenterParts
   /**
    * Keeps serving for `DRAIN_TIME` while reporting not ready, then refuses new work and lets running requests finish.
@@ -80,9 +80,9 @@ export type ControlCenter = {
 type StartedParts = CenterParts & { readonly draining: Draining; readonly sessions: Sessions }
 
 /**
- * Starts everything but the servers, in dependency order.
- * @param started each part adds a function that stops it
- * @param port the port of the pages, known once the server listens
+ * Starts everything except the servers, in dependency order.
+ * @param started collects the functions that stop the parts
+ * @param port returns the port of the pages, which is known once the server listens
  */
 async function startParts(
   { settings, log, version, terminal }: CenterOptions,

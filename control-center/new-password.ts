@@ -9,9 +9,9 @@ import type { CenterDatabase } from './database/tables.ts'
 import { openCenterDatabase } from './migrations/open.ts'
 
 /**
- * Resets an account's password. Run by someone with access to the machine, because an owner who forgot their password
- * may not have anyone else to ask. The password must be changed at the next sign-in, and all sessions of the account
- * end. The control center may be running.
+ * Resets an account's password, and enables the account. Anyone with access to the machine can run this, because an
+ * owner who forgot their password may not have anyone else to ask. The password must be changed at the next sign-in,
+ * and all sessions of the account end. The control center may be running.
  * @returns the password, which is shown nowhere else
  * @throws ERR_USER_NOT_FOUND
  */

@@ -15,10 +15,10 @@ import { accountsOf, needAccount } from './new-password.ts'
 import { createOrganisations } from './organisations/organisations.ts'
 
 /**
- * Removes all second factors of an account and ends its sessions. Run by someone with access to the machine, because
- * members of several organisations, and an organisation's only owner, may not have anyone else to ask. The control
- * center may be running. The audit log of each of the account's organisations shows the reset. If mail is set up, the
- * running control center, or its next start, mails a notice to the account.
+ * Removes all second factors of an account and ends its sessions. Anyone with access to the machine can run this.
+ * Members of several organisations, and an organisation's only owner, may not have anyone else to ask. The audit log of
+ * each of the account's organisations shows the reset. The control center may be running. If mail is set up, it mails a
+ * notice to the account, either now or when it next starts.
  * @returns whether the account had a second factor
  * @throws ERR_USER_NOT_FOUND
  */

@@ -258,7 +258,10 @@ async function checkDatabase(settings: Settings): Promise<Omit<Finding, 'what'>>
   return { ok: false, found: problem.what, advice: problem.advice }
 }
 
-/** If the clock shows a time before this version's release, it is wrong: certificates and tokens would be rejected. */
+/**
+ * A time before any release of this version. If the clock shows an earlier time, it is wrong, and certificates and
+ * tokens would be rejected.
+ */
 const MADE = Date.parse('2026-01-01T00:00:00Z')
 /** Maximum difference between the clocks of the file system and the process, in ms. */
 const MOST_DIFFERENCE = 5000
@@ -276,7 +279,7 @@ async function checkClock({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   }
 }
 
-/** In ms; 0 if nothing can be written, which another check reports. */
+/** Returns the difference in ms; 0 if nothing can be written, which another check reports. */
 function differenceOfDisk(place: string): number {
   try {
     const folder = mkdtempSync(join(place, '.solhost-doctor-'))

@@ -24,7 +24,7 @@ export const initCommand = command({
   },
 })
 
-/** The solution's files and those for editors, by path. */
+/** Returns the solution's files and the files for editors, by path. */
 function filesOf(name: string): Map<string, string> {
   const files = newSolution(name)
   const written = new Map([...files].map(([file, content]) => [file, Buffer.from(content)]))

@@ -25,7 +25,9 @@ export const loginTemplateCommand = command({
   },
 })
 
-/** Warns if the solution doesn't require a sign-in, because users then don't see a login page. */
+/**
+ * Returns a note if the solution doesn't require a sign-in, because users then don't see a login page; otherwise ''.
+ */
 function noteOf(files: ReadonlyMap<string, Buffer>): string {
   const isOpen = /"authenticator"\s*:\s*"NONE"/.test(files.get('solution.json')?.toString('utf8') ?? '')
   if (!isOpen) return ''

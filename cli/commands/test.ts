@@ -76,11 +76,14 @@ docs/testing-solutions.md describes what they can use. Tests run in a sandbox, w
   },
 })
 
-/** Exits the process on a signal, so that exit handlers stop the test hosts; by default, a signal would skip them. */
+/**
+ * Exits the process on a signal, so that exit handlers stop the test hosts. By default, a signal would skip these
+ * handlers.
+ */
 function endOnSignals(): Disposable {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const end = () => process.exit(EXIT_CODES.interrupted.code)
-  // Don't use `once`: Ctrl-C arrives from the terminal and from the launcher, and the second signal must not interrupt
+  // Don't use `once`. Ctrl-C arrives from the terminal and from the launcher, and the second signal must not interrupt
   // the cleanup.
   for (const signal of signals) process.on(signal, end)
   return {

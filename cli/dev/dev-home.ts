@@ -6,10 +6,10 @@ import { CommandError } from '../../base/terminal/command.ts'
 import type { Environment } from '../../base/terminal/terminal.ts'
 
 /**
- * Creates the folder, readable by its owner only, where `dev` stores a solution's users, grants, secrets, sessions and
- * data. Chosen here: in the account's state folder (XDG_STATE_HOME), named after the path of the solution's folder, so
- * that each solution has separate data that survives a restart. Not in the solution's folder, because a folder from
- * someone else could then contain users and grants.
+ * Creates the folder where `dev` stores a solution's users, grants, secrets, sessions and data. Only its owner can read
+ * it. Chosen here: it is in the account's state folder (XDG_STATE_HOME), and its name is derived from the path of the
+ * solution's folder. So each solution has separate data, which survives a restart. It is not in the solution's folder,
+ * because a folder from someone else could then contain users and grants.
  */
 export function openDevHome(folder: string, environment: Environment): string {
   const path = realpathSync(folder)

@@ -6,7 +6,9 @@ import { freePort } from './free-port.ts'
 /** The default port of Node's inspector, which chrome://inspect checks automatically. */
 const PORT = 9229
 
-/** Chosen here: three options, since Node's argument parser does not support options with an optional value. */
+/**
+ * Chosen here: three separate options, since Node's argument parser does not support options with an optional value.
+ */
 export const INSPECT_OPTIONS = {
   inspect: { type: 'boolean', what: 'debug the scripts with Chrome DevTools; the scripts then run in Node.js 24' },
   'inspect-port': {

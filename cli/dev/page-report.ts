@@ -22,7 +22,7 @@ export interface PageReport {
   logged(line: LogLine): void
 }
 
-/** The maximum number of errors in a report. Chosen here: only the terminal shows the others. */
+/** Maximum number of errors in a report. Chosen here: any further errors are shown only on the terminal. */
 const MOST_FINDINGS = 20
 const MOST_LINES = 50
 /** Maximum characters of a text in a report. */
@@ -34,7 +34,7 @@ const AROUND = 2
 /** Batching delay in ms. Lines that a script writes within this time are sent together. */
 const PAUSE = 100
 
-/** How to fix a script that failed while a page was open; errors while it loads are in `adviceFor`. */
+/** How to fix a script that failed while a page was open. For errors while a script loads, see `adviceFor`. */
 const ADVICE: Readonly<Record<Failure, string>> = {
   script_error: 'Fix the script here, or catch the error.',
   script_timeout: 'End the loop, or split the work into several calls with application.executeLater.',

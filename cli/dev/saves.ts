@@ -58,7 +58,7 @@ export function createSaves({ shown, update, onSaving, onActive, onRefused, term
       tell(updated, folder, isFirst ? null : saveLine(changes, updated, milliseconds))
     } catch (error) {
       const findings = findingsOf(error)
-      // The error isn't in the folder, so the next save deploys it again, even if nothing has changed.
+      // The error has nothing to do with the files, so the next save deploys them again, even if nothing has changed.
       if (findings === null) throw error
       hashes = now
       onRefused(findings)

@@ -28,8 +28,8 @@ const LONGEST_BURST = 250
 const MORE_WATCHES = 'On Linux, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl.'
 
 /**
- * Watches each folder of a solution separately. That covers new and removed files and files that an editor replaces.
- * Folders that are not part of the solution (`.solhost`, `node_modules`) are never watched.
+ * Watches each folder of a solution separately, and so notices new files, removed files, and files that an editor
+ * replaces. Folders that are not part of the solution (`.solhost`, `node_modules`) are never watched.
  * @throws CommandError if the system's limit of watches is reached
  */
 export function watchFolder(path: string, { changed, gone, failed }: FolderEvents): FolderWatch {
@@ -54,7 +54,7 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
       const watcher = watch(join(path, folder), (_type, name) => {
         if (name === null || !isLeftOut(`${folder}${name}`)) noted()
       })
-      // The folder was removed, which its parent's watcher reports too.
+      // The folder was removed. Its parent's watcher reports that too.
       watcher.on('error', () => noted())
       watched.set(folder, { watcher, identity })
     } catch (error) {
@@ -77,7 +77,7 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
   function settle(): void {
     const began = since ?? performance.now()
     since = null
-    // Watch new folders before reporting the change: later changes in them are then noticed, and earlier ones are read
+    // Watch new folders before reporting the change. Later changes in them are then noticed, and earlier ones are read
     // with the folder.
     try {
       look()
@@ -100,8 +100,8 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
 }
 
 /**
- * Identifies a folder. It differs if the folder was removed and created again, because the old watcher doesn't watch
- * the new folder.
+ * Identifies a folder. The result changes if the folder is removed and created again, because the old watcher doesn't
+ * watch the new folder.
  */
 function identityOf(folder: string): string {
   const found = statSync(folder, { throwIfNoEntry: false })

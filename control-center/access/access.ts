@@ -16,7 +16,7 @@ import { mayDo, type Right, type Role } from './roles.ts'
 export type Member = {
   /** The name in the audit log: `user:{name}` or `token:{id}`. */
   readonly name: string
-  /** Null for a token. */
+  /** The user's id; null for an API token. */
   readonly uid: string | null
   readonly organisation: Organisation
   readonly role: Role

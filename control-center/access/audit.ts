@@ -24,11 +24,11 @@ export type AuditEntry = Omit<JournalEntry, 'place'> & {
 }
 
 export interface Audit {
-  /** Resolves when the entry is in the database. Throttled attempts are recorded like those of `recordOnce`. */
+  /** Resolves when the entry is in the database. Entries for throttled attempts are recorded as in `recordOnce`. */
   record(entry: AuditEntry): Promise<void>
   /**
-   * For rejected attempts, of which anyone can send thousands, each with a different name: among entries that differ
-   * only in the actor, one per minute and network is recorded.
+   * Records a rejected attempt. Anyone can send thousands of attempts, each with a different name. Entries that differ
+   * only in the actor are therefore recorded once per minute and network.
    */
   recordOnce(entry: AuditEntry): Promise<void>
   /**
@@ -39,7 +39,7 @@ export interface Audit {
     readonly organisation: string
     readonly limit: number
     readonly before?: number | undefined
-    /** See `AuditEntry`. */
+    /** The filter fields have the same meaning as in `AuditEntry`. */
     readonly actor?: string | undefined
     readonly action?: string | undefined
     readonly outcome?: string | undefined
@@ -57,7 +57,10 @@ const TABLE = { name: 'activity', columns: { target: 'subject', place: 'organisa
 const MOST_SCANNED = 100_000
 const THROTTLED: readonly string[] = ['throttled', 'ERR_THROTTLED']
 
-/** @param kept in ms @param now the clock, in epoch milliseconds */
+/**
+ * @param kept how long entries are kept, in ms
+ * @param now the clock, in epoch milliseconds
+ */
 export function createAudit(db: CenterDatabase, kept: number, now: () => number = Date.now): Audit {
   const journal = createJournal(db, TABLE, kept, now)
 

@@ -6,7 +6,10 @@ import type { Limits } from '../../runtime/limits.ts'
 
 /** Whether users must confirm their identity before a change. */
 export interface Confirmations {
-  /** Users with a factor confirm with it. A recent sign-in counts too. */
+  /**
+   * Whether the user must confirm now. A recent sign-in counts as a confirmation. Users with a factor must have used
+   * one.
+   */
   isNeeded(session: Pick<Session, 'uid' | 'methods' | 'confirmedAt'>): Promise<boolean>
   /** Chosen here: factors count even where they can't be used, such as a passkey for another domain. */
   hasFactor(uid: string): Promise<boolean>

@@ -21,7 +21,10 @@ export interface PageSessions {
   start(ctx: Context, user: Pick<User, 'uid' | 'username'>, methods: readonly SignInMethod[]): Promise<void>
   find(ctx: Context): Promise<PageSession | null>
   end(ctx: Context): Promise<void>
-  /** Records that the user has just confirmed their identity. @param method with a factor, or null */
+  /**
+   * Records that the user has just confirmed their identity.
+   * @param method the factor that the user confirmed with; null if they used none
+   */
   confirm(session: PageSession, method: SignInMethod | null): Promise<void>
   isCsrfToken(cookie: string, token: string): boolean
 }

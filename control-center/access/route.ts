@@ -34,7 +34,7 @@ const CONFIRMED: ReadonlySet<string> = new Set([
   'sign-in-policy',
 ])
 
-/** API tokens can't do these, so that someone with a pipeline's token can't turn second factors off. */
+/** Actions that API tokens can't perform. Otherwise, someone with a pipeline's token could turn second factors off. */
 const OF_PERSONS: ReadonlySet<string> = new Set(['factor-reset', 'sign-in-policy'])
 
 export function addMemberRoutes(router: Router, routes: readonly MemberRoute[], parts: RouteParts): void {

@@ -30,8 +30,8 @@ export type ForgotPageParts = {
 const LONGEST_ASKED = 254
 
 /**
- * Pages for users who forgot the password of their account. The API offers no alternative, because users who can't sign
- * in have no token, and a mailed link is opened in a browser.
+ * Pages for users who forgot the password of their account. The API offers no alternative: users who can't sign in have
+ * no token, and they open the mailed link in a browser.
  */
 export function addForgotPages(router: Router, parts: ForgotPageParts): void {
   const { forgottenPasswords, passwordLinks, credentials, throttle, mail, limits } = parts

@@ -7,7 +7,7 @@ import { CENTER_TEXTS } from '../web/render.ts'
 import { LINK_LIFETIME, type PasswordLinks } from './password-links.ts'
 
 export type ForgottenPassword = {
-  /** The address that the user typed. */
+  /** The email address that the user typed. */
   readonly asked: string
   /** The control center's origin as the requester's browser sees it, and the email's language. */
   readonly origin: string

@@ -6,12 +6,12 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type ShownPage, sendPage, textFor } from '../pages/page.ts'
 
-// Parts that the pages opened by mailed links share with the pages for requesting such links, both for accounts and for
-// users of solutions.
+// Shared by the pages that mailed links open and the pages where users request such links. Both are for accounts and
+// for users of solutions.
 
 /**
- * The page that a link opens first: `{path}#token=…`. Its script (base/web/scripts/links/send-fragment.ts) sends
- * the token in a form, so that the token is never part of a URL or in the logs of servers and proxies.
+ * Shows the page that a link opens first: `{path}#token=…`. Its script (base/web/scripts/links/send-fragment.ts) sends
+ * the token in a form. So the token is never part of a URL, and does not appear in the logs of servers and proxies.
  * @param path the form's target
  */
 export function showOpened(ctx: Context, path: string, heading: string, said: string): void {
@@ -31,7 +31,10 @@ export function showSaid(ctx: Context, heading: string, model: Said, status = 20
   sendPage(ctx, { template: 'link-said', heading, model, status, brand }, null)
 }
 
-/** Shows the same page for a link that never existed, so that the page doesn't reveal which links exist. */
+/**
+ * Shows the page for an invalid link. It is the same for links that never existed, so it doesn't reveal which links
+ * exist.
+ */
 export function showOver(ctx: Context, model: Said): void {
   showSaid(ctx, textFor(ctx)('userlink.over'), model, 404)
 }
@@ -58,14 +61,17 @@ export function showPasswordChoice(
   sendPage(ctx, { template: 'link-password', heading, model, status: choice.refusal === null ? 200 : 422, brand }, null)
 }
 
-/** `said`: the text that explains what to enter and why. If `isOfAccount`, the field expects an email address. */
+/**
+ * The page for requesting a link. `said` explains what to enter and why. If `isOfAccount`, the field expects an email
+ * address.
+ */
 export type ForgotPage = Said & {
   readonly label: string
   /** The text after a request, which is the same for every outcome. */
   readonly done: string
 }
 
-/** @param state a number: seconds to wait before the next request */
+/** @param state before or after a request, or the number of seconds to wait before the next request */
 export function showForgot(
   ctx: Context,
   page: ForgotPage,
@@ -79,8 +85,8 @@ export function showForgot(
 }
 
 /**
- * Password reset requests could be used to guess account names, so each counts as an attempt before the account is
- * looked up.
+ * Counts a password reset request as an attempt, before the account is looked up. Otherwise, such requests could be
+ * used to guess account names.
  * @param isKnown whether the browser signed in to that account before
  * @returns the seconds until the next attempt; null if the request is allowed
  */

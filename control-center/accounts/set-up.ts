@@ -19,8 +19,8 @@ export interface SetUp {
 }
 
 /**
- * Creates a new code each time the control center starts, until an account exists. @param terminal whether a person
- * reads the output
+ * Creates a new code each time the control center starts, until an account exists.
+ * @param terminal whether a person reads the output; if not, the code is written to a file
  */
 export async function openSetUp(db: CenterDatabase, home: string, terminal: boolean): Promise<SetUp> {
   const isOpen = async () => (await db.selectFrom('users').select('uid').limit(1).executeTakeFirst()) === undefined

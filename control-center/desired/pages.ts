@@ -41,7 +41,7 @@ export function addDesiredPages(pages: PageRouter, parts: DesiredPageParts): voi
     const heading = `${text('center.desired')} · ${environment.name}`
     return { template: 'desired', heading, part: 'environments', model }
   })
-  // This is the same wizard as on the host's admin pages, with the settings that a desired state can contain.
+  // The same wizard as on the host's admin pages, but only with the settings that a desired state can contain.
   pages.ofOrganisation(
     '/environments/:environment/oauth/:solution',
     'rollouts',

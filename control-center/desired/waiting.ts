@@ -6,18 +6,18 @@ import { repeat } from '../../base/work/repeat.ts'
  */
 export interface Waiting {
   /**
-   * Resolves when there may be a statement with a higher number than `after`, when `patience` ms have passed, when
-   * `signal` aborts, or when the service stops. The caller must then check whether there is one.
+   * Resolves when there may be a statement with a higher number than `after`, which the caller must then check. Also
+   * resolves when `patience` ms have passed, when `signal` aborts, or when the service stops.
    * @param patience in ms
    */
   wait(environment: string, after: number, patience: number, signal: AbortSignal): Promise<void>
-  /** Call this after a new statement: wakes the Satellites that wait for it. */
+  /** Wakes the Satellites that wait for a new statement. Call this after one was stored. */
   changed(environment: string, number: number): void
   /** Wakes all waiting Satellites; later calls of `wait` return immediately. */
   stop(): void
 }
 
-/** Polling interval in ms while Satellites wait, because other processes on the same database also change states. */
+/** Polling interval in ms while Satellites wait. Other processes on the same database also change states. */
 const POLL_EVERY = 1000
 
 /**

@@ -10,7 +10,7 @@ export type EnvironmentToken = Omit<StoredToken, 'expiresAt'> & {
 
 /** The tokens that an environment's Satellites send, set in `REMOTE_ENVIRONMENT_TOKEN`. */
 export interface EnvironmentTokens {
-  /** `token` is returned only here: 256 random bits. Only its hash is stored. */
+  /** Creates a token of 256 random bits. Only this result contains it, because only its hash is stored. */
   create(environment: string, name: string): Promise<EnvironmentToken & { readonly token: string }>
   /** @returns the environment's tokens, oldest first */
   list(environment: string): Promise<readonly EnvironmentToken[]>

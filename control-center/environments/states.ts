@@ -5,7 +5,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 export type EnvironmentState = {
   /** Whether the last report is newer than `CONNECTED`. */
   readonly isConnected: boolean
-  /** Epoch ms. */
+  /** When the last report arrived, in epoch ms. */
   readonly lastSeenAt: number
   readonly version: string | null
   readonly health: z.infer<typeof Health> | null

@@ -121,6 +121,6 @@ export function personOf({ uid, name }: Pick<Member, 'uid' | 'name'>): string {
 }
 
 /**
- * The longest possible reset URL, so that a design that passes the check is valid for any control center origin.
+ * The longest possible reset URL. A design that passes the check with this URL is valid for any control center origin.
  */
 const LONGEST_FORGOT = `https://${'x'.repeat(255)}/forgot-password/${'x'.repeat(63)}/${'x'.repeat(63)}?key=${'x'.repeat(43)}`

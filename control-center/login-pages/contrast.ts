@@ -4,7 +4,7 @@ export type Colour = string
 const WHITE = '#ffffff'
 const BLACK = '#000000'
 
-/** The "contrast ratio" in WCAG 2.2, from 1 to 21. */
+/** The contrast ratio as defined in WCAG 2.2, from 1 to 21. */
 export function contrastOf(one: Colour, other: Colour): number {
   const [light, dark] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => b - a) as [number, number]
   return (light + 0.05) / (dark + 0.05)
@@ -19,16 +19,14 @@ export function isDark(colour: Colour): boolean {
   return readableOn(colour) === WHITE
 }
 
-/** @param share the other colour's share, 0 to 1 */
+/** Mixes two colours. @param share the share of `other`, from 0 to 1 */
 export function mixed(one: Colour, other: Colour, share: number): Colour {
   const [from, to] = [channelsOf(one), channelsOf(other)]
   const channels = from.map((value, at) => Math.round(value + ((to[at] as number) - value) * share))
   return `#${channels.map((value) => value.toString(16).padStart(2, '0')).join('')}`
 }
 
-/**
- * A mix of background and text colour: the least conspicuous one that still has the contrast `ratio` to the background.
- */
+/** The least conspicuous mix of the two colours that still has the contrast `ratio` to the background. */
 export function quietest(background: Colour, text: Colour, ratio: number): Colour {
   for (let share = 0.1; share < 1; share += 0.05) {
     const colour = mixed(background, text, share)
@@ -37,7 +35,7 @@ export function quietest(background: Colour, text: Colour, ratio: number): Colou
   return text
 }
 
-/** The "relative luminance" in WCAG 2.2, for sRGB. */
+/** The relative luminance as defined in WCAG 2.2, for sRGB. */
 function luminanceOf(colour: Colour): number {
   const [red = 0, green = 0, blue = 0] = channelsOf(colour).map((value) => {
     const part = value / 255

@@ -3,8 +3,8 @@ import { z } from '../../runtime/zod.ts'
 import { contrastOf } from './contrast.ts'
 
 /**
- * In bytes. Chosen here: 160,000, since the logo is embedded in the template as base64, which needs four characters for
- * three bytes, and a whole template is limited to 256 kB.
+ * Maximum size of a logo, in bytes. Chosen here: 160,000. The template contains the logo as base64, which needs four
+ * characters for three bytes, and a whole template is limited to 256 kB.
  */
 export const LARGEST_LOGO = 160_000
 /** The minimum contrast in WCAG 2.2, 1.4.3 (AA), for text of any size. */

@@ -9,7 +9,7 @@ export type LoginPageVersion = {
   /** Starts at 1 and increases with each publication. */
   readonly number: number
   readonly publishedAt: number
-  /** `user:{name}` or `token:{id}`. */
+  /** The actor, as in the audit log: `user:{name}` or `token:{id}`. */
   readonly publishedBy: string
 }
 

@@ -11,9 +11,9 @@ import { isDark, mixed, quietest, readableOn } from './contrast.ts'
 import { type Design, type Palette, TEXT_LOCALES, type TextLocale, type TextName } from './design.ts'
 
 /*
- * Converts a design into a login template that follows the rules for login templates. Texts become i18n keys, so that
- * the host that shows the page escapes them as plain text, exactly once. The markup itself contains only the design's
- * colours, names and image, each in a form that has no special meaning in HTML or CSS.
+ * Converts a design into a login template. The design's texts become i18n keys. The host that shows the page escapes
+ * them as plain text, exactly once. The markup itself contains only the design's colours, names and image. Each of
+ * these is in a form that has no special meaning in HTML or CSS.
  */
 
 const templates = loadTemplates([SHARED_PAGES, new URL('template/', import.meta.url)])
@@ -127,7 +127,10 @@ function textOf({ texts }: Design, locale: TextLocale, name: TextName): string |
   return text === undefined || text.trim() === '' ? undefined : text
 }
 
-/** The table `default` contains every key that the template uses and that the platform's own texts lack. */
+/**
+ * Builds the text tables. The table `default` contains every key that the template uses and that the platform's own
+ * texts lack.
+ */
 function textsOf(design: Design): Texts {
   const tables = TEXT_LOCALES.map((locale) => [locale, new Map<string, string>()] as const)
   for (const [locale, table] of tables) {

@@ -98,8 +98,8 @@ export function organisationRoutes({ organisations, confirmations }: Organisatio
       },
       async ({ who: { organisation, uid }, body, names }) => {
         names.target = body.secondFactor
-        // Chosen here: owners must have a second factor first, so that they don't lock themselves out, and have seen
-        // what they require of others.
+        // Chosen here: owners must have a second factor themselves first. That way, they can't lock themselves out, and
+        // they know what they require of others.
         if (body.secondFactor === 'required' && (uid === null || !(await confirmations.hasFactor(uid)))) {
           throw new PlatformError(
             'ERR_REQUEST_INVALID',

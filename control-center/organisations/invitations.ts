@@ -25,8 +25,8 @@ export type OpenInvitation = Invitation & {
 
 export interface Invitations {
   /**
-   * `token` appears only in the link: 256 random bits; only their hash is stored. An earlier invitation to the same
-   * address is invalidated.
+   * Creates an invitation, and invalidates any earlier invitation to the same address. The link's `token` has 256
+   * random bits. Only its hash is stored.
    * @throws ERR_REQUEST_INVALID if there are too many open invitations
    */
   create(

@@ -106,8 +106,8 @@ export async function withFactors(members: readonly ListedMember[], factors: Pic
 
 /**
  * Chosen here: an owner can reset only members who belong to no other organisation, because the same factor also
- * protects the other organisations. The operator of the control center resets the factors of all other members, and of
- * the owner's own account. The email address still proves who sets up the next factor.
+ * protects the other organisations. The control center's operator can reset all members, including the owner. Before
+ * members set up the next factor, they must still prove that they can read their email.
  */
 async function resetFactors(who: AskingMember, uid: string, parts: MemberApiParts): Promise<void> {
   const { organisations, factors, sessions } = parts
@@ -159,8 +159,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
       throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is already a member.`)
     }
     const origin = { organisation: organisation.id, askedBy: 'member' } as const
-    // Check this first, because an organisation that has used up its mail quota would otherwise get links to show
-    // instead.
+    // Check this first. Otherwise, an organisation that has used up its mail quota would get links to show instead.
     if (mail.isSetUp) await mail.needShare(origin)
     const { token, ...invitation } = await invitations.create(organisation.id, { ...wanted, invitedBy: name })
     // The token is in the fragment, so that it does not appear in the logs of servers and proxies.

@@ -45,7 +45,7 @@ export interface Organisations extends Memberships {
 export const SECOND_FACTOR_RULES = ['optional', 'required'] as const
 export type SecondFactorRule = (typeof SECOND_FACTOR_RULES)[number]
 
-/** `since` is in epoch ms. */
+/** A member of an organisation. `since` is when they joined, in epoch ms. */
 export type ListedMember = {
   readonly uid: string
   readonly username: string

@@ -7,7 +7,7 @@ type OrganisationTables = {
     name: string
     title: string
     created_at: number
-    /** `required`, or null if members choose. */
+    /** `required`; null if members may choose whether to have a second factor. */
     second_factor: string | null
   }
   /** `uid` references the table `users`. */

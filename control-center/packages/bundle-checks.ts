@@ -21,7 +21,7 @@ export type BundleFindings = {
 }
 
 /**
- * Reads a stored bundle. Called only when it is the request's turn, because anyone who can see a page can send many
+ * Reads a stored bundle. It is called only when it is the request's turn. Anyone who can see a page can send many
  * requests, and queued requests must not hold bundles in memory.
  */
 export type StoredBundle = () => Promise<Uint8Array>
@@ -57,14 +57,14 @@ export interface BundleChecks {
   stop(): void
 }
 
-/** The size of a bundle before it is read. */
+/** Stands for a bundle that has not been read yet, so its size is unknown. */
 const NOT_READ = { length: 0 }
-/** With these limits, only whole files are compared, not their lines. */
+/** Time limits of 0, so that whole files are compared, but not their lines. */
 const NO_TIME = { one: 0, all: 0 }
 
 /**
- * Uses the limits and plugins of a host with default settings. The supervisor always keeps a spare process, so it is
- * created only when the first bundle arrives. A control center without bundles therefore has no extra process.
+ * Uses the limits and plugins of a host with default settings. The supervisor always keeps a spare process. It is
+ * created only when the first bundle arrives, so a control center without bundles has no extra process.
  * @param memory in bytes, `RUNTIME_XMS` and `RUNTIME_XMX`
  */
 export function createBundleChecks(

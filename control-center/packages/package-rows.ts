@@ -40,8 +40,8 @@ export interface PackageRows {
   add(organisation: string, bundle: Bundle, packed: Uint8Array, by: string): Promise<boolean>
   /**
    * Deletes a version. Also deletes the package if this was its last version.
-   * @param check called once the version is locked, so that nothing can start to use the version in the meantime; if it
-   * throws, the version is kept
+   * @param check called once the version is locked, when nothing else can start to use it; if it throws, the version is
+   *   kept
    * @returns false if there is no such version
    */
   remove(
@@ -52,7 +52,7 @@ export interface PackageRows {
   ): Promise<boolean>
 }
 
-/** Chosen here: keeps pages and responses readable; older versions can be found by their SHA-256. */
+/** Chosen here: 500 versions keep pages and responses readable. Older versions can be found by their SHA-256. */
 export const MOST_LISTED = 500
 
 const COLUMNS = ['sha256', 'version', 'title', 'authenticator', 'bytes', 'stamp', 'uploaded_at', 'uploaded_by'] as const
@@ -66,8 +66,8 @@ export function createPackageRows(db: CenterDatabase, now: () => number = Date.n
 
   return {
     async list(organisation) {
-      // Joins each package with its newest version, or with several versions that were uploaded in the same
-      // millisecond.
+      // Joins each package with its newest version. If several were uploaded in the same millisecond, all of them are
+      // joined.
       const rows = await db
         .selectFrom('packages')
         .leftJoin('package_versions', (join) =>

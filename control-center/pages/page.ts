@@ -18,11 +18,11 @@ export type ShownPage = {
   readonly template: CenterTemplate
   readonly heading: string
   readonly model: object
-  /** Defaults to null. */
+  /** The page's part of the navigation; null by default. */
   readonly part?: CenterPart | null
-  /** Defaults to 200. */
+  /** The response status; 200 by default. */
   readonly status?: number
-  /** Defaults to null. */
+  /** The appearance of a solution's pages; null by default. */
   readonly brand?: Brand | null
   /** Adds a source to the Content-Security-Policy, because the page embeds one of our own pages in an iframe. */
   readonly frames?: boolean

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /**
- * The prefix for a builder's command that runs it in a separate network whose only exit is the builder's proxy
- * (fenced-builder.ts). Builders never use a proxy for loopback, whatever the proxy variables say. So without a separate
- * network, a registry could redirect them to services on the control center's machine.
+ * A command prefix that runs a builder in a separate network. The only way out of this network is the builder's proxy
+ * (fenced-builder.ts). Builders never use a proxy for loopback, whatever the proxy variables contain. Without a
+ * separate network, a registry could therefore redirect them to services on the control center's machine.
  */
 export type BuilderFence = readonly string[]
 
-/** Timeout in ms for trying whether a network can be created. */
+/** Timeout in ms for each attempt to create a network. */
 const PATIENCE = 10_000
 const NETWORK = '/proc/self/ns/net'
 

@@ -15,15 +15,15 @@ import type { WayOut } from './fenced-builder.ts'
 import type { UpstreamProxy } from './upstream-proxy.ts'
 
 /**
- * An HTTP proxy on loopback for one builder while it runs. It resolves each name once, checks name, port and all
- * addresses as `BuilderHosts` does, and connects to the checked addresses. Therefore, neither a redirect nor DNS
- * rebinding can give the builder access to a private network. Requests without the proxy's password are rejected, and
- * the response contains no reason.
+ * An HTTP proxy on loopback for one builder while it runs. It resolves each name once, and checks the name, the port
+ * and all addresses as `BuilderHosts` does. It connects only to the checked addresses. Therefore, neither a redirect
+ * nor DNS rebinding can give the builder access to a private network. Requests without the proxy's password are
+ * rejected, and the response contains no reason.
  */
 export type BuilderProxy = {
   /** Environment variables for the builder. They replace all other proxy variables. */
   readonly environment: Readonly<Record<string, string>>
-  /** Prefix of the builder's command. */
+  /** The prefix for the builder's command. */
   readonly fence: BuilderFence
   /** Texts to redact from logs. */
   readonly secrets: readonly string[]

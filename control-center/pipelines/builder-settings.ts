@@ -12,7 +12,7 @@ export const BUILDER_PROPERTIES = {
 export type BuilderSettings = {
   /** `BUILDER_COMMAND`: the command and its own options; null if not set. */
   readonly builder: readonly string[] | null
-  /** `REGISTRY_ALLOWED_HOSTS`: `host:port` entries. */
+  /** The entries of `REGISTRY_ALLOWED_HOSTS`, as `host:port`. */
   readonly allowedRegistries: readonly string[]
 }
 

@@ -24,8 +24,8 @@ export type BuilderCall = {
 /** Time between SIGTERM and SIGKILL, in ms. */
 const GRACE = 3000
 /**
- * Environment variables passed to a builder. It gets no others, because they may contain the control center's secrets,
- * and the address of the operator's proxy, which only the builder's proxy may use.
+ * The only environment variables that a builder gets. Others may contain the control center's secrets, or the address
+ * of the operator's proxy, which only the builder's proxy may use.
  */
 const HANDED_ON =
   /^(?:PATH|HOME|USER|LANG|LC_ALL|TZ|XDG_\w+|SSL_CERT_(?:FILE|DIR)|STORAGE_\w+|CONTAINERS_\w+|BUILDAH_\w+|_CONTAINERS_\w+)$/i

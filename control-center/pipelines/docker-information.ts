@@ -86,7 +86,7 @@ export function dockerInformation(parts: InformationParts): DockerInformation {
   }
 }
 
-/** `{registry_host}/<namespace-name>/<docker-repo-name>:{tag}` */
+/** The image's name: `{registry_host}/<namespace-name>/<docker-repo-name>:{tag}` */
 export function imageOf(
   { host, namespace }: Pick<Registry, 'host' | 'namespace'>,
   { repository }: Pick<Pipeline, 'repository'>,

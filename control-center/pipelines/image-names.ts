@@ -18,7 +18,7 @@ const TRANSPORT =
 /** The name prefix of images that runs build on the control center's machine. Each run removes its own images. */
 export const RUN_IMAGES = 'localhost/solhost-run-'
 
-/** `<docker-repo-name>` */
+/** A repository name: `<docker-repo-name>` in the deployment procedure. */
 export const RepositoryName = z
   .string()
   .trim()

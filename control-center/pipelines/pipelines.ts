@@ -13,7 +13,7 @@ export type Pipeline = {
   readonly package: string
   /** The registry's id; the registry may have been deleted. */
   readonly registry: string
-  /** `<docker-repo-name>` */
+  /** The name of the image's repository: `<docker-repo-name>` in the deployment procedure. */
   readonly repository: string
   readonly baseImage: string
   readonly createdAt: number

@@ -14,21 +14,21 @@ import type { UpstreamProxy } from './upstream-proxy.ts'
 /** Runs the builder's commands for one run. */
 export interface RunBuilder {
   /**
-   * Calls `work` with the run's folder, the registry login in a file that only this account can read, and a proxy for
-   * the builder.
+   * Calls `work` while the builder's proxy is running and the run's folder contains a file with the registry login.
+   * Only this account can read the file.
    */
   withLogin<T>(work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>): Promise<T>
   /**
    * Pulls the base image and returns its id. Rejects an image with ONBUILD instructions, because they would run here,
-   * in our network, and anyone who may choose the base image could have written them.
+   * in our network. Anyone who may choose the base image could have written them.
    * @returns null for `scratch` and for local images, which belong to the operator
    */
   pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null>
   /**
    * Runs the builder with these arguments.
    * @param time timeout in ms
-   * @param secrets redacted in the log
-   * @param more values that replace the run's own, for clean-up and to read the builder's output
+   * @param secrets texts to redact in the log
+   * @param more replaces the run's own signal or log; used for clean-up and to read the builder's output
    */
   build(
     words: readonly string[],

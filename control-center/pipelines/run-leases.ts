@@ -8,7 +8,7 @@ import type { CenterDatabase } from '../database/tables.ts'
  * interrupted.
  */
 export interface RunLeases {
-  /** Makes runs start sequentially: waits until concurrent transactions that start a run have ended. */
+  /** Lets only one run start at a time: waits until concurrent transactions that start a run have ended. */
   lockPlaces(transaction: CenterDatabase): Promise<void>
   /** Leases a run to this process. */
   add(transaction: CenterDatabase, run: string): Promise<void>

@@ -30,7 +30,7 @@ export type StepParts = BuilderParts & {
   readonly folder: string
 }
 
-/** Timeout per pushed tag, in ms. */
+/** Timeout for pushing one tag, in ms. */
 const PUSH_TIME = 15 * 60_000
 
 export function createStepWork(parts: StepParts): StepWork {

@@ -19,10 +19,7 @@ export interface RunsHere {
   renew(): Promise<void>
   /** Aborts runs whose leases could not be renewed, even if the database doesn't respond at all. */
   giveUpLate(): Promise<void>
-  /**
-   * Aborts all runs.
-   * @returns once they have ended
-   */
+  /** Aborts all runs. Resolves when they have ended. */
   interruptAll(): Promise<void>
 }
 

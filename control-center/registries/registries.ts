@@ -10,13 +10,13 @@ import type { RegistryTables } from './tables.ts'
 export type Registry = {
   readonly id: string
   readonly name: string
-  /** `{registry_host}` in the deployment procedure, including the region. */
+  /** The registry's host name: `{registry_host}` in the deployment procedure, including the region. */
   readonly host: string
   /** `<region-name>`; '' for registries other than Amazon ECR. */
   readonly region: string
   /** `<namespace-name>`, the folder in the registry that contains the repositories. */
   readonly namespace: string
-  /** Null for Amazon ECR. */
+  /** The username for the registry; null for Amazon ECR. */
   readonly username: string | null
   /**
    * The last characters of the access key ID, so that users can distinguish keys. Null for registries other than Amazon
@@ -167,8 +167,8 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
 }
 
 /**
- * Use a different purpose for each value, so that someone who has access only to the database can't swap encrypted
- * values.
+ * Returns the purpose for encrypting a value. Each value has a different one, so that someone who has access only to
+ * the database can't swap encrypted values.
  */
 function purposeOf(id: string, part: 'id' | 'secret'): string {
   return `registry ${id} ${part}`

@@ -10,7 +10,7 @@ export type Asked = {
   readonly sha256: string | null
   /** Sequence number of the desired state that requests it. */
   readonly number: number
-  /** Epoch ms. */
+  /** When the rollout's step started, in epoch ms. */
   readonly since: number
 }
 
@@ -30,8 +30,8 @@ export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
 }
 
 /**
- * In ms. A rejection that is reported before this time has passed may be about an older statement. After this time, the
- * node has fetched the current one, since it polls every minute.
+ * How long a rejection may be about an older statement, in ms. After this time, the node has fetched the current one,
+ * since it polls every minute.
  */
 const REFUSED_AFTER = 90_000
 

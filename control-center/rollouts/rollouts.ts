@@ -6,9 +6,9 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockVersion } from '../packages/version-lock.ts'
 
 /**
- * `halted`: an environment failed; the remaining ones wait for a decision. `cancelled`: changed environments keep the
- * new version, the others are not changed. `rolling-back`, then `rolled-back`: changed environments get their previous
- * version back.
+ * `halted`: an environment failed, and the remaining ones wait for a decision. `cancelled`: changed environments keep
+ * the new version; the others are not changed. `rolling-back`, then `rolled-back`: changed environments get their
+ * previous version back.
  */
 export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rolling-back', 'rolled-back'] as const
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
@@ -95,11 +95,11 @@ export interface Rollouts {
   list(organisation: string, most?: number): Promise<readonly Rollout[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, id: string): Promise<Rollout>
-  /** Of all organisations, the rollouts that continue without a user's decision. */
+  /** The rollouts of all organisations that continue without a user's decision. */
   active(): Promise<readonly Rollout[]>
-  /** @returns false if the state has changed in the meantime */
+  /** Changes a rollout's state. @returns false if the state is not in `from` any more */
   move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>
-  /** @returns false if the state has changed in the meantime */
+  /** Changes a step. @returns false if its state is not in `from` any more */
   changeStep(id: string, position: number, from: readonly StepState[], change: StepChange): Promise<boolean>
   /**
    * Describes an unfinished rollout that may still need a version; null if there is none. Checked before a version is

@@ -10,7 +10,7 @@ import { versionBefore } from './version-before.ts'
 /** Advances rollouts, and resumes them after a restart of the control center. */
 export interface RolloutRunner {
   start(): void
-  /** Call this after something may have changed: checks all active rollouts immediately. */
+  /** Checks all active rollouts immediately. Call this after something may have changed. */
   wake(): void
   stop(): Promise<void>
 }

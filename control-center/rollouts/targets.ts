@@ -18,7 +18,7 @@ export function isProduction({ name, type }: Pick<Environment, 'name' | 'type'>)
 }
 
 /**
- * Sorts the environments in the usual order of a rollout: from development to production; environments of the same type
+ * Sorts the environments in the usual order of a rollout, from development to production. Environments of the same type
  * are sorted by name.
  */
 export function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(
@@ -31,7 +31,7 @@ export function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(
 /**
  * Sorts the environments as the query specifies: `environment` is the name of each chosen environment, and
  * `position-{name}` is its position. Environments without a position follow those that have one, in their usual order.
- * @param suggested the environments to choose if the query contains none. Production environments are never among them.
+ * @param suggested names of the environments to choose if the query contains none; production environments are skipped
  */
 export function targetsIn(
   query: TargetQuery,

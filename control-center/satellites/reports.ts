@@ -15,10 +15,10 @@ export interface Reports {
   sweep(): Promise<void>
 }
 
-/** How long a node counts as running after its last report, in ms: until it has missed three reports. */
+/** How long a node counts as running after its last report, in ms. In this time, it misses three reports. */
 const LIVE_FOR = 3 * REPORT_EVERY
 /**
- * Maximum nodes per environment. Chosen here: far more nodes than one database can serve. The limit stops anyone with a
+ * Maximum nodes per environment. Chosen here: one database can't serve this many nodes. The limit stops anyone with a
  * token from filling our database with made-up nodes.
  */
 const MOST_NODES = 50

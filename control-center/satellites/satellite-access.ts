@@ -31,7 +31,7 @@ export function requireSatellite(environments: Environments, tokens: Environment
 }
 
 /**
- * Call this if there was a long wait after `requireSatellite`.
+ * Checks the token again. Call this if there was a long wait after `requireSatellite`.
  * @throws ERR_UNAUTHENTICATED if the token was revoked in the meantime
  */
 export async function requireStillAllowed(ctx: Context, parts: SatelliteAccessParts): Promise<void> {

@@ -81,7 +81,7 @@ export function formModel(action: string, formToken: string) {
   return { solution: { title: TITLE }, action, formToken }
 }
 
-/** Adds the attempt to use a factor to the audit log, and a second entry if the passkey seems to be copied. */
+/** Adds the attempt to use a factor to the audit log, and a second entry if the passkey seems to have been copied. */
 export async function noteAnswer(
   ctx: Context,
   username: string,

@@ -51,7 +51,7 @@ export type SecondStepNeeds = {
   readonly users: Pick<Users, 'get'>
   readonly organisations: Pick<Organisations, 'requireSecondFactor'>
   readonly notices: Notices
-  /** As in `createThrottle`. */
+  /** Whether other nodes use the same database, as in `createThrottle`. */
   readonly isShared: boolean
   /** The clock, in epoch ms. */
   readonly now?: () => number
@@ -62,7 +62,7 @@ export function createSecondSteps(needs: SecondStepNeeds) {
   const { db, key, limits, passwords, formTokens, factors, users, organisations, notices, isShared } = needs
   const { now = Date.now } = needs
   const passkeys = createPasskeys(db, key, factors, limits, now)
-  // The control center's origin serves only its own pages.
+  // `true`, because the control center's origin serves only its own pages.
   const places = ownPasskeyPlaces(true)
   const openSignIns = createOpenSignIns<MemberSignIn>(db, key, limits, now)
   const parts = {

@@ -74,7 +74,7 @@ async function mailCode(
   user: User,
   { openSignIns, factorThrottle, mail, now }: SecondStepParts,
 ): Promise<boolean> {
-  // Limits the emails that someone with the password can cause.
+  // Limits how many emails someone with the password can trigger.
   const isTooMany = (await factorThrottle.count(`mail ${accountId(found.open.account)}`)) !== null
   const to = addressOf(user)
   if (isTooMany || to === null) return false

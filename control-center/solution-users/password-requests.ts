@@ -7,7 +7,7 @@ import type { SolutionUsers } from './solution-users.ts'
 export type PasswordRequest = {
   readonly organisation: string
   readonly solution: string
-  /** A username or an email address. */
+  /** The username or email address that the user typed. */
   readonly asked: string
   readonly origin: string
 }

@@ -11,7 +11,7 @@ import type { Owner, Shares } from './shares.ts'
  */
 export interface Arriving {
   /**
-   * Calls `work` with a body. From its arrival, each byte counts towards the sender's share until `work` is done.
+   * Calls `work` with a body. Each byte counts towards the sender's share from its arrival until `work` is done.
    * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW; ERR_BAD_REQUEST for a body that ends early; the errors
    *   of `Shares`
    */

@@ -37,7 +37,7 @@ export function filterFor({ ids }: Asked, query: LogQuery, now = Date.now()): Lo
 
 export type ShownLine = ReturnType<typeof shownLine>
 
-/** Omits empty fields. */
+/** A line as it is returned by the API and shown on the page, without empty fields. */
 export function shownLine(one: StoredLine, { nameOf }: Asked) {
   const { id, time, level, message, environment, solution, scope, code, file, line, correlation, trace, attributes } =
     one

@@ -2,8 +2,8 @@ import type { Owner } from './shares.ts'
 
 /**
  * A queue for work that is done one item at a time. The next item belongs to the organisation that has recently used
- * the least time and, within it, to the environment that has used the least. So organisations and environments that
- * send a lot wait for those that send little.
+ * the least time. Within this organisation, it belongs to the environment that has used the least. So organisations and
+ * environments that send a lot wait for those that send little.
  */
 export interface FairQueue<T extends { readonly owner: Owner }> {
   add(item: T): void
@@ -18,7 +18,7 @@ export interface FairQueue<T extends { readonly owner: Owner }> {
   clear(): readonly T[]
 }
 
-/** Every time this many ms pass, the recorded usage is halved. */
+/** Interval in ms at which the recorded usage is halved. */
 const HALF_LIFE = 60_000
 
 /** @param now the clock, in epoch milliseconds */

@@ -6,7 +6,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 export type Follower = {
   readonly who: string
   readonly environments: readonly string[]
-  /** Used in error messages. */
+  /** The name of an environment, for error messages. */
   nameOf(environment: string): string
   end(): void
 }

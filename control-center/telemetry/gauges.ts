@@ -14,20 +14,20 @@ export type Gauge = ReportedValues & {
 }
 
 /**
- * An environment's last value counts for this many of its report intervals, and for at least `LEAST_PATIENCE` ms.
- * Chosen here: environments report at different times, so if a sum included only the values within one slot, it would
- * jump. An environment that stops reporting is left out after that time.
+ * How long an environment's last value counts: for this many of its report intervals, and for at least `LEAST_PATIENCE`
+ * ms. After that, the environment is left out. Chosen here: environments report at different times. If a sum included
+ * only the values within one slot, it would jump.
  */
 const INTERVALS = 3
 const LEAST_PATIENCE = 120_000
 /**
- * Upper limit for a report interval, in ms. A host reports at least hourly, and a process that was suspended overnight
- * must not be treated as if it reported once a night.
+ * Upper limit for a report interval, in ms. A host reports at least hourly. A process that was suspended overnight must
+ * not be treated as if it reported once a night.
  */
 const LONGEST_INTERVAL = 3_600_000
 
 /**
- * Gauges with the maximum per slot. A slot without data gets the previous value, unless that is too old.
+ * Reads gauges with the maximum per slot. A slot without data gets the previous value, unless that is too old.
  * @param environments ids
  * @param now in epoch ms
  */
@@ -102,7 +102,7 @@ function sourceOf(attributes: string, states: ReadonlyMap<string, SourceRow>): S
   }
 }
 
-/** `time` is the start of its step, in epoch ms. */
+/** `time` is the start of the row's step, in epoch ms. */
 type Reported = { readonly time: number; readonly highest: number; readonly last: number }
 
 type ReportedRow = {
@@ -114,7 +114,7 @@ type ReportedRow = {
   readonly mean: number
 }
 
-/** Keyed by series and slot start. */
+/** Returns the reported values, keyed by series and slot start. */
 async function readReported(
   reading: TelemetryDatabase,
   environments: readonly string[],

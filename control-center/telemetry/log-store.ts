@@ -22,7 +22,7 @@ export type LogFilter = {
   readonly solution?: string | undefined
   /** The line must contain all of these words. A word that ends in `*` matches as a prefix. */
   readonly words?: string | undefined
-  /** In epoch ms; `to` is exclusive. */
+  /** The time range in epoch ms; `to` is exclusive. */
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
@@ -47,7 +47,7 @@ export type ErrorPlace = {
 
 /** Log lines. Their ids are in storage order: a line becomes visible before any line with a higher id. */
 export interface LogStore {
-  /** Must be called within a transaction. */
+  /** Stores lines. Must be called within a transaction. */
   store(db: TelemetryDatabase, environment: string, lines: readonly SearchableLine[]): Promise<void>
   /** @returns the lines that match, newest first */
   read(filter: LogFilter, place: LogPlace): Promise<readonly StoredLine[]>
@@ -253,7 +253,7 @@ async function insertLines(
   const rows = lines.map((one) => {
     const { id, time, level, solution, scope, message, code, file, line, correlation, trace } = one
     const attributes = JSON.stringify(one.attributes)
-    // The message counts twice, because its words take about as much space as its text.
+    // Count the message twice, because its words in the index take about as much space as its text.
     const size = 2 * Buffer.byteLength(message) + Buffer.byteLength(attributes) + OVERHEAD
     bytes += size
     return [

@@ -25,16 +25,15 @@ export type Change = {
  * first point of an older count adds nothing, because it is unknown when its events happened.
  */
 const FRESH = 15 * 60_000
-/** A process that reported nothing for this many of its report intervals has ended. */
+/** A process has ended if it reported nothing for this many of its report intervals. */
 const INTERVALS = 2.5
 /** Assumed interval of a process with only one report, in ms. */
 const FIRST_INTERVAL = 60_000
 
 /**
+ * Returns what a point adds to the stored values; null if the point is a repeat or out of order.
  * @param before the same process's last point in this series
- * @param isKnown whether that process has reported any series before: if so, a series without a previous point has just
- *   started
- * @returns null for a point that is a repeat or out of order
+ * @param isKnown whether that process has reported any series before; if so, a series without a previous point is new
  */
 export function changeOf(point: MetricPoint, before: State | undefined, isKnown: boolean): Change | null {
   const isNumber = point.kind !== 'histogram'
@@ -58,8 +57,8 @@ export function changeOf(point: MetricPoint, before: State | undefined, isKnown:
 }
 
 /**
- * An environment's gauge: the sum of its processes' last values. Chosen here: a process that has ended is included
- * until it has missed two and a half intervals, so that the sum doesn't jump when processes report at different times.
+ * An environment's gauge: the sum of its processes' last values. Chosen here: a process is included until it has missed
+ * two and a half intervals. Otherwise, the sum would jump when processes report at different times.
  */
 export function totalOf(states: States, time: number): number {
   return [...states.values()].reduce((total, state) => (isThere(state, time) ? total + state.value : total), 0)
@@ -71,7 +70,7 @@ export function intervalOf(states: States, time: number): number {
   return Math.max(0, ...there.map(({ every }) => every || FIRST_INTERVAL))
 }
 
-/** Keyed by process. */
+/** The last points of processes, keyed by process. */
 type States = ReadonlyMap<string, Pick<State, 'time' | 'every' | 'value'>>
 
 function isThere({ time: reportedAt, every }: Pick<State, 'time' | 'every'>, time: number): boolean {

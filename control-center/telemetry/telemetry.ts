@@ -76,7 +76,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
   const reader = createBodyReader()
   let sweeping: Promise<void> | null = null
 
-  /** Must be called within a transaction. */
+  /** Stores the items of a body. Must be called within a transaction. */
   async function store(db: TelemetryDatabase, environment: string, body: Items): Promise<StoredPoints> {
     if (body.signal === 'metrics') return metrics.store(db, environment, body.items)
     if (body.signal === 'logs') await logs.store(db, environment, body.items)

@@ -31,9 +31,9 @@ export type SpanNode = {
 export type TraceFilter = {
   readonly environments: readonly string[]
   readonly solution?: string | undefined
-  /** Epoch ms. */
+  /** Only requests that started at this time or later, in epoch ms. */
   readonly from: number
-  /** `slow`: the longest first, if they took at least `SLOW`. `failed`: the newest first. */
+  /** `slow`: requests that took at least `SLOW`, longest first. `failed`: failed requests, newest first. */
   readonly only?: 'slow' | 'failed' | undefined
   readonly limit: number
 }

@@ -34,9 +34,9 @@ export interface TelemetryWriter {
 export type WriterParts = {
   readonly db: TelemetryDatabase
   readonly log: Pick<Logger, 'error'>
-  /** Called after a rollback. */
+  /** Called after a transaction was rolled back. */
   readonly undone: () => void
-  /** Called after a commit. */
+  /** Called after a transaction was committed. */
   readonly written: () => void
   /** The clock, in epoch milliseconds. */
   readonly now?: () => number

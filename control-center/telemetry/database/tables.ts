@@ -39,9 +39,9 @@ export type TelemetryTables = {
     counts: string | null
   }
   /**
-   * Aggregates over a time slot of `step` seconds. In rows with `bucket` -1, `sum` is a counter's increase; for gauges
-   * and histograms, `count` and `sum` refer to the values, and a gauge also has `last` and `highest`. In rows with
-   * `bucket` from 0, `count` is the number of values in that bucket of a histogram.
+   * Aggregates over a time slot of `step` seconds. Rows with `bucket` -1 have the totals: for a counter, `sum` is its
+   * increase; for gauges and histograms, `count` and `sum` refer to the values. Gauges also have `last` and `highest`.
+   * In rows with `bucket` 0 or higher, `count` is the number of values in that bucket of a histogram.
    */
   metric_points: {
     series: number

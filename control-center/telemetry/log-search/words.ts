@@ -6,8 +6,8 @@ const LONGEST = 64
 const MOST = 400
 /**
  * How many times longer a text may become when its accents are removed; the rest is not searchable. A Korean syllable
- * becomes three letters, but the single character U+FDFA becomes 18, and each of these costs as much as any other
- * character.
+ * becomes three letters, which this allows. The single character U+FDFA becomes 18, so without a limit, short texts
+ * could take a long time.
  */
 const MOST_GROWTH = 3
 /** The number of characters that are normalised together. */

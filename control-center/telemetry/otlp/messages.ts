@@ -81,7 +81,7 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
   }
 }
 
-/** The inverse of `readRequest`. */
+/** Encodes a request; the inverse of `readRequest`. */
 export function writeRequest(signal: Signal, message: Message, format: Format): Uint8Array {
   const { request } = SERVICES[signal]
   if (format === 'pb') return request.encode(request.fromObject(message as Record<string, unknown>)).finish()

@@ -18,7 +18,7 @@ export type PackedBody = {
   readonly bytes: Uint8Array
   /** Environment id. */
   readonly environment: string
-  /** Epoch ms. */
+  /** The time of arrival, in epoch ms. */
   readonly now: number
   /** How the body is forwarded; null if it is not. */
   readonly forward: { readonly format: Format; readonly origin: Origin } | null

@@ -16,8 +16,8 @@ export interface BodyReader {
 }
 
 /**
- * In ms, far longer than the largest body takes. After this time, the thread is terminated, and the next body gets a
- * new thread.
+ * Timeout in ms. It is far longer than the largest body takes. After this time, the thread is terminated, and the next
+ * body gets a new thread.
  */
 const DEADLINE = 60_000
 /** Maximum heap of the thread, in MiB. The size of an unpacked body has separate limits. */

@@ -10,9 +10,9 @@ type Settings = Readonly<Record<string, unknown>> & { readonly oauth?: Readonly<
 type DesiredState = { readonly number: number; readonly settings: Settings }
 
 /**
- * The forms for an environment's settings, with the URL of its desired state in `data-desired`. Each form changes a
- * part of the current settings: either a solution's sign-in settings (`data-solution`; `data-removes` removes them
- * after asking the confirmation question in `data-sure`), or all other settings.
+ * Sets up the forms for an environment's settings. `data-desired` is the URL of the environment's desired state. A form
+ * with `data-solution` changes that solution's sign-in settings. If it also has `data-removes`, it removes them after
+ * asking the confirmation question in `data-sure`. The other form changes all other settings.
  */
 export function takeOverDesiredSettings(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('[data-desired]')) {

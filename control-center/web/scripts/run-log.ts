@@ -33,8 +33,7 @@ async function followToTheEnd(card: HTMLElement): Promise<void> {
     try {
       isOver = await readRunStream(card)
     } catch {
-      // Ignore errors, because the code below reports the end of the stream. For the reader, it makes no difference
-      // whether the stream ended or failed.
+      // Ignore errors: the code below reports that the stream ended, whether it failed or not.
     }
     if (isOver) return
     sayOfRun(card.dataset.lost ?? '')
