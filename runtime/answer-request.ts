@@ -28,7 +28,7 @@ export async function answerRequest(
     if (begun.changes) changes()
     process.send({ ...reply, ok: true, value: await begun.value })
   } catch (error) {
-    // Without a message, the guest part creates one that contains the failed binding's name as scripts use it.
+    // If `value` is null, the guest part writes the message, which names the binding as scripts do.
     process.send({ ...reply, ok: false, value: error instanceof ScriptError ? error.message : null })
   }
 }

@@ -2,9 +2,11 @@
 export type Unit = 'authenticator' | 'main' | 'configuration'
 
 /**
- * `login`: an authenticator handles one login attempt. `open`: the main solution opens for a page or client.
- * `configuration`: `getOAuthConfig` returns settings; its commands have no effect. `request`: an endpoint responds to an
- * HTTP request. `job`: a run of a job.
+ * - `login`: an authenticator handles one login attempt.
+ * - `open`: the main solution opens for a page or client.
+ * - `configuration`: `getOAuthConfig` returns settings. Its commands have no effect.
+ * - `request`: an endpoint responds to an HTTP request.
+ * - `job`: a job runs.
  */
 export type CallKind = 'login' | 'open' | 'configuration' | 'request' | 'job'
 
@@ -14,9 +16,12 @@ export type CallRules = {
   /** The unit that runs unless the caller names another one. */
   readonly unit: Unit
   readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME' | 'JOB_TIME'
-  /** The processes that run its calls outside clients. Each group has its own processes and its own quarantine. */
+  /**
+   * The processes that run calls of this kind outside clients. Each group has separate processes and a separate
+   * quarantine.
+   */
   readonly processes: ProcessGroup
-  /** The form of the entry function's result: a text, or any value as JSON; for endpoints also a response. */
+  /** `text`: the entry function returns a string. `json`: it returns any value or, in an endpoint, a response. */
   readonly result: 'text' | 'json'
   readonly resultLimit: 'RESULT_SIZE' | 'ANSWER_SIZE'
   readonly hasEffects: boolean

@@ -24,14 +24,14 @@ export interface CheckProcesses {
 }
 
 /**
- * Delay in ms before the next process starts, so that work that follows a check gets the CPU first, such as moving
- * clients to the new version.
+ * Delay in ms before the next process starts. Work that follows a check, such as moving clients to the new version,
+ * gets the CPU first.
  */
 const READY_AFTER = 200
 
 /**
- * @param keepsReady whether to keep one process in which the code for checks is already loaded, for hosts where someone
- * waits for each upload. Such a process takes 40 MB, and saves most of the time that a small upload takes.
+ * @param keepsReady whether to keep one process in which the code for checks is already loaded. Hosts where people wait
+ * for their uploads use this. The process uses 40 MB of memory, and a small upload takes far less time with it.
  */
 export function createCheckProcesses(
   limits: Limits,
@@ -40,7 +40,7 @@ export function createCheckProcesses(
 ): CheckProcesses {
   const checking = new Set<SandboxProcess>()
   const turns = createGate(availableParallelism())
-  /** Processes that were killed to free memory; the result of their checks doesn't mean that the upload is invalid. */
+  /** Processes that were killed to free memory. A check that ends this way does not mean that the upload is invalid. */
   const endedForRoom = new Set<number>()
   let ready: SandboxProcess | null = null
   let later: NodeJS.Timeout | undefined

@@ -76,8 +76,8 @@ function lostFault(why: 'timeout' | 'ended', what: string, time: number): Fault 
 }
 
 /**
- * Sends messages one at a time, and meanwhile keeps track of which file is loading. Unexpected kinds of responses are
- * dropped, except `hung`, which counts as a timeout.
+ * Sends messages one at a time, and tracks which file is loading meanwhile. Unexpected kinds of responses are ignored,
+ * except `hung`, which is treated as a timeout.
  */
 function conversation(process: SandboxProcess) {
   return <Kind extends FromSandbox['kind']>(

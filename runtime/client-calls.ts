@@ -17,14 +17,14 @@ import {
 } from './served-call.ts'
 
 /**
- * How long a call may wait before it begins, and afterwards in total while other clients' steps run, in ms.
- * client-isolate.ts ends a call that waits longer.
+ * How long a call may wait before it begins, in ms. Once it has begun, it may wait this long again in total while other
+ * clients' steps run. client-isolate.ts ends a call that waits longer.
  */
 const QUEUE_TIME = 10_000
 /** How long the process needs to detect that a step can't be interrupted, plus a margin, in ms. */
 export const HUNG_TIME = 3000
 
-/** A call of a client, or the opening of one. */
+/** A call from a client, or the call that opens a client. */
 export type ClientCall = ServedCall & {
   readonly id: number
   readonly message: ToSandbox

@@ -18,8 +18,8 @@ import { createVersionWorkers, noteKill } from './version-workers.ts'
 export interface ClientProcesses {
   /**
    * Opens a client: a persistent context with the scripts of unit `main`. Never rejects because of what a script does.
-   * @returns the client, or why it could not be opened: an error in the scripts, or `sandbox_busy` (with `retryAt`
-   * while the version's clients are paused)
+   * @returns the client, or why it could not be opened: an error in the scripts, or `sandbox_busy`. While the version's
+   * clients are paused, the result also contains `retryAt`.
    */
   open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
   /** Stops giving new clients to the version's current processes, and ends those without clients. */
@@ -31,12 +31,12 @@ export interface ClientProcesses {
   /** All processes that have not exited. Killed ones are included until their memory is free. */
   readonly living: () => readonly ClientWorker[]
   /**
-   * Ends the process without clients that has been unused for the longest time. @param isUrgent whether a process with
-   * clients may be ended if there is no other: its clients are notified that they have ended. @returns its id; null if
-   * none is left
+   * Among the processes without clients, ends the one that has been unused for the longest time.
+   * @param isUrgent whether a process with clients may be ended if every process has some. Its clients are notified.
+   * @returns the process id; null if no process could be ended
    */
   makeRoom(isUrgent: boolean): number | null
-  /** Ends a process even if its clients are active: they are notified that they have ended. */
+  /** Ends a process even if its clients are active. The clients are notified. */
   readonly end: (worker: ClientWorker) => void
   /** Ends processes without clients that have been unused for `SANDBOX_IDLE`, and pings the others. */
   sweep(): void
@@ -45,7 +45,7 @@ export interface ClientProcesses {
 
 /** Maximum clients per process. They share the process's memory, and all of them end if a script crashes it. */
 const CLIENTS_PER_PROCESS = 300
-/** How often a client is opened again if other clients crash the process while it is opening. */
+/** Maximum attempts to open a client, in case other clients crash the process meanwhile. */
 const TRIES = 2
 
 export function createClientProcesses(

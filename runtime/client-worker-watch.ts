@@ -15,13 +15,11 @@ export type ClientWorkerWatch = Omit<ProcessWatch, 'grown'> & {
   readonly watchMemory: () => void
   /** Kills the process because of work that an ended call left running. */
   readonly killHung: () => void
-  /** Reports that the call used up the isolate's memory and ended. The isolate may still grow. */
+  /** Call this when a call has used up the isolate's memory and has ended. The isolate may still grow. */
   readonly outOfMemory: (call: ClientCall) => void
-  /**
-   * Keeps watching for `milliseconds`, because calls that the host considers ended may still be running in the process.
-   */
+  /** Keeps watching for `milliseconds`, because work from calls that have ended may still be running in the process. */
   readonly watchFor: (milliseconds: number) => void
-  /** The call that ran out of memory, if the process had to be killed because of work that the call left running. */
+  /** The call that ran out of memory, if work that it left running caused the process to be killed. Otherwise null. */
   readonly blamed: () => ClientCall | null
 }
 
@@ -38,7 +36,7 @@ export function createClientWorkerWatch(
   const watch = createProcessWatch(process, limits, look)
   let lastMemory: ClientCall | null = null
   let blamed: ClientCall | null = null
-  /** In the time of `performance.now()`. */
+  /** In ms, on the clock `performance.now()`. */
   let watchUntil = 0
   let watchedTime = 0
   let isBehind = false

@@ -142,7 +142,9 @@ export function createClientWorker(
     return outcome
   }
 
-  /** @param byOthers whether the process was killed by something else, such as the kernel when memory runs out */
+  /**
+   * @param byOthers whether something other than the host killed the process, such as the kernel when memory runs out
+   */
   function lose(byOthers: boolean): void {
     watch.stop()
     const running = calls.running()

@@ -1,8 +1,9 @@
 /**
- * All of the platform's limits in one table: the key is the property that sets the limit, and the default is written in
- * the property's format. The settings (`host/config`), the docs and the code that enforces them all read this table.
+ * All limits of the platform. The key is the property that sets the limit, and the default has the property's format.
+ * The settings (`host/config`), the docs and the code that enforces the limits all read this table.
  *
- * Units: time `ms|s|m|h|d`, size in bytes with `k|m|g` (1024), count without a unit.
+ * Formats: a time ends with `ms`, `s`, `m`, `h` or `d`. A size is in bytes and may end with `k`, `m` or `g` (multiples
+ * of 1024). A count has no unit.
  */
 export const LIMITS = {
   LOAD_TIME: { kind: 'time', default: '1s', what: 'maximum time to run the top-level code of a solution’s scripts' },

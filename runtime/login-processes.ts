@@ -36,16 +36,18 @@ export interface LoginProcesses {
 export type LoginProcessesOptions = {
   readonly limits: Limits
   readonly pool: Pick<ProcessPool, 'take' | 'fillSoon' | 'isFull' | 'whenRoom'>
-  /** Whether each version has only one process, so that debuggers can attach to it. */
+  /** Whether a version has at most one process, so that debuggers can attach to it. */
   readonly isDebugging: boolean
   readonly killed: (reason: Failed['code'] | 'hung') => void
   /**
-   * Set for endpoints and jobs, whose processes have a low priority. `largestAnswer`: the maximum size of a call's
+   * Set for endpoints and jobs. Their processes have a low priority. `largestAnswer`: the maximum size of a call's
    * result, in bytes.
    */
   readonly forOthers?: {
     readonly largestAnswer: number
-    /** For jobs: calls share neither a process, if there may be another one, nor built-in objects. */
+    /**
+     * For jobs: a call gets its own built-in objects and, as long as more processes can be started, its own process.
+     */
     readonly areApart?: boolean
   }
 }
@@ -54,16 +56,18 @@ export type LoginProcessesOptions = {
 const HOT = 2
 const MOST_PROCESSES = Math.max(1, availableParallelism() - 1)
 /**
- * If a solution's processes were killed recently, it starts a call only while at most this many calls from such
- * solutions and other long calls are running. A low priority is not enough: while such a script uses the CPU, each step
- * of another login waits some milliseconds until the kernel reschedules.
+ * Maximum number of long calls that may be running when a suspect solution starts a call. A solution is suspect if one
+ * of its processes was killed recently; all of its calls count as long.
+ *
+ * A low priority is not enough. While such a script uses the CPU, each step of another login waits some milliseconds
+ * until the kernel reschedules.
  */
 const LONG_CALLS = MOST_PROCESSES
 /** How long a call waits for its turn if its solution's processes were killed recently, in ms. */
 const TURN_TIME = 10_000
 /**
- * A version gets a second process after this many calls in a row that arrive one at a time, but each before the next
- * context is ready.
+ * A version gets a second process after this many consecutive calls that arrive before their context is ready, even if
+ * they don't overlap.
  */
 const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())
@@ -216,7 +220,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
   }
 }
 
-/** The call is already running, so it doesn't wait for its turn; other calls wait for it. */
+/** Counts a call that turned out to be long. It is already running, so it does not wait for its turn. */
 async function countLong(turns: Gate, pending: PendingCall): Promise<void> {
   if (pending.hasTurn) return
   turns.force()
@@ -243,7 +247,10 @@ function pauseText(seconds: number): string {
   return `the solution’s sandbox processes were terminated repeatedly, so its scripts are paused for ${seconds} s`
 }
 
-/** @param worker the least busy one of `count` */
+/**
+ * @param worker the least busy of the version's processes
+ * @param count the number of these processes
+ */
 function isHot(worker: Worker, count: number): boolean {
   if (worker.callCount() >= HOT) return count < MOST_PROCESSES
   return worker.callsInARow() >= HOT_IN_A_ROW && count < MOST_IN_TURN

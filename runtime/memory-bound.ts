@@ -12,8 +12,8 @@ export type MemoryState = {
   /** The lowest limit of the control groups that the host is in; null if none has one. */
   readonly groupLimit: number | null
   /**
-   * The memory used by the host and all its processes, or more if a control group reports more. Compare it with
-   * `maximum`.
+   * The memory used by the host and all its processes, to compare with `maximum`. If a control group is closer to its
+   * limit, this is higher.
    */
   readonly used: number
 }
@@ -21,8 +21,8 @@ export type MemoryState = {
 /** Measures how much memory the host and all its processes may use in total, and how much they use. */
 export interface MemoryBound {
   /**
-   * @param processes the pool's processes, including processes that count as more or less memory than they currently
-   * use
+   * @param processes the processes in the pool. Processes that are starting or exiting are not counted at their current
+   * size.
    */
   measure(processes: PoolProcesses): MemoryState
   /**
@@ -59,14 +59,15 @@ export type MemoryBoundOptions = {
 /** The assumed size of a process that does not serve anything yet, in bytes (19 MB measured for one in use). */
 export const NEW_PROCESS = 24 * 1024 ** 2
 /**
- * The part of a control group’s limit that is left free, and its minimum in bytes. Chosen here: above RUNTIME_XMX,
- * nothing is killed immediately, but at the group’s limit, the kernel kills processes. The kernel also counts memory
- * that no process reports: page tables, sockets, files in memory. Commands that are run in the container need some
- * memory too. With this reserve, no process was killed in `npm run long -- memory`.
+ * The part of a control group’s limit that is left free, and its minimum in bytes.
+ *
+ * Chosen here: the host can exceed RUNTIME_XMX for a moment, but at the group's limit, the kernel kills processes. The
+ * kernel also counts memory that no process reports, such as page tables, sockets and files in memory. Commands in the
+ * container, such as a shell, need memory too. With this reserve, no process was killed in `npm run long -- memory`.
  */
 const RESERVED = 1 / 16
 const LEAST_RESERVED = 32 * 1024 ** 2
-/** Above this fraction of its limit, V8 keeps collecting garbage to stay below the limit. */
+/** The heap is nearly full above this fraction of its limit: V8 then spends its time collecting garbage. */
 const HEAP_FULL = 0.9
 
 export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
@@ -89,8 +90,7 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
   }
 
   /**
-   * Returns how much a control group's usage will change once killed processes have exited and new processes have
-   * grown.
+   * Returns by how much a control group's usage will change when killed processes have exited and new ones have grown.
    */
   function change({ begun, leaving }: PoolProcesses): number {
     const grown = begun.map((pid) => Math.max(0, NEW_PROCESS - memory(pid).own))

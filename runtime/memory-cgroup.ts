@@ -21,9 +21,9 @@ const FIND_EVERY = 2_000
  * takes the kernel 2 ms.
  */
 const COUNT_CACHE_EVERY = 250
-/** Reclaimable memory is not measured while less than this fraction of the limit is used. */
+/** While less than this fraction of the limit is used, reclaimable memory is not measured. */
 const NEAR = 1 / 2
-/** Version 1 expresses "no limit" as the largest multiple of a page. No machine has this much memory, in bytes. */
+/** In bytes. Version 1 has no value for "no limit", only a number larger than any machine's memory. */
 const NO_LIMIT = 2 ** 60
 
 /**
@@ -55,10 +55,16 @@ export function createCgroupMemory(root = '/', now: () => number = () => perform
 }
 
 type Files = {
-  /** The lowest limit applies: above `memory.high`, the kernel throttles the processes until they hardly run. */
+  /**
+   * The files that contain limits. The lowest limit applies, since above `memory.high`, the kernel slows the processes
+   * down almost to a halt.
+   */
   readonly limits: readonly string[]
   readonly used: string
-  /** Prefix of the fields in `memory.stat`. In version 1, fields with a prefix include child groups, as `used` does. */
+  /**
+   * The prefix of the fields in `memory.stat`. Version 1 has fields with this prefix that include child groups, as
+   * `used` does.
+   */
   readonly prefix: '' | 'total_'
   readonly mapped: string
 }
@@ -90,9 +96,10 @@ function limitOf(folder: string, { limits }: Files): number | null {
 }
 
 /**
- * Returns the memory that the kernel reclaims before it kills, in bytes. Chosen here: the part of the active cache
- * (`active_file`) that no process has mapped counts, too. Otherwise the files of a large embedded database would cause
- * the processes of solutions to be killed.
+ * Returns how much memory the kernel can reclaim before it kills a process, in bytes.
+ *
+ * Chosen here: this includes the part of the active cache (`active_file`) that no process has mapped. Otherwise, the
+ * files of a large embedded database would cause the processes of solutions to be killed.
  */
 function reclaimable(folder: string, { prefix, mapped }: Files): number {
   const stat = read(join(folder, 'memory.stat'))
@@ -147,8 +154,8 @@ function unescaped(text: string): string {
 }
 
 /**
- * Returns the group's path relative to the mount. In a container that sees only its own group, that group is at the
- * mount itself.
+ * Returns the group's path relative to the mount. A container that sees only its own group has that group at the mount
+ * itself.
  */
 function below(path: string, mountedRoot: string): string {
   if (path.split('/').includes('..')) return ''

@@ -20,7 +20,7 @@ export type GuestCommand = { readonly plugin: string; readonly method: string; r
 
 export type Returned = {
   readonly code: 'returned'
-  /** The string that the entry function returned, else null. */
+  /** The string that the entry function returned; null if it returned no string. */
   readonly result: string | null
   /** A description for the log; set if the entry function returned a value that is not a string. */
   readonly oddResult?: string

@@ -10,11 +10,11 @@ export type CallHandlers = {
   readonly log: (line: GuestLogLine) => void
   readonly request: RequestHandler
   /**
-   * Called when a process starts the call, and again if that process is lost and another process starts it. Must not
-   * throw.
+   * Called when a process starts the call. If that process is lost, it is called again when another process starts the
+   * call. Must not throw.
    */
   readonly began?: () => void
-  /** Ends the call: its process is killed if it runs the call. */
+  /** Ends the call. If the call is running, its process is killed. */
   readonly signal?: AbortSignal
 }
 
@@ -29,20 +29,21 @@ export type PendingCall = {
   /** Whether the call made a request that can change something; if so, it is never retried. */
   changedSomething: boolean
   replayed: boolean
-  /** Whether the call is one of the limited number of running calls from suspect solutions. */
+  /** Whether the call occupies one of the limited places for calls from suspect solutions. */
   hasTurn: boolean
 }
 
 /**
- * The call in one process. Its clock starts when the process reports the start or, if the call is not announced, when
- * it is sent. A call that is lost before it began can't have caused the process to be killed, so it is retried.
+ * The call in one process. Its clock starts when the process reports the start. If the process doesn't report it, the
+ * clock starts when the call is sent. A call that is lost before it began can't have caused the process to be killed,
+ * so it is retried.
  */
 export type Run = ServedCall & {
   readonly pending: PendingCall
   /**
-   * Whether the process reports the start ("announced"). In an idle process, the first call starts immediately, so the
-   * report is skipped. If that process is lost, for example because it had already exited, the call is retried and
-   * announced.
+   * Whether the process reports the start of the call, which is then "announced". The first call in an idle process
+   * starts immediately, so it is not announced. If its process is lost, for example because it had already exited, the
+   * call is retried and announced.
    */
   readonly announced: boolean
 }

@@ -6,15 +6,16 @@ import { existsSync } from 'node:fs'
 /**
  * @typedef {object} Platform
  * @property {string} name
- * @property {readonly string[]} lacks limits that only Linux enforces, one sentence each. Empty on Linux: elsewhere,
- * Solhost is for development.
+ * @property {readonly string[]} lacks one sentence for each limit that only Linux enforces. Empty on Linux. Elsewhere,
+ * Solhost is meant for development.
  * @property {string | null} node the npm package that contains Node.js; null if there is none
  * @property {string} nodeFile path of the binary in that package
- * @property {'' | '.cmd'} shim the end of the names of programs that npm installs
- * @property {'glibc' | 'musl' | null} libc for which binaries are built; null if a system has only one C library
+ * @property {'' | '.cmd'} shim the suffix of programs that npm installs
+ * @property {'glibc' | 'musl' | null} libc the C library that binaries must be built for; null if the system has only
+ * one
  * @property {boolean} hasGroups whether a process can get its own process group. Windows would open a window instead.
  * @property {boolean} hasShell whether /bin/sh and its `ulimit` exist
- * @property {boolean} hasModes whether the mode of a file determines who can read it
+ * @property {boolean} hasModes whether a file's mode determines who can read it
  */
 
 const MEMORY = 'PROCESS_MEMORY has no effect: only the JavaScript heap of sandbox processes is limited.'

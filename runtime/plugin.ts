@@ -11,10 +11,10 @@ export type SolutionFacts = {
   readonly manifest: Manifest
   /** The reachable modules in order; later ones override earlier ones. */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
-  /** Texts by locale (`default`, `nl`, `nl-BE`), of main and its modules combined. */
+  /** The texts of main and its modules combined, by locale (`default`, `nl`, `nl-BE`). */
   readonly texts: Tables
   readonly forms: readonly string[]
-  /** The forms of main and its modules by name, as available in a client: without forms of authenticators. */
+  /** The forms that clients can use: those of main and its modules, except authenticators. Keyed by name. */
   readonly definitions: ReadonlyMap<string, FormDefinition>
 }
 
@@ -41,8 +41,8 @@ export type Command = {
   /** @throws ZodError if the binding doesn't send such arguments */
   readonly check: (args: unknown, solution: SolutionFacts) => unknown
   /**
-   * Called once per command, in script order, after all commands of the call were checked. This is a method, so that
-   * each command can declare the type of `args`, which is the return type of its `check`.
+   * Called once per command, in script order, after all commands of the call were checked. `args` is what `check`
+   * returned. This is a method, so each command can declare its own type for `args`.
    */
   apply(call: Call, args: unknown): void
 }
@@ -72,13 +72,13 @@ export interface Plugin {
   /** Available only in clients, so that it adds no cost to other calls. */
   readonly clientsOnly?: true
   /**
-   * Whether calls whose scripts contain none of its global names run without its guest part, if that is possible. With
-   * this property, the guest part must not register an entry, `beforeReturn` or `onScript`.
+   * Whether the guest part may be skipped for calls whose scripts contain none of its global names. If this is set, the
+   * guest part must not register an entry, `beforeReturn` or `onScript`.
    */
   readonly onlyIfNamed?: true
   /**
-   * Source that runs inside the sandbox and builds the global. It imports types, and values only from guest files in
-   * the same folder: `import { a } from './part.guest.ts'`. `guest-source.ts` joins them.
+   * Source that runs inside the sandbox and builds the global. It may import types from anywhere, but values only from
+   * guest files in the same folder: `import { a } from './part.guest.ts'`. `guest-source.ts` joins the files.
    */
   readonly guest: URL
   /**

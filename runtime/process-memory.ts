@@ -17,9 +17,10 @@ export function residentSize(pid: number): number {
 
 /**
  * Returns a process's private memory and the memory that it may share with others, in bytes; zeros if it has exited.
- * Processes running the same program share its files, so their total is the largest `shared` plus the sum of all `own`.
- * The sum of their proportional sizes gives the same result, but the kernel takes 4 ms to add up the pages of one
- * process, which would block the host.
+ *
+ * Processes that run the same program share its files. Their total is therefore the largest `shared` plus the sum of
+ * all `own`. The sum of their proportional set sizes would be the same, but reading one takes the kernel 4 ms, which
+ * would block the host.
  */
 export function memoryOf(pid: number): { readonly own: number; readonly shared: number } {
   try {
@@ -42,8 +43,9 @@ export function processorTime(pid: number): number {
 }
 
 /**
- * Returns the proportional set size (PSS) of a process in bytes: shared pages are divided among the processes that
- * share them, so that sizes can be added up. For measurements; the host uses `memoryOf`.
+ * Returns the proportional set size (PSS) of a process in bytes, which divides shared pages among the processes that
+ * share them. The sizes of several processes can therefore be added up. For measurements only; the host uses
+ * `memoryOf`.
  * @returns 0 if the process has exited
  */
 export function proportionalSize(pid: number): number {

@@ -13,19 +13,19 @@ export interface ProcessPool {
   /** Why the last start failed; null if it failed because of memory. */
   readonly lastFailure: () => string | null
   /**
-   * Starts spares if there is enough memory: always one, and more while total memory is below `RUNTIME_XMS` or while
-   * solutions without a process keep arriving.
+   * Starts spares if there is enough memory. It always keeps one. It keeps more while total memory is below
+   * `RUNTIME_XMS`, or while solutions without a process keep arriving.
    */
   fill(): void
   /**
-   * Like `fill`, but after a short delay: starting a process takes CPU time, which should first go to the call in the
-   * process that was just taken.
+   * Like `fill`, but after a short delay. Starting a process takes CPU time, which the process that was just taken
+   * needs first.
    */
   fillSoon(): void
   readonly spares: () => readonly SandboxProcess[]
   /**
-   * Whether new work must be refused: the last check found that the maximum was exceeded with no idle process left to
-   * end, or that the host's own heap was nearly full.
+   * Whether new work must be refused. This is true if the last check found that the host's own heap was nearly full, or
+   * that the maximum was exceeded and no idle process was left to end.
    */
   readonly isFull: () => boolean
   /**
@@ -74,7 +74,7 @@ const LOOK_NEAR = 50
 const NEAR = 96 * 1024 ** 2
 /** The fraction of the maximum that is left free for growth between two checks. */
 const KEPT_FREE = 1 / 32
-/** If no process has become ready after this many starts, more attempts would not help. */
+/** After this many starts without a ready process, the pool gives up. */
 const START_TRIES = 3
 /** The delay of `fillSoon`, in ms. */
 const REFILL_AFTER = 30
@@ -85,7 +85,7 @@ const MOST_WAITING = 200
 /** Maximum number of spare processes; more would not speed anything up. */
 const MOST_SPARES = 4
 /**
- * For this long, in ms, each solution that had to wait for its process causes one more spare: more such solutions
+ * A solution that has to wait for its process adds one spare for this long, in ms, since similar solutions will
  * probably follow.
  */
 const BURST = 10_000
@@ -115,7 +115,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     return bound.measure({ known: inUse(), begun, leaving: [...leaving] })
   }
 
-  /** In bytes; if negative, this much must be freed. */
+  /** Returns how much memory is free, in bytes. If negative, this much must be freed. */
   function room({ maximum, used } = measure()): number {
     return maximum * (1 - KEPT_FREE) - used
   }
@@ -129,7 +129,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     return pid !== null
   }
 
-  /** @param leave the number of spares to keep: by default one, so that the next solution does not wait */
+  /** @param leave the number of spares to keep. The default is 1, so that the next solution does not wait. */
   function endFurtherSpare(leave = 1): boolean {
     if (spares.length <= leave) return false
     const spare = spares.pop() as SandboxProcess
@@ -250,7 +250,7 @@ function startSpare(sandbox: SandboxProcessOptions, spares: SandboxProcess[]): v
   }
 }
 
-/** Counts the solutions that had to wait for a process lately. */
+/** Counts the solutions that recently had to wait for a process. */
 function createDemand() {
   let waits: number[] = []
   return {

@@ -2,16 +2,16 @@ import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 /**
- * A process with this niceness gets about a tenth of the CPU time that other processes get: little enough not to slow
- * them down, but enough to finish.
+ * A process with this niceness gets about a tenth of the CPU time of other processes. It hardly slows them down, but
+ * still finishes.
  */
 const BEHIND = 10
 /** Retry delay in ms: the kernel may refuse a change that follows a previous change too soon. */
 const AGAIN_AFTER = 150
 
-// If the kernel groups processes by session (sched_autogroup), each group has a niceness, and only the group's niceness
-// counts relative to other sessions. Each sandbox process is a session. Any user can lower a group's niceness again,
-// but only root can lower a process's.
+// With autogroups (sched_autogroup), the kernel puts each session into a group, and each sandbox process is a session.
+// The kernel then compares only the niceness of groups. Any user can lower a group's niceness again, but only root can
+// lower a process's.
 
 /** Runs a starting process at a low priority until `bringForward`, so that it doesn't slow down those in use. */
 export function startBehind(pid: number): void {

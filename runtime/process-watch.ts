@@ -9,8 +9,8 @@ export interface ProcessWatch {
   readonly start: () => void
   readonly stop: () => void
   /**
-   * isolated-vm's heap limit is only a trigger, and much memory is outside the heap, so the size of the process is
-   * checked here.
+   * Checks the size of the process, because isolated-vm's heap limit is not strict, and much memory is outside the
+   * heap.
    * @returns the failure for the call that made the process grow beyond PROCESS_MEMORY; null if the process is smaller
    */
   readonly grown: () => Failed | null
@@ -28,9 +28,8 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
   let isSilent = false
 
   /**
-   * If this thread was busy, timers run before messages from the process are read, such as the message that a call has
-   * started. Use an immediate, which runs after these messages are read, so that the right call is held responsible and
-   * no response is missed.
+   * If this thread was busy, timers run before it reads messages from the process. An immediate runs after that, so the
+   * check knows which call has started and misses no response.
    */
   function lookOnceRead(): void {
     setImmediate(() => {

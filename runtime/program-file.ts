@@ -10,9 +10,10 @@ const BUILDER = fileURLToPath(new URL('./build-program.ts', import.meta.url))
 const found = new Map<string, string>()
 
 /**
- * The JavaScript of a program that runs in a separate process: a file in a folder that contains all its imports except
- * `isolated-vm`. A process that loads it needs only half the CPU time to start that it would need to strip types and
- * resolve modules itself. If no build of these sources exists, this builds one, which takes half a second.
+ * Returns the JavaScript file of a program that runs in a separate process. All its imports except `isolated-vm` are in
+ * the same folder. Starting from this file takes half the CPU time of starting from TypeScript, since no types need to
+ * be stripped and no modules resolved. If these sources have not been built yet, this builds them, which takes half a
+ * second.
  * @param main the program's source; its imports are in the same folder or in `runtime/`
  * @throws Error if it cannot be built
  */

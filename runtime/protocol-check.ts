@@ -102,7 +102,7 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   ),
   request: object({ kind: isText, id: isId, request: isId, plugin: isName, method: isName, args: isArguments }),
   checked: object({ kind: isText, checked: isChecked }),
-  // The frame's limit also limits this size, and only the debugger uses the content.
+  // `message` needs no length check: the frame is limited, and only the debugger uses the content.
   inspected: object({ kind: isText, session: isId, message: isText }),
   detached: object({ kind: isText, session: isId }),
 }

@@ -5,7 +5,10 @@ import type { Json, Tables } from './plugin.ts'
 
 export type { Unit } from './call-kinds.ts'
 
-/** `scope`: the part of the script that `globals` or `scopes` exposes, if scripts use these. */
+/**
+ * `scope`: the part of the script that scripts can access through `globals` or `scopes`; absent if no script uses
+ * these.
+ */
 export type SandboxScript = {
   readonly file: string
   readonly source: string
@@ -16,7 +19,7 @@ export type SandboxScript = {
 
 /**
  * The names that a script declares for other scripts. `globals` are also properties of the global object. `readsThis`:
- * whether its top-level code uses `this`; absent if that is unknown.
+ * whether its top-level code uses `this`; absent if not known.
  */
 export type RealmNames = {
   readonly globals: readonly string[]
@@ -25,7 +28,7 @@ export type RealmNames = {
 }
 
 export type ScriptScope = {
-  /** `orders` for `scopes/orders.js`; `globals` for `globals.js`. */
+  /** The name of the scope: `orders` for `scopes/orders.js`, or `globals` for `globals.js`. */
   readonly name: string
   readonly names: readonly string[]
   /** The names that are also properties of the global object. */
@@ -67,8 +70,8 @@ export type Trusted = {
 }
 
 /**
- * A call to a built-in solution. A process runs it before it reports ready, so that the code that every call needs is
- * compiled.
+ * A call to a built-in solution. A process runs this call before it reports ready, so the code that every call needs is
+ * already compiled.
  */
 export type Rehearsal = { readonly solution: SandboxSolution; readonly call: SandboxCall }
 
@@ -112,7 +115,7 @@ export type UploadFiles = {
     readonly source: string
   }[]
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
-  /** For the hardened realm: the scripts that run together, as indexes. */
+  /** For the hardened realm: each item lists the scripts that run together, by index. */
   readonly hardened?: readonly (readonly number[])[] | null
   /** Paths in `media/`. */
   readonly media: readonly string[]
@@ -128,7 +131,7 @@ export type ToSandbox =
    * created from the same `trusted`, in base64. Without it, the process creates one and sends it with `ready`.
    */
   | { readonly kind: 'prepare'; readonly trusted: Trusted; readonly snapshot?: string }
-  /** `debug`, here and in `serve`: whether its isolates can be debugged, which the process's Node.js must support. */
+  /** `debug`, here and in `serve`: whether the isolates can be debugged. Not every version of Node.js supports this. */
   | { readonly kind: 'load'; readonly solution: SandboxSolution; readonly debug?: true }
   /** Sent instead of `load` if the process serves only clients. */
   | { readonly kind: 'serve'; readonly solution: SandboxSolution; readonly debug?: true }
@@ -176,7 +179,7 @@ export type SandboxCall = {
   readonly entry: string
   readonly args: readonly Json[]
   readonly state: Readonly<Record<string, Json>>
-  /** The time limit for the call, including waiting; loading the scripts has a separate limit. */
+  /** The limit for the call's time, including waiting. Loading the scripts has a separate limit. */
   readonly timeLimit: CallRules['timeLimit']
   /** Determines the processes, the result and the bindings of a call outside clients. Default: as for a sign-in. */
   readonly kind?: CallKind
@@ -216,11 +219,11 @@ export type FromSandbox =
    * running any more. `started` of the next call also implies this.
    */
   | { readonly kind: 'settled' }
-  /** The isolate of these clients has ended, and the clients with it. */
+  /** The clients' isolate has ended, so the clients have ended too. */
   | { readonly kind: 'gone'; readonly clients: readonly number[] }
   /** A step of a client's call has exceeded its time and cannot be interrupted. */
   | { readonly kind: 'hung'; readonly id: number }
-  /** Sent while scripts are probed: the file whose top level is running, in case it crashes the process. */
+  /** Sent while scripts are probed. If the process crashes, this tells the host which file was running. */
   | { readonly kind: 'loading'; readonly file: string }
   | {
       readonly kind: 'probed'

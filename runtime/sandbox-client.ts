@@ -21,8 +21,8 @@ export type ClientOutcome = Outcome | ClientGone
 /** An open client: one persistent context, in which scripts keep their state between calls. */
 export interface SandboxClient {
   /**
-   * Runs one entry function after the client's earlier calls have ended. Never rejects. `sandbox_busy` if too many
-   * calls are queued. The commands of a call that fails are dropped, and the client stays open.
+   * Runs one entry function after the client's earlier calls have ended. Never rejects. Fails with `sandbox_busy` if
+   * too many calls are queued. If a call fails, its commands are dropped and the client stays open.
    */
   call(call: SandboxCall, handlers: CallHandlers): Promise<ClientOutcome>
   /** Drops the client's context. Running and queued calls end as `client_gone`. */

@@ -20,9 +20,9 @@ const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
 const BINARY_FINDER = createRequire(BINARY).resolve('node-gyp-build')
 
 /**
- * isolated-vm needs the first flag. The permission model blocks files, network (Node 26), children and threads; only
- * the code may be read, not the platform's data, which may be in a folder next to it. The last flags are for many
- * short-lived contexts in little memory (`npm run bench`); none disables a language feature.
+ * isolated-vm needs the first flag. The permission model blocks files, network (Node 26), children and threads. Only
+ * the code may be read; the platform's data may be in a folder next to it. The remaining flags suit many short-lived
+ * contexts in little memory (`npm run bench`). None of the flags disables a language feature.
  */
 export const SANDBOX_FLAGS = [
   '--no-node-snapshot',
@@ -67,15 +67,16 @@ export type SandboxProcess = {
   readonly sendSoon: (message: ToSandbox) => void
   readonly kill: () => void
   /**
-   * Raises the frame limit for a process that checks an upload, since it sends back the stripped scripts, and for a
-   * process for clients, whose calls send whole tables.
+   * Raises the frame limit. A process that checks an upload sends back the stripped scripts, and clients' calls send
+   * whole tables.
    */
   readonly allowLargeFrames: (bytes: number) => void
   /** At most one receiver; without one, frames are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
   /**
-   * Called once, when the process is killed or has exited for any reason. From then on, it sends no messages. A killed
-   * process may take seconds to exit if it has a low priority. `byOthers`: by a SIGKILL that the host did not send.
+   * Called once, when the process is killed or has exited for any reason. After that, the process sends no messages.
+   * With a low priority, it may take seconds until a killed process exits. `byOthers`: whether it was killed by a
+   * SIGKILL that the host did not send.
    */
   onEnd: ((byOthers: boolean) => void) | null
   /** Called once, after `onEnd`, when the process has exited and its memory is free. */
@@ -134,7 +135,7 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
 const prepareFrames = new WeakMap<Trusted, Buffer>()
 
 /**
- * Cached: the frame is about 200 kB, and every process gets the same one. Once a process has created the snapshot, the
+ * Caches the frame, which is about 200 kB and the same for every process. Once a process has created the snapshot, the
  * frame contains it.
  */
 function prepareFrame(trusted: Trusted): Buffer {
@@ -208,7 +209,8 @@ function wrap(
   }
 
   /**
-   * Only the first `ready` message counts: until then, the process has no solution, so it has run only our own code.
+   * Accepts only the first `ready` message. Before that message, the process has no solution, so it has run only our
+   * own code.
    */
   function becomeReady(snapshot?: string): void {
     if (isReady) return

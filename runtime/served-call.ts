@@ -15,7 +15,10 @@ export type ServedCall = {
 
 export type LogHandler = { readonly log: (line: GuestLogLine) => void }
 
-/** The sandbox process enforces its limits itself. If it fails to, the host kills it this much later, in ms. */
+/**
+ * The host's deadlines are this much later than the sandbox process's own limits, in ms. If the process fails to
+ * enforce a limit, the host kills it at the deadline.
+ */
 export const DEADLINE_GRACE = 250
 
 export function servedCall(limit: ServedCall['limit'], limits: Limits): ServedCall {

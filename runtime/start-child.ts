@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream'
 export type NotStarted = { readonly failure: Promise<Error> }
 
 /**
- * Starts a process. Never throws: Node's `spawn` throws for some errors (ENOMEM), and for others (EMFILE, EAGAIN,
- * ENOENT) returns a child without a pid, sometimes without `stdio` too, that emits the error later.
+ * Starts a process. Never throws. Node's `spawn` throws for some errors (ENOMEM). For others (EMFILE, EAGAIN, ENOENT),
+ * it returns a child without a pid, sometimes without `stdio` too, and the child emits the error later.
  */
 export function startChild(
   file: string,

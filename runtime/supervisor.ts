@@ -25,11 +25,13 @@ export interface Supervisor {
   /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
   /**
-   * Opens a client: a context with the scripts of unit `main` that persists until it is closed, in a process for
-   * clients of this version. Never rejects because of what a script does. The process runs as long as it has clients,
-   * unless RUNTIME_XMX is exceeded and no idle process is left to end. Then the process that has been unused for the
-   * longest time is ended, and its clients are notified.
-   * @param handlers get what the scripts log while they load. @returns the client, or why it could not be opened
+   * Opens a client in a process for clients of this version. A client is a context with the scripts of unit `main`, and
+   * persists until it is closed. Never rejects because of what a script does.
+   *
+   * The process runs as long as it has clients. There is one exception: RUNTIME_XMX is exceeded and no idle process is
+   * left to end. Then the process that has been unused for the longest time is ended, and its clients are notified.
+   * @param handlers get what the scripts log while they load
+   * @returns the client, or why it could not be opened
    */
   openClient(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
   /**
@@ -45,15 +47,15 @@ export interface Supervisor {
   /** Ends the processes of a solution version. Those with running calls or clients end after their last one. */
   retire(key: string): void
   /**
-   * If the version's logins or clients are paused because their processes were killed: when they may run again, in
-   * epoch ms. Otherwise null.
+   * Returns when the version's logins or clients may run again, in epoch ms. Null if they are not paused. They are
+   * paused if their processes are killed repeatedly.
    */
   retryAt(key: string): number | null
   /** Like `retryAt`, for the version's endpoints or jobs, which are paused separately. */
   retryAtOf(group: 'requests' | 'jobs', key: string): number | null
   /**
-   * Attaches a debugger to the isolate of a version's unit, and starts its process if it is not running. Null unless
-   * the supervisor was created with `debugNode`.
+   * Attaches a debugger to the isolate of a version's unit, and starts its process if necessary. This property is null
+   * unless the supervisor was created with `debugNode`.
    * @returns null if no process could be started
    */
   readonly debug: ((version: Loadable, unit: Unit, listener: DebugListener) => Promise<DebugSession | null>) | null
@@ -87,8 +89,8 @@ export type RunningProcess = {
 }
 
 /**
- * `hung`: the process did not respond while no call was running; `client`: a script in an open client caused it, for
- * any reason.
+ * `hung`: the process did not respond while no call was running. `client`: a script in an open client is the reason,
+ * whatever it did.
  */
 export type KillReason = Failed['code'] | 'hung' | 'client'
 

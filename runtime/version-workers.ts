@@ -7,13 +7,13 @@ import type { Quarantine } from './quarantine.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import type { LogHandler } from './served-call.ts'
 
-/** The processes of solution versions by version key; used separately for logins and for clients. */
+/** The processes of solution versions, by version key. There is one instance for logins and one for clients. */
 export interface VersionWorkers<W> {
   /** The processes of the version that accept new work. */
   readonly of: (key: string) => readonly W[]
   /**
-   * All processes that have not exited, including those that are finishing their last calls, and killed ones, whose
-   * memory is not free yet.
+   * All processes that have not exited. This includes processes that are finishing their last calls, and killed
+   * processes whose memory is not free yet.
    */
   readonly living: ReadonlySet<W>
   /** Starts another process, or waits for one that is already starting. @returns null if none could be started */

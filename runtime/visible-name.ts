@@ -5,8 +5,8 @@
 export const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
 
 /**
- * The only check of a permission's name, wherever the permission is listed, granted or requested. So every name that a
- * manifest accepts can be granted. The guest part of `security` has a copy, since it cannot import.
+ * Checks a permission's name, wherever the permission is listed, granted or requested. With a single check, every name
+ * that a manifest accepts can also be granted. The guest part of `security` has a copy, since it cannot import this.
  */
 export function isVisible(text: string): boolean {
   return text.trim() === text && !UNFIT.test(text)

@@ -1,9 +1,6 @@
 /** Lets callers wait briefly for the same event, which releases all of them. */
 export interface WaitingRoom {
-  /**
-   * @returns false on timeout, or immediately if too many callers are already waiting; otherwise the value passed to
-   * `answer`
-   */
+  /** @returns the value passed to `answer`; false on timeout, or immediately if too many callers are already waiting */
   wait(): Promise<boolean>
   answer(given: boolean): void
 }

@@ -12,7 +12,7 @@ const QUEUE_TIME = 10_000
 export type WorkerCallsEvents = {
   /** Called when the process reports that a call has started. It does so only for announced calls. */
   readonly started: () => void
-  /** Called before the call is settled, but not if the process was killed because of the call. */
+  /** Called before the call is settled, unless the process was killed because of the call. */
   readonly ended: (pending: PendingCall, returnedWell: boolean) => void
 }
 
@@ -56,8 +56,8 @@ export function createWorkerCalls(
   }
 
   function ended(run: Run, outcome: SandboxOutcome): void {
-    // After it runs out of memory, the isolate is unusable. After an interrupted call, microtasks left in its queue
-    // would run inside the next call. Neither isolate can be used again.
+    // Don't use the isolate again. After it runs out of memory, it is unusable. After an interrupted call, microtasks
+    // left in its queue would run inside the next call.
     if (!outcome.ok && (outcome.code === 'script_memory' || outcome.cutOff)) {
       end.killFor(run.pending, outcomeOf(outcome) as Failed)
       return
@@ -69,8 +69,8 @@ export function createWorkerCalls(
   }
 
   /**
-   * The call has not started, because the process is busy with other calls, which have deadlines. If it still starts
-   * before the process reads the `cancel`, it has a deadline like any other call.
+   * Gives up on a call that has not started because the process is busy with other calls. These have deadlines. If the
+   * call starts before the process reads the `cancel`, it has a deadline too.
    */
   function giveUpWaiting(pending: PendingCall): void {
     givenUp.add(pending)
@@ -105,7 +105,7 @@ export function createWorkerCalls(
     },
     /**
      * Handles the end of the process.
-     * @param byOthers whether the process was killed by something else, such as the kernel when memory runs out
+     * @param byOthers whether something other than the host killed the process, such as the kernel when memory runs out
      * @returns the calls that were lost with it and have no result yet
      */
     lose(byOthers: boolean): PendingCall[] {
@@ -124,9 +124,9 @@ export function createWorkerCalls(
 }
 
 /**
- * Whether the only running call is held responsible for the end of its process. A retried call always is, because it is
- * the second process to end during that call. An unannounced call is not, since it may not have begun, unless it made a
- * request that changes something.
+ * Whether the only running call is held responsible for the end of its process. A retried call always is, because two
+ * processes have now ended during this call. Otherwise, it is not if something other than the host killed the process.
+ * An unannounced call may not have begun, so it is responsible only if it made a request that can change something.
  */
 function isCulprit({ pending, announced }: Run, byOthers: boolean): boolean {
   return pending.replayed || (!byOthers && (announced || pending.changedSomething))

@@ -19,8 +19,8 @@ export type WorkerWatchOptions = {
   readonly running: () => Run | null
   readonly isIdle: () => boolean
   /**
-   * The time when the scripts' top-level code may have started running in advance of a call, by `performance.now()`;
-   * null if it is not running.
+   * When scripts' top-level code may have started to run in advance of a call, by `performance.now()`. Null if no such
+   * code is running.
    */
   readonly unsettledSince: () => number | null
   readonly killHung: () => void
@@ -63,8 +63,8 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
   }
 
   /**
-   * Whether code that runs in advance of a call has taken longer than `milliseconds`. A call that was sent has a
-   * deadline, so it doesn't count here.
+   * Whether code has been running in advance of a call for longer than `milliseconds`. A call that was already sent has
+   * its own deadline.
    */
   function isUnsettledFor(milliseconds: number): boolean {
     const since = unsettledSince()

@@ -31,8 +31,8 @@ export interface Worker {
   /** When the last call ended, by `performance.now()`. */
   readonly lastEnded: () => number
   /**
-   * The number of calls in a row that arrived one at a time, but too soon after each other to create the next context
-   * in advance.
+   * The number of consecutive calls that did not overlap, but followed too quickly to create the next context in
+   * advance.
    */
   readonly callsInARow: () => number
   /** @param isSuspect whether one of the solution's processes was killed recently; if so, each call is announced */
@@ -46,8 +46,8 @@ export interface Worker {
   readonly endForRoom: () => void
   readonly isEndedForRoom: () => boolean
   /**
-   * The call after which the process had to be killed, because its scripts hung or used too much memory while no call
-   * was running; null if that did not happen.
+   * The last call before the process had to be killed, if its scripts hung or used too much memory while no call was
+   * running. Otherwise null.
    */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
@@ -131,7 +131,7 @@ export function createWorker(
     if (isIdle()) becomeIdle()
   }
 
-  /** Top-level code that runs in advance of a call hangs. There is no call that could fail because of it. */
+  /** Kills the process when top-level code hangs in advance of a call. There is no call that could fail because of it. */
   function killHung(): void {
     hungAfter = lastEnded
     end.kill('error')
@@ -188,7 +188,7 @@ export function createWorker(
   return created
 }
 
-/** The usage data that the supervisor uses to choose processes. */
+/** Records how a process is used. The host chooses processes by these facts. */
 function createUse() {
   let lastUsed = Date.now()
   let lastEnded = 0

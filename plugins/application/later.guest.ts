@@ -12,12 +12,12 @@ export function createLater(api: GuestApi) {
   const waiting = api.record<Waiting>()
   let waitingCount = 0
   let lastId = 0
-  /** Timers that the running call added or, between calls, that the last call added. */
+  /** The timers that the current call added. Between calls, those that the last call added. */
   let added = api.list<number>()
   let cancelled = api.list<{ readonly id: number; readonly one: Waiting }>()
 
   function readTime(value: unknown): number {
-    // Adding 0 turns -0 into 0.
+    // `value + 0` turns -0 into 0.
     if (typeof value === 'number' && value >= 0 && value <= LATEST && value % 1 === 0) return value + 0
     throw new safe.TypeError(`application.executeLater: milliseconds must be a whole number from 0 to ${LATEST}`)
   }

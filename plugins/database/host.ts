@@ -26,8 +26,8 @@ export default function database(ports: DatabasePorts): Plugin {
       query: request(
         z.tuple([z.string().min(1).max(64), z.string().min(1).max(65_536), z.array(Parameter).max(1000)]),
         (call, [name, sql, parameters]) => ports.query(call, name, sql, parameters),
-        // Chosen here: every query counts as a change, since a SELECT can call functions and a WITH can contain an
-        // INSERT. The only downside is that such a call is not retried if its process is lost.
+        // Chosen here: every query is treated as a change, since a SELECT can call functions and a WITH can contain an
+        // INSERT. The only downside is that the call is not retried if its process is lost.
         { changes: true },
       ),
     },

@@ -50,10 +50,11 @@ declare const eventsManager: {
    */
   addEventListener(eventType: string, callback: EventListener, context?: string | object | null): () => boolean
   /**
-   * Calls the listeners of a custom event type. Only the platform fires built-in types. If the second argument is an
-   * array, it contains the arguments. If it is null, it is the context and means any context. A listener that throws
-   * counts as false (undefined in an array), and the other listeners still run.
-   * @returns the logical AND of all return values, true if there are no listeners; or, with `RETURN_VALUE_ARRAY`, all of them
+   * Calls the listeners of a custom event type. Only the platform fires built-in types. The second argument is the
+   * context, where null means any context, or an array with the listeners' arguments. If a listener throws, its result
+   * is false (undefined in an array), and the other listeners still run.
+   * @returns the logical AND of all results, or true if there are no listeners; with `RETURN_VALUE_ARRAY`, an array of
+   * all results
    * @throws TypeError for a built-in event type, or one that does not exist
    */
   fireEventListeners(eventType: string): boolean
@@ -74,8 +75,8 @@ declare const eventsManager: {
   /** Whether a listener would be called. null as the context means any context. */
   hasEventListeners(eventType: string, context?: string | object | null): boolean
   /**
-   * Removes listeners of a custom event type. null as the callback or context means any. To remove a listener of a built-in type,
-   * call the function that `addEventListener` returned.
+   * Removes listeners of a custom event type. For the callback and the context, null means any. To remove a listener of
+   * a built-in type, call the function that `addEventListener` returned.
    * @returns whether a listener was removed; false without an event type
    */
   removeEventListener(

@@ -98,7 +98,7 @@ export default function eventsManager(api: Api) {
       return add(type, { callback: readCallback(callback), context: where, receiver: isForm ? context : undefined })
     },
     removeEventListener(eventType: unknown, callback?: unknown, context?: unknown): boolean {
-      // If no event type is passed, nothing is removed, so return false.
+      // Without an event type, nothing is removed.
       if (eventType === undefined || eventType === null) return false
       const type = readType(eventType)
       const only = callback === undefined || callback === null ? null : readCallback(callback)

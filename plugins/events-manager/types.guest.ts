@@ -5,7 +5,7 @@ type Settings = { readonly builtIn: readonly string[]; readonly custom: readonly
 
 export type Callback = (event: JSEvent, ...args: unknown[]) => unknown
 
-/** `receiver`: the form used as context; calling without a receiver is much faster. */
+/** `receiver`: the form if it is the context, since calling the listener without a receiver is much faster. */
 export type Listener = {
   readonly callback: Callback
   readonly context: string | null

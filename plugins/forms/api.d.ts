@@ -36,9 +36,9 @@ interface FormElement {
    * or null. Tabs: the name of the open tab.
    */
   value: any
-  /** Inputs: whether a value is required. Until there is one, a primary button does nothing. */
+  /** Inputs: whether a value is required. While it is missing, primary buttons do nothing. */
   required: boolean
-  /** Inputs: why the value is rejected; "" if it is not. */
+  /** Inputs: the message that says why the value is rejected; "" if the value is accepted. */
   error: string
   /** Text and number inputs, select: text shown while there is no value. */
   placeholder: string

@@ -12,7 +12,8 @@ export function createChecks(api: Api) {
   }
 
   /**
-   * @param isSecret whether to omit the value from errors: the log's redaction would not recognise a truncated password
+   * @param isSecret whether to omit the value from errors. The log redacts passwords, but would not recognise part of
+   * one.
    */
   function readText(path: string, value: unknown, most: number, isMany: boolean, isSecret = false): string {
     if (value === null || value === undefined) return ''
@@ -57,7 +58,8 @@ export function createChecks(api: Api) {
   }
 
   /**
-   * Checks the size of validated items. They have been serialised and parsed again, so that no script's getter can run.
+   * Checks the size of validated items. The items were serialised and parsed again, so no getter of a script can run
+   * here.
    * @param item size of the last item, which must fit in one command
    * @param all total size of the list so far, which is limited per call
    */
@@ -72,8 +74,8 @@ export function createChecks(api: Api) {
 }
 
 /**
- * Maximum size of one command, in characters as counted by `sizeOf`. In JSON, a character takes at most six, and the
- * structure around the values adds little. So any value of this size fits in a command.
+ * Maximum size of one command, in characters as counted by `sizeOf`. As JSON, a character takes up to six, and the
+ * structure around the values adds little. A value of this size therefore always fits in a command.
  */
 export function pieceOf({ limits }: Api): number {
   return (limits.ARGUMENT_SIZE as number) / 8

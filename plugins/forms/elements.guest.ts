@@ -4,9 +4,7 @@ import type { Api, Definition, Element, ElementDefinition, Form, Option, Row, Se
 
 export type Elements = ReturnType<typeof createElements>
 
-/**
- * The forms and elements of one client. Until a script changes it, their state is as defined in the solution's version.
- */
+/** The forms and elements of one client. Their initial state is defined in the solution's version. */
 export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
   const { safe } = api
   const EMPTY: readonly unknown[] = api.list()
@@ -94,10 +92,10 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     isForm,
     savesOf,
     read,
-    /** Returns the form if it was already created. Unlike `formOf`, it creates none. */
+    /** Returns the form if it already exists. Unlike `formOf`, this does not create it. */
     usedForm: (name: string): Form | undefined => usedForms[name],
     names: () => settings.names,
-    /** Settings are null for a version without forms, as in tests and when the guest parts are checked. */
+    /** `loaded` is null for a version without forms, as in tests and when the guest parts are checked. */
     load(loaded: Settings | null): void {
       settings = loaded ?? settings
     },

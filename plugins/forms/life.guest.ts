@@ -3,7 +3,7 @@ import type { Elements } from './elements.guest.ts'
 import { argsOf, type Events } from './events.guest.ts'
 import type { Api, Showing } from './types.guest.ts'
 
-/** Maximum number of times, within one call, that a form which is being shown can show another form. */
+/** A form can show another form while it is being shown itself. This is the maximum number of times in one call. */
 const MOST_SHOWS = 10
 
 /** Shows forms and fires their life-cycle events. */

@@ -11,7 +11,7 @@ export function createSending(api: Api, changes: Changes, { send, sizeOfChanges 
   const { safe } = api
   const PIECE = pieceOf(api)
   let sentForms = api.list<Form>()
-  /** The state that the host has; `sent` is the state that the last call sent. */
+  /** `known` is the state that the host has. `sent` is the state that the last call sent. */
   const known = { shown: null as string | null, listening: '' }
   const sent = { shown: null as string | null, listening: '' }
 
@@ -22,7 +22,10 @@ export function createSending(api: Api, changes: Changes, { send, sizeOfChanges 
     return parts
   }
 
-  /** If the last call succeeded, the host applied the changes that it sent; otherwise they must be sent again. */
+  /**
+   * Call this once it is known whether the last call succeeded. If it did, the host has applied the changes that it
+   * sent. Otherwise, they must be sent again.
+   */
   function settle(didCount: boolean): void {
     const forms = sentForms
     sentForms = api.list()

@@ -25,9 +25,10 @@ export type ElementDefinition = {
   readonly tabs: readonly string[]
 }
 /**
- * State that scripts and the host read. The objects have no prototype. `changed` and `sent` contain, by property, the
- * previous values, which the host has: `changed` for changes that have not been sent yet, `sent` for those that the
- * last call sent, which the host may not have applied.
+ * State that scripts and the host read. The objects have no prototype.
+ *
+ * `changed` and `sent` contain previous values by property, as the host last applied them. `changed` is for changes
+ * that have not been sent yet. `sent` is for changes that the last call sent, which the host may not have applied.
  */
 export type Part = {
   readonly path: string
@@ -56,7 +57,7 @@ export type Event = {
   readonly element: string
   readonly type: string
   readonly value: unknown
-  /** When the button that saves is pressed: whether the host rejected a value that the user still has to correct. */
+  /** Only if the user pressed the button that saves: whether a value that the host rejected is still uncorrected. */
   readonly hasFaults?: boolean
 }
 /** The user's input in an element, and the previous value. */
@@ -81,14 +82,16 @@ export type Showing = {
   current: string | null
   /** The form that a script has requested to show. */
   wanted: string | null
-  /** Whether this call handles a button press by the user, who must then agree to leave unsaved input. */
+  /**
+   * Whether this call handles a button press by the user. If so, the user must agree before unsaved input is discarded.
+   */
   asks: boolean
   /** Whether the user has agreed to leave. */
   isAgreed: boolean
 }
 
 /**
- * The guest API, typed for forms. The state is the only form that may be shown while no user is signed in; null if any
- * form may be shown.
+ * The guest API, typed for forms. `state` is the only form that may be shown while no user is signed in. It is null if
+ * any form may be shown.
  */
 export type Api = GuestApi<Settings, string>

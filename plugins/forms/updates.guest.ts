@@ -48,8 +48,8 @@ export function createUpdates(api: Api) {
   }
 
   /**
-   * If a list is too long for one command, the command contains only its last items; separate commands send the items
-   * before them.
+   * Returns the values for one command. If a list is too long, separate commands send its first items, and this command
+   * contains only the rest.
    */
   function valuesOf(form: string, { definition, changed, state }: Element): Record<string, unknown> {
     const values = api.record<unknown>()
@@ -62,7 +62,7 @@ export function createUpdates(api: Api) {
     return values
   }
 
-  /** @returns the remaining items */
+  /** Sends the first items of a list in separate commands. @returns the remaining items, which fit in one command */
   function sendBeginning(form: string, element: string, property: string, items: unknown[]): unknown[] {
     let piece = api.list<unknown>()
     let size = 0

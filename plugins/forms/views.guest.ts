@@ -54,8 +54,7 @@ export function createViews(api: Api, { strict: objects, checks, properties, ele
       else if (key === 'unsaved' && isSaved) mark(value)
       else readOnly(path)(key)
     }
-    // Scripts that load before the form's script get this view too; it has the functions once the form's script is
-    // loaded.
+    // Scripts that load before the form's script get this view too, so it looks up the functions when they are read.
     const view = strict(target, path, names, set, (key) => {
       const functions = scripts[name]
       return functions === undefined ? undefined : functions[key]

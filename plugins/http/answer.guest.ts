@@ -14,12 +14,10 @@ const { stringify } = JSON
 const SafeWeakMap = WeakMap
 const { get: weakGet, set: weakSet } = WeakMap.prototype
 
-/**
- * Creates `plugins.http.answer`. A result is recognised as a response if it is an object that this function returned.
- */
+/** Creates `plugins.http.answer`. Only objects that this function returned are treated as responses. */
 export function createAnswers(api: GuestApi<null, true>) {
   const { safe } = api
-  /** The responses as JSON. This isn't created in the snapshot, which can't contain a WeakMap with entries. */
+  /** The JSON text of each response. Null at first, because the snapshot can't contain a WeakMap with entries. */
   let texts: WeakMap<object, string> | null = null
 
   api.onReturn((value) => {

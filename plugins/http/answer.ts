@@ -45,7 +45,7 @@ const Result = z.union([
 /**
  * Reads the guest's result, and applies the rules again.
  * @param result null if the function returned nothing
- * @throws TypeError if the guest can't have sent it, so its process must not be reused
+ * @throws TypeError if an unmodified guest can't have sent the result. The process must then not be reused.
  */
 export function readEndpointAnswer(result: string | null, largest: number): EndpointAnswer {
   if (result === null) return { status: 204, headers: new Map(), body: null }
@@ -65,7 +65,9 @@ export function readEndpointAnswer(result: string | null, largest: number): Endp
   return { status, headers, body }
 }
 
-/** The response has fewer characters than `ANSWER_SIZE`, but more bytes. */
+/**
+ * Thrown if the response is larger than `ANSWER_SIZE` in bytes. The guest has checked only the number of characters.
+ */
 export class AnswerTooLarge extends Error {
   readonly used: number
 

@@ -31,7 +31,7 @@ interface Plugins {
 interface EndpointRequest {
   /** The reference that also appears in the log. */
   readonly id: string
-  /** A HEAD request is shown as GET. */
+  /** The method. For a HEAD request, it is GET. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The decoded path, such as `/orders/7`. */
   readonly path: string

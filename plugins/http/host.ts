@@ -147,7 +147,7 @@ function plainAnswer({ status, headers, body }: HttpAnswer): Json {
   return { status, headers: Object.entries(headers), text: new TextDecoder().decode(body) }
 }
 
-/** The message contains the limit that the operator would have to raise. */
+/** Returns the limit that the operator would have to raise, as text for a message; '' for other errors. */
 function limitOf({ code }: PlatformError): string {
   if (code === 'ERR_OUTBOUND_TIME') return ' (FETCH_TIME)'
   return code === 'ERR_OUTBOUND_SIZE' ? ' (FETCH_SIZE)' : ''

@@ -6,12 +6,13 @@ export interface I18nPorts {
   /** The locale of the call, such as `nl` or `nl-BE`. */
   locale(call: Call): string
   /**
-   * The texts that the client's scripts set, including those set in this call; null if nothing is stored between calls.
+   * The texts that the client's scripts have set so far, including in this call. Null if texts are not stored between
+   * calls.
    */
   messages(call: Call): ReadonlyMap<string, string> | null
   /**
-   * Texts by locale (`default`, `nl`, `nl-BE`): the solution's own and, under names with the prefix `platform `, the
-   * platform's, which are the fallback.
+   * Texts by locale (`default`, `nl`, `nl-BE`). The solution's own texts are used first. The platform's texts are the
+   * fallback; the names of their tables have the prefix `platform `.
    */
   tables(solution: SolutionFacts): Tables
   setLocale(call: Call, locale: string): void
@@ -24,7 +25,10 @@ export interface I18nPorts {
 const Language = z.string().regex(/^[a-z]{2,3}$/)
 const Country = z.string().regex(/^([A-Z]{2}|[0-9]{3})$/)
 const Key = z.string().min(1).max(200)
-/** Maximum number of texts that a client stores, and of characters including keys: all are sent with each call. */
+/**
+ * Maximum number of texts that a client stores, and of characters in them, including keys. All of them are sent with
+ * each call.
+ */
 const MOST_MESSAGES = 200
 const MOST_MESSAGE_TEXT = 65_536
 

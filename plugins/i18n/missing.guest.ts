@@ -5,7 +5,7 @@ const MOST = 1000
 
 /** Reports each missing key to the host once. */
 export function createMissing(api: Pick<GuestApi, 'state' | 'command' | 'list' | 'record'>) {
-  /** Keys already reported; `now` contains those from this call or the last one. */
+  /** The keys that were already reported. */
   const reported = api.record<true>()
   let count = 0
   let now = api.list<string>()
@@ -26,7 +26,7 @@ export function createMissing(api: Pick<GuestApi, 'state' | 'command' | 'list' |
   }
 
   function nextCall(lastCounted: boolean): void {
-    // If a call fails, the keys that it sent have not been reported.
+    // The host dropped the reports of a failed call, so these keys may be reported again.
     if (!lastCounted) {
       for (let index = 0; index < now.length; index++) delete reported[now[index] as string]
       count -= now.length

@@ -59,12 +59,12 @@ declare const security: {
   /**
    * Checks whether a password matches a hash from your own table: argon2, bcrypt, scrypt or PBKDF2, in the formats of
    * common frameworks. The host checks it in constant time. No grant is needed.
-   * @param hash null if there is no such user. The result is then false after the same amount of work, so the duration
-   * does not reveal which names exist
+   * @param hash null if there is no such user. The result is then false, but the check takes as long as a real one, so
+   * its duration does not reveal which names exist.
    * @returns false if the password does not match
    * @throws TypeError if an argument has the wrong type or is longer than 1,000 characters
-   * @throws Error if the hash has an unsupported format or costs too much to check, after too many wrong passwords for
-   * it outside of an authenticator, or if too many hashes are being checked
+   * @throws Error if the hash has an unsupported format or costs too much to check, if too many hashes are being
+   * checked, or, outside of an authenticator, after too many wrong passwords for the hash
    */
   checkPasswordHash(password: string, hash: string | null): Promise<boolean>
   /**
@@ -74,9 +74,10 @@ declare const security: {
    */
   hashPassword(password: string): Promise<string>
   /**
-   * Checks the password of a user in the users table. Counts as a sign-in attempt, like one on the login page. This and
-   * all functions below reject unless the operator granted `users` to the solution.
-   * @returns null if the name or password is wrong or the user is disabled; otherwise the uid and the permissions in this solution
+   * Checks the password of a user in the users table. Counts as a sign-in attempt, like one on the login page. This
+   * function and all functions below reject unless the operator granted `users` to the solution.
+   * @returns null if the name or password is wrong or the user is disabled; otherwise the uid and the permissions in
+   * this solution
    */
   authenticate(username: string, password: string): Promise<{ uid: string; permissions: string[] } | null>
   /** Whether this is the user's password. Counts as a sign-in attempt. */

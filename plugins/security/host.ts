@@ -39,7 +39,10 @@ export interface SecurityPorts {
   methods(call: Call): readonly string[]
   /** The press that the call handles, or null. */
   press(call: Call): Press | null
-  /** Asks the user to confirm their identity, then repeats the press. Only a call's first question counts. */
+  /**
+   * Asks the user to confirm their identity, then repeats the press. If a call asks several times, only the first
+   * counts.
+   */
   confirm(call: Call, question: Question): void
   logOut(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   setTenant(call: Call, tenant: Tenant): void

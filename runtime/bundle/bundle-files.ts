@@ -6,7 +6,7 @@ import { decodeUtf8 } from './strict-json.ts'
 
 export type BundleFiles = Pick<Bundle, 'scripts' | 'formScripts' | 'forms' | 'i18n' | 'media' | 'loginTemplate'>
 
-/** Maps the files of the reachable parts to their fields of a bundle, in the order of `parts`. */
+/** Sorts the files into the fields of a bundle, in the order of `parts`. */
 export function bundleFiles(parts: readonly Part[], found: Findings): BundleFiles {
   const main = parts.find(({ module }) => module === null)
   const files = {

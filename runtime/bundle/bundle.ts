@@ -22,9 +22,10 @@ export type I18nFile = {
 }
 
 /**
- * The contents of a bundle, checked as far as the host may parse them. In every list, a module comes before the modules
- * that list it, and the solution itself comes last, with files sorted by name. If two items have the same name, the
- * later one is used.
+ * The contents of a bundle. The host has checked everything except the files that only a sandbox process may parse.
+ *
+ * The lists are sorted by module: first each module's dependencies, then the module, and the solution itself last.
+ * Within a module, files are sorted by name. If two items have the same name, the later one is used.
  */
 export type Bundle = {
   /** SHA-256 of the packed bytes, in lowercase hex. */
@@ -37,13 +38,13 @@ export type Bundle = {
    * the order in which they are listed.
    */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
-  /** Per solution or module: `globals.js`, then the scopes. */
+  /** For each module and the solution: `globals.js` first, then the scopes. */
   readonly scripts: readonly ScriptFile[]
   readonly formScripts: readonly FormScriptFile[]
   readonly forms: readonly FormFile[]
   readonly i18n: readonly I18nFile[]
   /** The solution's own files, by path in `media/`. */
   readonly media: ReadonlyMap<string, Uint8Array>
-  /** `media/login.html`. It is not part of `media`, so that its source can't be downloaded. */
+  /** The file `media/login.html`. It is not in `media`, so its source can't be downloaded. */
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
 }

@@ -4,13 +4,13 @@ const END_RECORD_SIZE = 22
 const RECORD_SIGNATURE = 0x02014b50
 const ZIP64_LOCATOR_SIGNATURE = 0x07064b50
 const ZIP64_LOCATOR_SIZE = 20
-/** Combined length of the signature and the length field. The length field's value does not include these bytes. */
+/** The combined length of the signature and the length field, which the value of the length field does not include. */
 const ZIP64_LENGTH_END = 12
 
 /**
- * Compares the end of central directory records with the directory that yauzl read between `start` and `end`.
- * Otherwise, programs that rely on different numbers could see different files. There must be no bytes between the
- * directory and the record, since some programs look for the directory just before the record.
+ * Compares the end of central directory records with the directory that yauzl read between `start` and `end`. If they
+ * differ, programs that read other fields could see different files. There must be no bytes between the directory and
+ * the record, since some programs look for the directory just before the record.
  * @returns what is wrong, or null
  * @see APPNOTE.TXT 4.3.14 to 4.3.16
  */
@@ -37,7 +37,7 @@ export function checkEndRecord(zip: Buffer, file: ZipFile, start: number, end: n
 
 type Directory = { readonly start: number; readonly end: number; readonly locator: number }
 
-/** yauzl uses the record's count and position of the directory; other programs may use the other numbers. */
+/** Checks the fields that yauzl ignores, because other programs may use them instead of the count and position. */
 function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: Directory): string | null {
   const record = readNumber(zip, locator + 8)
   if (end !== record) return 'there are bytes between the central directory and the end of central directory record'

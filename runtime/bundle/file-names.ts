@@ -2,7 +2,7 @@
 export const MAX_PATH = 240
 const MAX_SEGMENTS = 16
 
-/** Why a bundle can't have a file with this name, as the end of a sentence; null if it can. */
+/** Returns what is wrong with a file name in a bundle, worded to follow the name; null if nothing is. */
 export function problemOfName(name: string): string | null {
   if (name === '') return 'is empty'
   if (name.length > MAX_PATH) return `has more than ${MAX_PATH} characters`

@@ -17,7 +17,9 @@ export type JobDeclaration = {
   readonly schedule: string | null
   /** If null, the host's time zone applies. */
   readonly timeZone: string | null
-  /** The runs for due times that were missed because no host could start the job: one run for all of them, or none. */
+  /**
+   * What to do about due times at which no host could start the job: run the job once for all of them, or not at all.
+   */
   readonly missed: (typeof MISSED)[number]
   readonly attempts: number
   readonly atOnce: number

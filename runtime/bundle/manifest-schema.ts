@@ -306,8 +306,8 @@ export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUT
 const SECOND_FACTORS = ['optional', 'required', 'passkey'] as const
 
 /**
- * The users that `required` and `passkey` apply to. An empty list would require a second step from nobody, although the
- * level suggests the opposite.
+ * `required` and `passkey` apply to users with these permissions. An empty list is an error: it would apply to nobody,
+ * so the level would have no effect.
  */
 export const RequiredFor = list(PermissionName, MAX_ITEMS)
   .min(1, { error: 'must list at least one permission' })

@@ -27,7 +27,7 @@ export type BundleReading = {
  * names.
  */
 const MAX_COMPARED = 200
-/** Maximum names to suggest a correction for. Chosen here: if a list is misspelt, its first names already show it. */
+/** Only this many names at the start of a list get a suggestion. Chosen here: they are enough to show the mistake. */
 const MAX_SUGGESTED = 10
 
 const MODES_WITH_AUTHENTICATOR: ReadonlySet<AuthenticatorMode> = new Set([
@@ -184,7 +184,10 @@ function checkAuthenticators(
   found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`, places.value(['authenticator']))
 }
 
-/** Rejects permissions in `requiredFor` that no manifest lists: nobody can have them, so nobody would need a second factor. */
+/**
+ * Rejects permissions in `requiredFor` that no manifest lists. Nobody can have such a permission, so it would require a
+ * second factor from nobody.
+ */
 function checkSignIn(main: Manifest, { reached, complete }: Modules, places: JsonPlaces, found: Findings): void {
   if (main.signIn === null) return
   const { requiredFor } = main.signIn

@@ -7,8 +7,8 @@ export type Schedule = {
 }
 
 /**
- * Reads a schedule of five fields. When the clock is set forward, a time in the gap is due at its end. When it is set
- * back, a time that occurs twice is due only the first time, unless the schedule's hour is `*`.
+ * Reads a schedule of five fields. When the clock is set forward, times in the skipped hour are due at the end of that
+ * hour. When it is set back, a time that occurs twice is due only the first time, unless the schedule's hour is `*`.
  * @throws Error if the schedule is malformed
  */
 export function createSchedule(schedule: string, timeZone: string): Schedule {
@@ -35,13 +35,13 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * With this rule, croner treats a schedule without wildcards and steps in the minute and hour as one with fixed times.
+ * `fixedTimeRule`: croner treats a schedule as one with fixed times if its minute and hour have no wildcards or steps.
  */
 const FIVE_FIELDS = { mode: '5-part', fixedTimeRule: 'no-wildcard', paused: true } as const
 
 /**
- * Writes steps in the minute and hour as lists, so that croner treats the schedule as one with fixed times. A schedule
- * with the hour `*` stays unchanged, so that it also runs in both occurrences of a repeated hour.
+ * Replaces steps in the minute and hour with lists, so that croner treats the schedule as one with fixed times. A
+ * schedule with the hour `*` is unchanged: it should run in both occurrences of a repeated hour.
  */
 function withoutSteps(schedule: string): string {
   const [minute = '', hour = '', ...others] = schedule.trim().split(/\s+/)

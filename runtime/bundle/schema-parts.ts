@@ -39,7 +39,7 @@ export function list<Item extends z.ZodType>(item: Item, max: number) {
   return z.array(item, { error: 'must be a list' }).max(max, { error: `must have at most ${max} items` })
 }
 
-/** Returns the object's own message. For unknown keys, the code that lists the errors writes the message. */
+/** Returns an error handler with this message. It leaves unknown keys to the code that lists the errors. */
 export function orUnknownKey(message: string) {
   return (issue: { readonly code?: string | undefined }) => (issue.code === 'unrecognized_keys' ? undefined : message)
 }

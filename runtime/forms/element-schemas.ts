@@ -392,7 +392,7 @@ export const LEAVES = [
   Table,
 ] as const
 
-/** Used to suggest the most similar key in errors. None of these are elements. */
+/** The keys of the items in elements. Errors use them to suggest the most similar key. */
 export const ITEM_KEYS = {
   option: Object.keys(Option.shape),
   tableColumn: Object.keys(TableColumn.shape),

@@ -11,10 +11,10 @@ import {
 type Open = { readonly layout: unknown; readonly nesting: number }
 
 /**
- * Describes what exceeds a limit in a form, as the end of a sentence that starts with the form; null if nothing does.
- * Call this before the schema checks anything: a schema reports every error in every item, which can be hundreds of
- * thousands in a file of 1 MB. `form` may be any JSON; the schema rejects anything that doesn't have the structure of a
- * form.
+ * Checks the limits of a form. Call this before the schema checks it: a schema reports every error in every item, which
+ * can be hundreds of thousands in a file of 1 MB.
+ * @param form any JSON; the schema rejects anything that doesn't have the structure of a form
+ * @returns what exceeds a limit, worded to follow the form's name; null if nothing does
  */
 export function boundsProblem(form: unknown): string | null {
   const counts = { elements: 0, columns: 0, items: 0 }

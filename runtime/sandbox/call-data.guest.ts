@@ -15,19 +15,19 @@ import type { CallText } from './types.guest.ts'
  * `queryParams.hasOwnProperty(name)`.
  */
 const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
-/** These are methods, because other functions have a `prototype`, which the calls would share too. */
+/** Methods, because functions of other kinds have a `prototype` object, which the calls would share. */
 const { textOfObject, hasData } = {
   textOfObject(): string {
     return '[object Object]'
   },
-  /** Returns false for the added methods, because only the data that was sent counts. */
+  /** Returns false for the added methods, since only data counts. */
   hasData(this: object, name: string): boolean {
     return apply(hasEnumerable, this, [name])
   },
 }
 const everydayMethods = [hidden(textOfObject), hidden(hasData), hidden(textOfObject)] as const
 
-/** Objects that scripts and bindings read have no prototype, since a script could have changed it. */
+/** Prepares the data of a call. The objects in it get no prototype, since a script could have changed the prototype. */
 export function readCall(read: CallText): CallText {
   setPrototypeOf(read.state, null)
   const { args } = read
@@ -42,8 +42,8 @@ export function readCall(read: CallText): CallText {
 }
 
 /**
- * Gives the parts of a request, such as its query, the same form as the request itself: no prototype, and a few own
- * methods. A part such as the body may be nested.
+ * Removes the prototypes of a request's parts, such as its query, and adds a few own methods, as in the request itself.
+ * A part may be nested, such as the body.
  */
 function prepareParts(request: Record<string, unknown>): void {
   const names = keys(request)

@@ -4,8 +4,8 @@ import type { SandboxCall, SandboxOutcome } from '../protocol.ts'
 import { findPosition } from './positions.ts'
 
 /**
- * How a call ended. `json` is the `SandboxOutcome` of a call that succeeded, as written by the guest. The host checks
- * the result; parsing it here as well would double the cost.
+ * How a call ended. If it succeeded, `json` is the `SandboxOutcome` as written by the guest. It is not parsed here,
+ * because the host parses and checks it anyway.
  */
 export type CallEnd = { readonly ok: true; readonly json: string } | FailedEnd
 
@@ -35,8 +35,8 @@ type GuestFailure = {
 }
 
 /**
- * A call in the form that calls.guest.ts reads.
- * @param ofClient only in clients: the numbers of the call and of the last call that succeeded
+ * Returns a call in the form that calls.guest.ts reads.
+ * @param ofClient the number of the call, and of the client's last call that succeeded; empty outside clients
  */
 export function callText(
   { entry, args, state, kind = 'login' }: SandboxCall,
@@ -86,7 +86,7 @@ function readFailure(text: string): GuestFailure {
 /**
  * @param name the limit's name
  * @param allowed the limit in ms
- * @param where the position that was running when the time ran out; absent if the call was waiting for a response
+ * @param where the position of the script when the time ran out; absent if the call was waiting for a response
  */
 export function timedOut(name: string, allowed: number, milliseconds: number, where?: Position): FailedEnd {
   const limit = { name, allowed, used: milliseconds }
@@ -96,8 +96,8 @@ export function timedOut(name: string, allowed: number, milliseconds: number, wh
 }
 
 /**
- * Returns the position of a script when isolated-vm interrupted it: the error has the script's stack, with the loop at
- * the top.
+ * Returns where isolated-vm interrupted a script. The error has the script's stack, in which the interrupted function
+ * is first.
  */
 export function cutOffAt(error: unknown, files: ReadonlySet<string>): Position | undefined {
   const stack = error instanceof Error ? error.stack : undefined
@@ -113,13 +113,15 @@ export function memoryText(limits: Limits): string {
   return `the script exceeded its memory limit of ${Math.round((limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
 }
 
-/** Maps an error that the guest's wrapper did not catch: the isolate threw it, or it is an unhandled rejection. */
+/**
+ * Converts an error that the guest's wrapper did not catch: an error of the isolate itself, or an unhandled rejection.
+ */
 export function brokenOff(error: unknown, milliseconds: number): FailedEnd {
   const message = error instanceof Error ? error.message.slice(0, 500) : 'the script failed with an unknown error'
   return { ok: false, code: 'script_error', message, milliseconds }
 }
 
-/** Maps an error in loading scripts to the end of the call that needed them. */
+/** Converts a loading error to the result of the call that needed the scripts. */
 export function loadFailure(fault: LoadFault, limits: Limits, milliseconds: number): FailedEnd {
   const { code, file, line, column, message } = fault
   const failure: Failure = code === 'script_syntax' || code === 'script_load' ? 'script_error' : code

@@ -41,7 +41,7 @@ export function createEnter(parts: CallParts): Enter {
   let lastNumber = 0
   /**
    * The functions that find entry functions, by the entry function's name. The entry function that the context was
-   * started for has none.
+   * started for is not in here.
    */
   const finders: Record<string, FindEntry> = record()
 
@@ -58,8 +58,8 @@ export function createEnter(parts: CallParts): Enter {
   }
 
   /**
-   * The outcome of a call as JSON. Its result is `{"value":…}`, or the text of a value that a binding created, which
-   * scripts therefore can't imitate.
+   * Returns the outcome of a call as JSON. Ordinary results are wrapped as `{"value":…}`, so scripts can't imitate the
+   * values that bindings create.
    */
   function returnedJson(returned: unknown): string {
     if (returned === undefined || returned === null) return `{"ok":true,"result":null,"commands":[${commandsText()}]}`
@@ -95,8 +95,8 @@ export function createEnter(parts: CallParts): Enter {
     const result = apply(entry as () => unknown, undefined, message.args)
     if (typeof result !== 'object' || result === null) return conclude(own, result)
     const settled = new SafePromise((resolve) => resolve(result))
-    // The result of `then` is not used. Its species constructor is looked up only on our own Promise, which no script
-    // can change.
+    // The result of `then` is not used. `then` looks up a species constructor, but only on our own Promise, which no
+    // script can change.
     apply(promiseThen, settled, [
       (value: unknown) => done(own, () => conclude(own, value)),
       (error: unknown) => done(own, () => failedText(error)),
@@ -104,7 +104,7 @@ export function createEnter(parts: CallParts): Enter {
     return ''
   }
 
-  /** Runs the remaining work after the entry function has returned. @returns '' while that work is waiting */
+  /** Does what remains after the entry function has returned. @returns '' if it has to wait for this */
   function conclude(own: number, value: unknown): string {
     const { beforeReturn } = hooks
     const left = beforeReturn === null ? null : beforeReturn()

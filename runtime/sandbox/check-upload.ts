@@ -67,8 +67,8 @@ function findSyntaxFaults(
   isolate.dispose()
 }
 
-// The libraries that most uploads and all checks of plugins don't need are loaded on first use: an HTML parser for login
-// pages, and a schema library for forms. Loading them takes longer than checking a small upload.
+// Two libraries are loaded on first use: an HTML parser for login pages, and a schema library for forms. Most uploads
+// don't need them, and checks of plugins never do. Loading them takes longer than checking a small upload.
 
 /** Loads these libraries in advance. */
 export async function getReady(): Promise<void> {

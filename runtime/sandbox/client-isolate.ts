@@ -52,7 +52,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   const loader = createClientLoader({ ...options, faults, calls, sweeper, now, isDebugged })
   const steps = createClientSteps({ isolate, limits, files, calls, sweeper, isDebugged })
 
-  /** Runs a call's `step` when its turn comes. @param waiting called instead if the wait took too long */
+  /** Runs a call's `step` when its turn comes. @param waiting called instead of `step` if the wait took too long */
   function inTurn(client: Client, step: () => Promise<void>, waiting: () => void): void {
     const since = now()
     lane.run(async () => {

@@ -8,7 +8,10 @@ export type Client = {
   readonly number: number
   /** The current call, including while it waits for a response. Opening the client counts as a call. */
   call: OpenCall | null
-  /** The last call that succeeded; the guest assumes that its commands were applied. 0 if no call has succeeded yet. */
+  /**
+   * The number of the last call that succeeded; 0 if none has succeeded yet. The guest assumes that its commands were
+   * applied.
+   */
   counted: number
   closed: boolean
   loaded: LoadedClient | null

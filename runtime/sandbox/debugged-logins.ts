@@ -14,9 +14,9 @@ export interface DebuggedLogins {
 export type LoginEvents = IsolateEvents & { readonly hung: (call: number) => void }
 
 /**
- * Serves logins like `loadSolution`, but with asynchronous calls, which a debugger can pause: each call opens its own
+ * Serves logins like `loadSolution`, but with asynchronous calls, which a debugger can pause. Each call opens its own
  * client. No context is created in advance, so breakpoints in top-level code are hit during the call that the developer
- * waits for.
+ * is waiting for.
  * @param inspectorOf returns the inspector of a unit
  */
 export function createDebuggedLogins(
@@ -40,7 +40,7 @@ export function createDebuggedLogins(
       {
         log: events.log,
         request: events.request,
-        // The start isn't reported to the host, because the host sent the call itself, and is notified when it ends.
+        // Don't report the start. The host sent the call itself, and is notified when it ends.
         started: () => {},
         gone: () => {},
         hung: events.hung,

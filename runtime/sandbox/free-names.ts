@@ -19,7 +19,10 @@ export function freeNames(source: string): FreeName[] {
   }
 }
 
-/** Includes top-level functions and variables, because the analysis assumes that other scripts might redeclare them. */
+/**
+ * The result includes uses of the script's own top-level functions and variables, because the analysis assumes that
+ * other scripts might redeclare them.
+ */
 function referencesOf(program: Program): FreeName[] {
   const { globalScope } = analyze(program as Parameters<typeof analyze>[0], { ecmaVersion: 2024, sourceType: 'script' })
   return (globalScope?.through ?? []).map(({ identifier: { name, loc, range } }) => {

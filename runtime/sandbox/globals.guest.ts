@@ -7,9 +7,9 @@ const START = 'solhostStart'
 const unwanted = ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'FinalizationRegistry', START]
 
 /**
- * Globals that allow blocking waits, precise clocks built with threads, memory outside the heap limit, and code that
- * runs outside any call. They are removed when each context starts, not in the snapshot: V8 extends some of them in
- * every new context, and crashes if they are missing.
+ * Removes globals that allow blocking waits, precise clocks built with threads, memory outside the heap limit, or code
+ * that runs outside any call. This runs when a context starts, not in the snapshot, because V8 extends some of these
+ * globals in every new context and crashes if they are missing.
  */
 export function removeGlobals(): void {
   for (let index = 0; index < unwanted.length; index++) deleteProperty(globalThis, unwanted[index] as string)

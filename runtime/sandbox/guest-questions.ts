@@ -16,8 +16,8 @@ export type GuestListener<C> = {
 }
 
 /**
- * Each context has only this function, as `Host` in types.guest.ts. Only its trusted part has access to it and passes
- * the context's id.
+ * The only function that each context has; it is `Host` in types.guest.ts. Only the context's trusted part can call it,
+ * and passes the context's id.
  */
 export type FromGuest = (context: unknown, kind: unknown, text: unknown, key: unknown) => string | null | false
 
@@ -57,13 +57,13 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
   }
 }
 
-/** As arguments, these take 64 kB of the stack. */
+/** Passed as arguments, these need 64 kB of the stack. */
 const LARGE: readonly number[] = Array(8192).fill(0)
 
 /**
- * A write that fails halfway because the script has nearly exhausted the stack would leave the channel unusable, and
- * every later call of the process would hang.
- * @throws RangeError if not enough of the stack is left for a write
+ * Makes sure that enough of the stack is left for a write. If a script had nearly exhausted the stack, a write could
+ * fail halfway. The channel would then be unusable, and every later call of the process would hang.
+ * @throws RangeError if not enough of the stack is left
  */
 function needStack(): void {
   Reflect.apply(nothing, undefined, LARGE)

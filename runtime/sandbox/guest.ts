@@ -1,7 +1,8 @@
-// Runs once, while the snapshot of the trusted part is created: captures the built-ins and builds the bindings. Each
-// context starts as a copy of that and gets its solution's data. After that, the sandbox process can only call one
-// function, which takes and returns text. Nothing here looks up prototypes or globals again, so scripts can't interfere
-// by changing them. In the hardened realm, the built-ins are captured once, and the bindings are built for each call.
+// Runs once, while the snapshot of the trusted part is created. It captures the built-ins and builds the bindings. Each
+// context starts as a copy of the snapshot and gets its solution's data. After that, the sandbox process can call only
+// one function, which takes and returns text. Nothing here looks up prototypes or globals later, so scripts can't
+// interfere by changing them. In the hardened realm, the built-ins are captured once, and the bindings are built for
+// each call.
 import { createApi } from './api.guest.ts'
 import { create, deleteProperty, freeze, ownKeys, parse, SafeRangeError, setPrototypeOf } from './builtins.guest.ts'
 import { readCall } from './call-data.guest.ts'
@@ -52,8 +53,8 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
     host: () => null,
     findEntry: () => undefined,
     running: false,
-    // The sample is the initial value. Otherwise, V8 would recreate these objects' shapes in each context, which takes
-    // longer than parsing.
+    // Use the sample as the initial value. Otherwise, V8 would create the shapes of these objects again in each
+    // context, which takes longer than parsing.
     message: first,
   }
   const hooks: Hooks = {
@@ -103,7 +104,7 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
       try {
         answered = ask(context, kind, text, key)
       } catch {
-        // If the stack is exhausted, the call fails while it returns, with an error that exposes the surrounding
+        // Drop this error. It occurs if the stack is exhausted when the call returns, and it exposes the surrounding
         // process.
         answered = false
       }
@@ -111,7 +112,7 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
       return answered
     }
     state.host = host
-    // In the hardened realm, the call's global object has never had these globals.
+    // In the hardened realm, a call has its own global object, which never contains these globals.
     if (globals === globalThis) removeGlobals()
     const settings = parse(settingsText) as Record<string, unknown>
     setPrototypeOf(settings, null)

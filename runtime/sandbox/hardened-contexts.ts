@@ -82,7 +82,7 @@ export function createHardenedContexts(
 
   function compiled(script: SandboxScript, index: number, names: GlobalNames): Script | null {
     try {
-      // Each call creates the constants again, so pass only those that the script may use.
+      // Each call creates its own constants, so pass only those that the script may use.
       const usedOf = (all: readonly string[]) => all.filter((name) => script.source.includes(name))
       const [builtIn, own] = [usedOf(names.builtIn), usedOf(names.own)]
       const units = Object.values(solution.units).filter((indexes) => indexes.includes(index))
@@ -154,7 +154,7 @@ export function createHardenedContexts(
   try {
     currentRealm()
   } catch {
-    // Each call tries to create the realm again, and reports the error.
+    // Ignore the error: each call tries to create the realm again, and reports its error.
   }
 
   return {
@@ -171,8 +171,8 @@ export function createHardenedContexts(
 }
 
 /**
- * Whether a call that runs only this script needs no global object, because the script can neither use it nor replace
- * one of its properties.
+ * Whether a call that runs only this script can do without a global object. This is so if the script can't use it and
+ * can't replace one of its properties.
  */
 export function isAlone({ source, scope, realm }: SandboxScript, { builtIn, own, others }: GlobalNames): boolean {
   // A name may be written with escapes.

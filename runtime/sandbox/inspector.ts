@@ -26,8 +26,8 @@ const PAUSED = '{"method":"Debugger.paused"'
 const RESUMED = '{"method":"Debugger.resumed"'
 
 /**
- * Use the isolate only through asynchronous calls: a paused script blocks the calling thread in synchronous ones, and
- * this thread must keep delivering messages.
+ * Creates an inspector. Use the isolate only through asynchronous calls. A synchronous call would block this thread
+ * while a script is paused, but the thread must deliver the debugger's messages.
  */
 export function createInspector(makeIsolate: () => Isolate, events: InspectorEvents): Inspector {
   const sessions = new Map<number, InspectorSession>()

@@ -6,7 +6,7 @@ import type { Isolate } from './isolate.ts'
 export type IsolateCallsEvents = {
   readonly started: (call: number) => void
   readonly ended: (call: number, end: CallEnd) => void
-  /** A step of the call neither ends nor can be interrupted, so the process must be killed. */
+  /** A step of the call does not end and can't be interrupted, so the process must be killed. */
   readonly hung: (call: number) => void
   /** The isolate's memory was used up, or the isolate could not be stopped. All its clients are lost. */
   readonly lost: () => void
@@ -64,9 +64,9 @@ export function createIsolateCalls(
   }
 
   /**
-   * Waits for work that runs in the isolate, and watches it.
+   * Watches work in the isolate until it ends or the isolate is lost.
    * @param allowed in ms
-   * @returns null if the isolate is lost, even if `work` never ends
+   * @returns the result of the work; null if the isolate is lost, even if `work` never ends
    */
   async function watched<T>(call: OpenCall, allowed: number, work: Promise<T>): Promise<T | null> {
     const since = now()
@@ -76,15 +76,15 @@ export function createIsolateCalls(
       const late = now() - since > allowed + HUNG_AFTER
       if (late && !isHung) events.hung(call.id)
       isHung ||= late
-      // The step may continue until it is overdue. The host kills the process then, or earlier if the process grows too
-      // large.
+      // The step may continue until it is overdue. Then the host kills the process. If the process grows too large, the
+      // host kills it earlier.
       if (isolate.isDisposed && !lost) {
         loseMemory(call)
         giveUp(null)
       }
     }, LOOK)
     const over = work.finally(() => clearInterval(look))
-    // Handle the rejection here: once this function has given up, nothing else does.
+    // Handle a late rejection here, because nobody waits for `over` once this function has given up.
     over.catch(() => {})
     const done = await Promise.race([over, given])
     return lost ? null : done

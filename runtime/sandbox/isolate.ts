@@ -45,8 +45,8 @@ export function compile(isolate: ivm.Isolate, file: string, source: string, scop
   try {
     return isolate.compileScriptSync(...toCompile(file, source, scope))
   } catch (error) {
-    // Compile the file alone to get the right position: an error at the end of the file would be reported in the code
-    // that we append.
+    // Compile the file alone to get the right position. Otherwise, an error at the end of the file would be reported in
+    // the code that we append.
     isolate.compileScriptSync(source, { filename: file }).release()
     throw error
   }
@@ -65,14 +65,14 @@ export async function compileBeside(isolate: ivm.Isolate, { file, source, scope 
 }
 
 /**
- * Wraps a form's script in a function, so that its declarations are not global. The compiled script evaluates to that
- * function. The function's argument is a function that binds other functions to the form. It returns the functions in
- * `functions`. Positions are those in the file.
+ * Wraps a form's script in a function, so that its declarations are not global. Running the compiled script returns
+ * that function. Its argument is a function that binds other functions to the form, and its result contains the
+ * functions in `functions`. Positions are those in the file.
  * @throws the syntax error, a LoadFault
  */
 export async function compileForm(isolate: ivm.Isolate, { file, source, functions, bound }: SandboxFormScript) {
-  // Inserted before the script's first statement, on the same line. A strict script has no bound functions, so its
-  // directive stays first.
+  // Insert this before the script's first statement, on the same line. A strict script has no bound functions, so
+  // nothing precedes its directive.
   const before = `(function () {${bound.map((name) => `${name}=arguments[0](${name});`).join('')}`
   const given = functions.map((name) => `, ${name}`).join('')
   const wrapped = `${before}${source}\n;return { __proto__: null${given} } })`
@@ -96,7 +96,7 @@ export function callbackOf(call: (...args: unknown[]) => string | null | false):
   return new ivm.Callback(call, { sync: true })
 }
 
-/** A script that returns a function that finds an entry function by name, however it was declared. */
+/** Returns the source of a function that returns the script's function with this name, however it was declared. */
 export function finderSource(entry: string): string {
   return `(function () { 'use strict'; return typeof ${entry} === 'function' ? ${entry} : undefined })`
 }
@@ -123,7 +123,7 @@ function toCompile(file: string, source: string, scope?: ScriptScope): [string, 
   return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
 }
 
-/** An object with an accessor for each name. */
+/** Returns the source of an object with an accessor for each name. */
 function viewOf(names: readonly string[]): string {
   const accessors = names.map((name) => {
     const given = name === 'value' ? 'given' : 'value'
@@ -133,11 +133,11 @@ function viewOf(names: readonly string[]): string {
 }
 
 /**
- * Compiles a script as a function for the hardened realm: (globals, lexicals, declare) => run. The names of other scripts
- * are found in `globals` and `lexicals`, and the fixed ones in constants, which is faster. Scripts are always strict, so
- * that an assignment to a frozen object is an error. Positions are those in the file.
+ * Compiles a script as a function for the hardened realm: (globals, lexicals, declare) => run. The script finds the
+ * names of other scripts in `globals` and `lexicals`. Names that never change are constants, which are faster. Scripts
+ * are always strict, so that an assignment to a frozen object is an error. Positions are those in the file.
  * @param constants names that all calls have, and that scripts cannot change
- * @param secret part of the names of our own variables around the script, which no script must find
+ * @param secret part of the names of our own variables around the script, so that scripts can't guess these names
  */
 export function compileInRealm(
   isolate: ivm.Isolate,
@@ -158,9 +158,10 @@ export function compileInRealm(
 
 /**
  * Compiles a script that runs alone as a function for the hardened realm:
- * (builtIns) => (bindings, declare) => run. `declare` gets a function that returns the value of a top-level name. Neither
- * the global object nor an accessor is created per call: V8 allocates accessors as long-lived, so they would keep each
- * call's objects in memory until the next full garbage collection.
+ * (builtIns) => (bindings, declare) => run. `declare` gets a function that returns the value of a top-level name.
+ *
+ * No global object or accessor is created for a call. V8 allocates accessors as long-lived, so they would keep
+ * each call's objects in memory until the next full garbage collection.
  * @param constants the names that the script may use
  * @param secret as in `compileInRealm`
  */
@@ -184,7 +185,7 @@ export function compileAlone(
 
 const STRICT = `'use strict';`
 
-/** @throws the syntax error of a file that closes the function around it */
+/** Rejects a file that closes the function around it and continues outside. @throws the syntax error */
 function needClosed(isolate: ivm.Isolate, file: string, source: string): void {
   isolate.compileScriptSync(`${STRICT}${source}`, { filename: file, columnOffset: -STRICT.length }).release()
 }
@@ -214,12 +215,12 @@ export type PreparedIsolate = {
   readonly freshContext: () => FreshContext
   /** Creates the next fresh context now. */
   readonly makeAhead: () => void
-  /** Another isolate, for the hardened realm. It starts without a snapshot, so no global exists twice. */
+  /** Creates another isolate, for the hardened realm. It starts without a snapshot, so each global exists only once. */
   readonly hardened: () => HardenedIsolate
-  /** Another isolate, for clients. Its contexts also start with the parts that only clients have. */
+  /** Creates another isolate, for clients. Its contexts also start with the parts that only clients have. */
   readonly another: () => ivm.Isolate
   /**
-   * An isolate that a debugger can attach to. On Node 26, attaching a debugger aborts the process.
+   * Creates an isolate that a debugger can attach to. On Node 26, attaching a debugger aborts the process.
    * @param isClient whether it is for clients
    */
   readonly debugged: (isClient: boolean) => ivm.Isolate
@@ -245,10 +246,10 @@ function decodedSnapshot(text: string) {
 }
 
 /**
- * Runs the trusted part once and saves the result as a heap snapshot. Every context starts from this snapshot. That is
- * much faster than building it each time, and no script can have changed it.
- * @param known the snapshot that another process created in the same way, in base64: creating one takes longer than the
- *   rest of this function
+ * Runs the trusted part once and saves the result as a heap snapshot, from which every context starts. This is much
+ * faster than building the trusted part each time, and no script can have changed the snapshot.
+ * @param known the snapshot that another process created in the same way, in base64. Creating a snapshot takes longer
+ * than the rest of this function.
  * @throws any error that a guest part throws
  */
 export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolate {
@@ -294,8 +295,9 @@ export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolat
 }
 
 /**
- * The trusted part as one expression that evaluates to a function that builds the bindings: the bootstrap, with each
- * plugin's guest part. A guest part runs again each time its binding is built, so it shares nothing between calls.
+ * Returns the source of the trusted part: an expression for a function that builds the bindings. It contains the
+ * bootstrap and each plugin's guest part. A guest part runs again each time its binding is built, so it shares nothing
+ * between calls.
  */
 function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted, isClient: boolean): string {
   const sample = JSON.stringify(callText(rehearsal.call))

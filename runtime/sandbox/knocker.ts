@@ -12,10 +12,12 @@ export interface Knocker {
 const EVERY = 50
 
 /**
- * A thread that a debugger pauses can miss the signal for a message (isolated-vm 7.0.1: `runMessageLoopOnPause` waits
- * without checking whether a message is already there), and then reads it only together with the next message. So this
- * sends a separate message and repeats it until there is a response; by then, the earlier messages have been read too,
- * because messages are handled in order.
+ * Works around a bug in isolated-vm 7.0.1: `runMessageLoopOnPause` waits without checking whether a message is already
+ * there. A thread that a debugger pauses can therefore miss the signal for a message. It then reads the message only
+ * together with the next one.
+ *
+ * The knocker sends a separate message and repeats it until there is a response. Messages are handled in order, so the
+ * earlier messages have been read by then.
  */
 export function createKnocker(isolate: Isolate): Knocker {
   const session = isolate.createInspectorSession()

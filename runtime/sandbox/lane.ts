@@ -1,4 +1,4 @@
-/** Runs steps sequentially, each to its end, in the order they were added. */
+/** Runs steps in the order in which they were added. Each step ends before the next one starts. */
 export interface Lane {
   run(step: () => Promise<void>): void
   /** The number of running and queued steps. */

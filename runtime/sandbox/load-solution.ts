@@ -34,7 +34,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   const listener = {
     log: events.log,
     request: events.request,
-    // The context is still running, so the call must end after this callback has returned.
+    // The context is still running, so don't end the call before this callback has returned.
     done: (call: number, text: string) => void setImmediate(() => end(call, endOf(text, elapsed(call), files))),
   }
   const contexts =

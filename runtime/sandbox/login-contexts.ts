@@ -19,11 +19,12 @@ import type { LoadFaults } from './load-faults.ts'
 /** A call whose scripts are loaded. */
 export interface LoadedCall {
   readonly unit: Unit
-  /** The entry function that it was prepared for. */
+  /** The entry function that the context was prepared for. */
   readonly entry: string
   /**
-   * Passes a text to the call's trusted part, and returns its text.
-   * @param entry the entry function, if the text starts the call. @throws any error of isolated-vm
+   * Passes a text to the call's trusted part, and returns the response.
+   * @param entry the entry function if the text starts the call, otherwise null
+   * @throws any error of isolated-vm
    */
   enter(text: string, entry: string | null, timeout: number): string
   /** Whether the scripts have a function of this name. */
@@ -53,7 +54,7 @@ type LoadedContext = LoadedCall & {
   readonly reference: Reference
   readonly createdAt: number
   readonly lines: (readonly [LogLevel, string, (Position | undefined)?])[]
-  /** The call that the context serves; `NOBODY` until it is assigned to a call. */
+  /** The call that the context serves; `NOBODY` before the context is assigned to a call. */
   call: number
 }
 

@@ -25,8 +25,7 @@ channel.on('close', () => process.kill(process.pid, 'SIGKILL'))
 channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
 
 /**
- * The start of a call implicitly settles the previous call, so `settled` is sent only if no call starts within this
- * time, in ms.
+ * Delay in ms before `settled` is sent. If the next call starts earlier, it is not sent, because the start implies it.
  */
 const SETTLED_AFTER = 20
 let settling: NodeJS.Timeout | undefined
@@ -105,7 +104,9 @@ function receive(text: string): void {
   }
 }
 
-/** If a call is unannounced, no other call is queued, so it starts immediately and can't be cancelled first. */
+/**
+ * Accepts a call. If it is unannounced, no other call is queued, so it starts immediately and can't be cancelled first.
+ */
 function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
   if (message.announce) {
     waiting.set(message.id, message)
@@ -151,8 +152,8 @@ function prepare(trusted: Trusted, snapshot?: string): void {
 }
 
 /**
- * Runs the rehearsal call and ignores its result. But its solution must load, because a plugin that fails here fails
- * for every solution.
+ * Runs the rehearsal call and ignores its result. An error while its solution loads is not ignored, because a plugin
+ * that fails here fails for every solution.
  */
 function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['rehearsal']): void {
   const rehearsal = loadSolution(isolate, ours, {
@@ -164,8 +165,7 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   const { fault } = rehearsal.probe(call.unit, [])
   if (fault) throw new Error(fault.message)
   rehearsal.call(0, call)
-  // Create no context in advance for this solution, because it would use up the one that was created for the first real
-  // call.
+  // Stop here, because creating a context in advance for this solution would use up the one for the first real call.
   rehearsal.close()
 }
 
@@ -278,8 +278,8 @@ function loading(file: string): void {
 }
 
 /**
- * Main's scripts run in clients, whose contexts contain more than those for logins: the forms, and the globals that
- * plugins add only for clients.
+ * Probes main's scripts as clients run them. Clients' contexts contain more than those for logins: the forms, and the
+ * globals that plugins add only for clients.
  */
 async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }>) {
   if (source === null) return null
@@ -291,7 +291,7 @@ async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }
   }
 }
 
-/** Imports this on demand, since a process that serves logins needs neither parser. */
+/** Imports the check on demand, because its parsers are not needed in a process that serves logins. */
 async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<void> {
   const { checkUpload } = await import('./check-upload.ts')
   send({ kind: 'checked', checked: await checkUpload(message.files) })

@@ -9,7 +9,7 @@ export function createQuotas() {
    */
   let quotas: WeakMap<object, Quota> | null = null
 
-  /** `used` may be any value that a script passes as a length, but the outcome may only contain a number. */
+  /** A script may pass any value as a length, but `used` in the outcome must be a number. */
   function quotaError(limit: string, allowed: number, amount: unknown, where?: string): Error {
     const used = typeof amount === 'number' && isFiniteNumber(amount) ? amount : allowed + 1
     const place = where === undefined ? '' : `${where}: `

@@ -17,7 +17,7 @@ export function findCalleeDifferences(program: Program, scopes: ScopeManager, re
   findAliases(scopes, report)
 }
 
-/** The names after `new`. */
+/** Returns the names that the script uses with `new`. */
 function constructedNames(program: Program): ReadonlySet<string> {
   const names = new Set<string>()
   walk(program, (node) => {
@@ -37,7 +37,7 @@ function findThis(node: AnyNode, path: Path, constructed: ReadonlySet<string>, r
   const how = kindOf(owner, path, at, constructed)
   const isShown = how === 'declared' && path[at - 1]?.type === 'Program'
   if (isStrict) {
-    // Another file that calls the function by its name passes the global object.
+    // If another file calls the function by its name, `this` is the global object.
     if (isShown && use === 'test') report(node, `${NO_THIS} from its own file: ${ADVICE}`)
     return
   }
@@ -48,7 +48,7 @@ function findThis(node: AnyNode, path: Path, constructed: ReadonlySet<string>, r
   else if (use === 'value' && how !== 'method' && how !== 'constructor') report(node, `${NO_THIS}: ${ADVICE}`)
 }
 
-/** The function, field or block whose `this` it is. */
+/** Returns the index of the function, field or block that determines `this` here; -1 at the top level. */
 function ownerIndex(path: Path): number {
   for (let index = path.length - 1; index >= 0; index--) {
     const { type } = path[index] as AnyNode
@@ -140,7 +140,9 @@ function findAliases(scopes: ScopeManager, report: Report): void {
   }
 }
 
-/** A use of `arguments`, or all uses of the variable that it initializes. */
+/**
+ * Returns all uses of the variable that this use of `arguments` initializes, or only this use if there is no variable.
+ */
 function aliasesOf(block: AnyNode, used: AnyNode, scope: Scope): AnyNode[] {
   let name: unknown = null
   walk(block, (node) => {

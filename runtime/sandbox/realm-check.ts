@@ -6,8 +6,8 @@ import { findRepeatedNames, namesOf, readTopLevel } from './realm-names.ts'
 type Script = { readonly file: string; readonly source: string }
 
 /**
- * Reports code that works differently in the hardened realm, and finds the names that the scripts share there.
- * Differences that this check can't find cause an error at run time.
+ * Reports code that works differently in the hardened realm, and finds the names that scripts share there. A difference
+ * that this check can't find causes an error at run time.
  * @param scripts scripts without types, in the order of `scopes`
  * @param units the scripts that run together, as indexes
  */

@@ -20,14 +20,17 @@ import { list } from './values.guest.ts'
 // Freezes every built-in object of a context, so that nothing that one call does to them is visible to another.
 
 /**
- * Names that stay data properties. V8 has fast paths for promises, iterators and regular expressions that end once one
- * of these becomes an accessor. Assigning one of them to an object that inherits it throws a TypeError.
+ * Names that stay data properties. If one of them became an accessor, V8 would stop using its fast paths for promises,
+ * iterators and regular expressions. A script that assigns one of these names to an object that inherits it gets a
+ * TypeError.
  */
 const KEPT: readonly string[] = ['then', 'next', 'exec']
 
 type Lookups = { readonly __lookupGetter__: () => unknown; readonly __lookupSetter__: () => unknown }
 
-/** Getters and setters that `repairOverrides` defined. Scripts must see data properties. */
+/**
+ * The getters and setters that `repairOverrides` defined. To scripts, these properties must look like data properties.
+ */
 const repaired = new SafeSet<unknown>()
 /** All frozen built-in objects. */
 const frozen = new SafeSet<unknown>()
@@ -66,7 +69,7 @@ export function freezeIntrinsics(): void {
   const hidden = hiddenIntrinsics()
   for (let index = 0; index < hidden.length; index++) visit(hidden[index])
   for (let index = 0; index < open.length; index++) visitParts(open[index] as object)
-  // The visits above collect only prototypes of type "object", but Function.prototype is a function.
+  // `visitParts` collects only prototypes that are objects, but Function.prototype is a function.
   apply(setAdd, prototypes, [getPrototypeOf(freezeIntrinsics) as object])
   for (let index = 0; index < open.length; index++) {
     const one = open[index] as object
@@ -81,8 +84,8 @@ export function freezeIntrinsics(): void {
 }
 
 /**
- * Replaces the functions that would reveal the accessors of `repairOverrides`, and those that would return false
- * instead of throwing an error when a script changes a frozen object.
+ * Replaces two kinds of functions: those that would reveal the accessors of `repairOverrides`, and those that would
+ * return false instead of throwing an error when a script changes a frozen object.
  */
 export function replaceReflection(): void {
   const { getOwnPropertyDescriptor: describeOwn, getOwnPropertyDescriptors: describeAll } = Object
@@ -176,8 +179,8 @@ function isKept(key: string): boolean {
 }
 
 /**
- * Whether the value is a constructor such as Array or Promise. V8 speeds up the methods of these as long as
- * `constructor` is a data property.
+ * Whether the value is a constructor such as Array or Promise. V8 has fast paths for the methods of such constructors,
+ * but only while `constructor` is a data property.
  */
 function hasSpecies(value: unknown): boolean {
   return typeof value === 'function' && getOwnPropertyDescriptor(value, Symbol.species) !== undefined
@@ -208,8 +211,8 @@ function accessorOf(holder: object, key: string, { value, enumerable }: Property
 }
 
 /**
- * Replaces the functions that compile text. Code compiled later could be sloppy, and would fail silently where scripts
- * must get an error.
+ * Replaces the functions that compile text. The compiled code could be sloppy, and would then fail silently where
+ * scripts must get an error.
  */
 export function removeCompilers(): void {
   const functionPrototype = getPrototypeOf(removeCompilers) as object

@@ -2,8 +2,9 @@ import { getOwnPropertyDescriptor, getPrototypeOf } from './builtins.guest.ts'
 import { list } from './values.guest.ts'
 
 /**
- * Built-in objects that are not a property of another one: only syntax or calls create them. Their prototypes and
- * accessors are shared by everything in the context. `test/runtime/realm-intrinsics.parts.test.ts` reports a missing one.
+ * Returns the built-in objects that are not a property of another object, because only syntax or calls create them.
+ * Their prototypes and accessors are shared by everything in the context. If one is missing,
+ * `test/runtime/realm-intrinsics.parts.test.ts` reports it.
  */
 export function hiddenIntrinsics(): object[] {
   const found = list<object>()

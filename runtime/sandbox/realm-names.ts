@@ -57,7 +57,7 @@ function repeatedMessage(name: string, other: string | undefined): string | null
   return `"${name}" is also declared in ${other}. In the hardened realm, only one of the files that run together can declare it: rename one.`
 }
 
-/** Whether the name is only in `scopes.<file>`, because another script in `scopes/` also declares it. */
+/** Whether the name is available only in `scopes.<file>`, because another script in `scopes/` also declares it. */
 function isApart(scope: ScriptScope | undefined, name: string): boolean {
   return scope?.isOwn === true && !scope.shared.includes(name)
 }

@@ -33,13 +33,13 @@ type RunAlone = (bindings: object, declare: (find: FindName) => void) => () => u
 type FindName = (name: string) => unknown
 /** A script that is alone, with the bindings that it needs. */
 type Alone = { readonly run: RunAlone; readonly needs: Needs }
-/** `globals`: the script's names that are properties of the global object. `scope`: the names that `scopes` shows. */
+/** `globals`: the script's names that are properties of the global object. `scope`: the names that are in `scopes`. */
 type ScriptFacts = {
   globals: string[]
   lexicals: string[]
   scope: { name: string; shared: string[]; names: string[] } | null
 }
-/** `find`: set if the call's script is alone. */
+/** `find` is null unless the call's script is alone. */
 type OpenCall = { enter: Enter; globals: object; lexicals: object; find: FindName | null }
 type Ask = (context: number, kind: string, text: string, key?: string) => string | null | false
 /** The only function that the sandbox process calls in the realm. `name`: an entry function. */
@@ -52,19 +52,20 @@ export type Drive = (
 ) => string
 type DriveKind = 'names' | 'script' | 'alone' | 'open' | 'run' | 'runAlone' | 'finds' | 'enter' | 'close'
 /**
- * The global names of this version. `builtIn` and `own` are those that scripts cannot change, so that each script can
- * have constants for them: the language's and the platform's. `others` are all others.
+ * The global names of this version. `builtIn` (the language's) and `own` (the platform's) are names that scripts cannot
+ * change, so each script can have constants for them. `others` are all other names.
  */
 export type GlobalNames = { builtIn: string[]; own: string[]; others: string[] }
 
-/** Removed because nothing may be shared between calls, or because the platform has its own. */
+/** Removed because calls must not share it. The platform has its own version. */
 const REMOVED = ['console']
 /** The length of a random number in hexadecimal digits: 52 bits. */
 const RANDOM_DIGITS = 13
 
 /**
- * @param build runs the trusted part with the original functions of Reflect. `optional`: the plugins, in their order,
- *   that a call needs only if its script names one of their globals
+ * @param build runs the trusted part with the original functions of Reflect
+ * @param optional one item per plugin, in order: whether a call needs the plugin only if its script contains one of the
+ * plugin's global names
  * @param ask the only function of the sandbox process that the realm can call
  */
 export default function realm(build: (reflect: object) => CreateBindings, optional: boolean[], ask: Ask): Drive {
@@ -78,14 +79,14 @@ export default function realm(build: (reflect: object) => CreateBindings, option
   let builtIns = list<readonly [PropertyKey, PropertyDescriptor]>()
   /** An object with the built-in globals, for the constants of scripts that are alone. */
   let builtInHolder: object = {}
-  /** For each of the optional plugins: its global names. */
+  /** The global names of each optional plugin. */
   const namesOfPlugins = list<PropertyKey[]>()
   let settings = '{}'
 
   function prepare(): void {
     removeGlobals()
     for (let index = 0; index < REMOVED.length; index++) deleteProperty(globalThis, REMOVED[index] as string)
-    // The trusted part adds to built-in prototypes, and removes the static properties of RegExp.
+    // Do this before freezing: it adds to built-in prototypes, and removes the static properties of RegExp.
     createBindings = build(originals)
     createBindings(create(null))
     removeCompilers()
@@ -115,7 +116,7 @@ export default function realm(build: (reflect: object) => CreateBindings, option
     return opened
   }
 
-  /** @returns '' or how the script's top-level code failed, as text */
+  /** Runs a script's top-level code. @returns '' or, if the code failed, a description of the failure */
   function run(id: number, index: number): string {
     const { enter, globals, lexicals } = calls[id] as OpenCall
     const { globals: global, lexicals: lexical, scope } = facts[index] as ScriptFacts

@@ -13,8 +13,9 @@ const ENTRIES: ReadonlySet<string> = new Set(['onSolutionOpen', 'onSolutionClose
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
 
 /**
- * Finds the names in each script that `globals` and `scopes.<file>` contain, and reports names that are declared twice.
- * Scopes in the same folder may share a name, as long as no other script uses it without its scope.
+ * Finds the names in each script that are available in `globals` or `scopes.<file>`, and reports names that are
+ * declared twice. Two scopes in the same folder may declare the same name, as long as no other script uses it without
+ * its scope.
  * @param scripts scripts without types, in order
  * @param formScripts the forms' scripts, also without types and in order
  */
@@ -46,7 +47,7 @@ function scopeOf(file: string): string {
   return place.kind === 'script' ? place.base : 'globals'
 }
 
-/** The scopes that declare a name, by folder and name. */
+/** Names that several scopes in a folder declare: the declaring scopes, by folder and name. */
 type Twice = ReadonlyMap<string | null, ReadonlyMap<string, readonly Declared[]>>
 
 function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {

@@ -20,8 +20,8 @@ function reason(error: unknown): string {
 }
 
 /**
- * Reads the position from the stack. Before the stack trace, Node writes `:line`, the line itself and a row of carets;
- * the error has no fields for them.
+ * Reads the position from the text that Node writes before the stack trace: `:line`, the line itself and a row of
+ * carets. The error has no fields for the position.
  */
 function place(error: unknown, file: string): { file: string; line?: number; column?: number } {
   const stack = error instanceof Error ? (error.stack ?? '') : ''

@@ -4,16 +4,16 @@ import { type Isolate, type Script, TRUSTED } from './isolate.ts'
 import type { IsolateCalls } from './isolate-calls.ts'
 
 /**
- * Microtasks left by an interrupted step would run during the next client's step in the isolate, so the sweeper runs
- * them immediately, for at most `SWEEP_TIME` ms. If V8 interrupts them, it empties the queue. If the queue is still not
- * empty after `SWEEPS` tries, the isolate is given up.
+ * Limits for removing the microtasks that an interrupted step leaves. Otherwise, these would run during the next
+ * client's step in the isolate. The sweeper runs them immediately, for at most `SWEEP_TIME` ms. If V8 interrupts them,
+ * it empties the queue. After `SWEEPS` tries without an empty queue, the isolate is given up.
  */
 const SWEEP_TIME = 50
 const SWEEPS = 3
 
 export type Sweeper = ReturnType<typeof createSweeper>
 
-/** Runs the microtasks left by an interrupted step, within the time of its own client. */
+/** Runs the microtasks that an interrupted step leaves, as part of the call that left them. */
 export function createSweeper(isolate: Isolate, { watched, end, lose, loseMemory, isLost }: IsolateCalls) {
   /**
    * An empty script. It is compiled in advance, because compiling it later would run the remaining microtasks without a
@@ -25,7 +25,7 @@ export function createSweeper(isolate: Isolate, { watched, end, lose, loseMemory
     async getReady(): Promise<void> {
       sweeper ??= await isolate.compileScript('void 0', { filename: TRUSTED })
     },
-    /** @param overdue returns how the call ends if its isolate can't be stopped */
+    /** @param overdue returns the result of the call if its isolate can't be stopped */
     async sweep(client: Client, call: OpenCall, overdue: () => CallEnd): Promise<void> {
       if (client.loaded === null || sweeper === null) return
       for (let sweeps = 0; sweeps < SWEEPS && !isLost(); sweeps++) {

@@ -15,8 +15,8 @@ export type TopLevelName = { readonly name: string; readonly line: number; reado
 export type DeclaredName = TopLevelName & { readonly isLexical: boolean }
 
 /**
- * Finds the names that a script declares at its top level, so that two files in one folder can't silently replace each
- * other's functions. `var` inside blocks counts too, since it is hoisted to the top level.
+ * Finds the names that a script declares at its top level. They are checked so that two files in one folder can't
+ * silently replace each other's functions. `var` inside blocks counts too, since it is hoisted to the top level.
  * @returns an empty list for a script that acorn can't parse; V8 decides whether it is valid
  */
 export function topLevelNames(source: string): DeclaredName[] {
@@ -70,7 +70,7 @@ export function topLevelFunctions(source: string): TopLevelFunctions | null {
         if (isFunction && id.type === 'Identifier') names.add(id.name)
       }
     }
-    // A function in the script named `arguments` would replace the one that binds functions.
+    // The code that binds functions uses `arguments`, so a function with this name would break it.
     const cannotBind = isStrict(program) || names.has('arguments')
     return { names: [...names], bound: cannotBind ? [] : [...bound] }
   } catch {
@@ -92,7 +92,10 @@ function usesThis({ params, body }: FunctionDeclaration): boolean {
   return hasThis([params, body])
 }
 
-/** Functions and classes have a different `this` in their bodies, except in computed names of class members. */
+/**
+ * Whether the code uses the surrounding `this`. Functions and classes have a different `this` in their bodies, except
+ * in computed names of class members.
+ */
 function hasThis(parts: readonly unknown[]): boolean {
   const open: unknown[] = [...parts]
   while (open.length > 0) {

@@ -10,7 +10,8 @@ export type Host = (
 /** A function that finds an entry function by name, in the scope of the scripts. */
 export type FindEntry = () => unknown
 /**
- * `findEntry` is passed with the first call of each entry function, except the one that the context was started for.
+ * `findEntry` is passed with the first call of each entry function. The entry function that the context was started for
+ * does not need it.
  */
 export type Enter = (text: string, findEntry?: FindEntry) => string
 export type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
@@ -20,8 +21,7 @@ export type Needs = { readonly console: boolean; readonly plugins: readonly bool
 export type CreateBindings = (globals: object, needs?: Needs) => Start
 export type ScriptText = { kind: 'script'; name: string }
 /**
- * Sent with an object that has an accessor for each of the script's names. `shared`: the names that also become
- * globals.
+ * Sent with an object that has an accessor for each name of the script. `shared`: the names that also become globals.
  */
 export type ScopeText = { kind: 'scope'; name: string; shared: string[] }
 export type CallText = {
@@ -29,16 +29,19 @@ export type CallText = {
   entry: string
   args: unknown[]
   state: Record<string, unknown>
-  /** In clients only: the numbers of this call and of the last call that the process accepted as a success. */
+  /** Only in clients: the number of this call, and of the last call that the process accepted as successful. */
   number?: number
   counted?: number
-  /** In calls of endpoints and jobs only: the result is JSON of this size, and these bindings throw an error. */
+  /**
+   * Only in calls of endpoints and jobs: whether the result is JSON, the limit for its size, and the bindings that
+   * throw an error.
+   */
   returnsJson?: true
   resultLimit?: string
   refuses?: string[]
 }
 export type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
-/** Sent when the call has ended, if other calls share the context. From then on, the call's bindings throw an error. */
+/** Sent when the call has ended, if other calls share the context. After this, the call's bindings throw an error. */
 export type EndText = { kind: 'end' }
 /** A plugin's name, and the path that scripts use to access its binding, such as `plugins.database`. */
 export type Binding = { readonly name: string; readonly path: string }

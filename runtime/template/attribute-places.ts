@@ -74,7 +74,7 @@ function none(reason: string): AttributePlace {
   return { kind: 'none', reason }
 }
 
-/** The type of an input in lower case, `text` if it has none; null if a placeholder sets it. */
+/** Returns the type of an input in lower case; `text` if it has none, null if a placeholder sets it. */
 export function inputType(element: Tree.Element): string | null {
   const type = attributeValue(element, 'type')
   if (type === null) return 'text'

@@ -8,8 +8,8 @@ type Rule = { readonly blocks: (address: string) => boolean; readonly advice: st
 const MEDIA = 'put the file into media/ and use its relative URL'
 
 /**
- * Blocks absolute URLs. The server's own name is not known when a template is written, so the template's own files need
- * relative URLs anyway.
+ * Blocks absolute URLs, including those of the server itself. The server's name is not known when a template is
+ * written, so the template must use relative URLs for its own files anyway.
  */
 const OTHER_ORIGIN: Rule = { blocks: isElsewhere, advice: MEDIA }
 const IMAGE: Rule = { blocks: (address) => isElsewhere(address) && addressScheme(address) !== 'data', advice: MEDIA }

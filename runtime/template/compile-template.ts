@@ -6,12 +6,12 @@ import { TemplateWarnings } from './template-warnings.ts'
 import { writeParts } from './write-parts.ts'
 
 /**
- * Compiles a solution's `login.html` into parts that the host only has to fill in.
- * Warnings refer to the file as the author wrote it. The parts are generated from the tree that a browser would parse.
+ * Compiles a solution's `login.html` into parts that the host only has to fill in. The parts are generated from the
+ * tree that a browser would parse. Warnings refer to the file as the author wrote it.
  * @param file the file name in the warnings
- * @returns a null template, with the warning `template_replaced`, if the default page must replace it: the source
- * cannot be parsed within its limits, or the form `login_form` or one of the inputs `username` and `password` is
- * missing
+ * @returns a null template, with the warning `template_replaced`, if the default page must replace it. This happens if
+ * the source cannot be parsed within its limits, or if the form `login_form` or one of the inputs `username` and
+ * `password` is missing.
  */
 export function compileTemplate(
   source: string,

@@ -3,13 +3,13 @@ export const REPLACED = 'the default login page is shown instead of this page: '
 
 /**
  * Maximum number of values that a template can contain. Chosen here: a real login page has a few hundred parts, and
- * each may cost a lookup in every request.
+ * each part may require a lookup in every request.
  */
 export const MAX_PARTS = 10_000
 
 /**
- * Maximum number of characters in a template. Chosen here: the maximum output for 256 kB of source (`&` becomes
- * `&amp;`, and formatting elements are repeated).
+ * Maximum number of characters in a template. Chosen here: 256 kB of source produces at most this much output, since
+ * `&` becomes `&amp;` and formatting elements are repeated.
  */
 export const MAX_TEXT = 8_000_000
 
@@ -21,23 +21,24 @@ export type Lookup = { readonly from: 'i18n' | 'json'; readonly name: string }
 /** Text as a user sees it, before any escaping. */
 export type Piece = string | Lookup
 
-/** The value of one option. `collapse`: it is the option's text, in which white space is collapsed. */
+/** The value of one option. `collapse`: the value is the option's text, so its white space is collapsed. */
 export type OptionValue = { readonly pieces: readonly Piece[]; readonly collapse: boolean }
 
 /** A select whose selection is preserved; `selected` parts refer to its options by index. */
 export type KeptSelect = { readonly field: string; readonly options: readonly OptionValue[] }
 
 /**
- * One step of filling in. A string is sent unchanged.
+ * One part of the page. A string is sent unchanged. The host replaces the others:
  *
- * - `text`: the value, as character references: in text, in a quoted attribute, in title and textarea.
- * - `script`: the value as `\uXXXX`, inside a string literal of a script.
- * - `address`: a whole attribute value, checked as one address. `ownOrigin`: no value may point to another origin.
- * - `nonce`, `token`, `failed`, `notice`: what the host inserts.
- * - `keptValue`: the whole ` value="…"`; `otherwise` null: the author wrote none.
+ * - `text`: the value with character references, in text, a quoted attribute, a title or a textarea.
+ * - `script`: the value as `\uXXXX`, in a string literal of a script.
+ * - `address`: a whole attribute value, checked as one URL. `ownOrigin`: values must not point to another origin.
+ * - `nonce`, `token`, `failed`, `notice`: content from the host.
+ * - `keptValue`: the whole ` value="…"`. `otherwise` is null if the author wrote none.
  * - `keptText`: the content of a textarea.
- * - `checked`: ` checked=""` if the preserved value equals `value`; `otherwise` is what the author wrote.
- * - `selected`: ` selected=""` under the same condition, for one option of one of the template's `selects`.
+ * - `checked`: ` checked=""` if the preserved value equals `value`. If no value is preserved, `otherwise` is used,
+ *   which is what the author wrote.
+ * - `selected`: like `checked`, but ` selected=""`, for an option of one of the template's `selects`.
  */
 export type Part =
   | string

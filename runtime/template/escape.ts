@@ -11,9 +11,9 @@ const REFERENCES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Escapes a value for text, title, textarea or an attribute: an HTML parser reads back exactly `value`. The exceptions
- * are NUL and lone surrogates: HTML cannot represent them, so they become U+FFFD. The result contains no character that
- * could end text or a quoted attribute. So it is also safe where a browser parses it as raw text, as in noscript.
+ * Escapes a value for text, title, textarea or an attribute. An HTML parser reads back exactly `value`, except that NUL
+ * and lone surrogates become U+FFFD, because HTML cannot represent them. The result contains no character that could
+ * end text or a quoted attribute. It is therefore also safe where a browser parses it as raw text, as in noscript.
  */
 export function escapeValue(value: string): string {
   const text = value.isWellFormed() ? value : value.toWellFormed()

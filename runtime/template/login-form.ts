@@ -8,9 +8,9 @@ export type LoginForm = {
   /** The first input of the form by name; the key is missing if there is none. */
   readonly inputs: ReadonlyMap<string, Tree.Element>
   readonly errorLabel: Tree.Element | null
-  /** The notice follows the end of this element; if null, it is at the start of the form. */
+  /** The notice is inserted after this element; if null, at the start of the form. */
   readonly noticeAfter: Tree.Element | null
-  /** Buttons and inputs that submit the form, or might. */
+  /** Buttons and inputs that submit the form, or that might do so. */
   readonly owned: ReadonlySet<Tree.Element>
 }
 
@@ -59,7 +59,7 @@ function listElements(document: Tree.Document): Listed[] {
   return listed
 }
 
-/** The depth, in this walk, of the outermost table around a form. */
+/** Returns the depth of the outermost table around a form, counted as in the walk of `listElements`. */
 function tableDepth(depth: number, form: Tree.Element): number {
   let found = depth
   let at = depth

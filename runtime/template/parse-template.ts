@@ -2,9 +2,9 @@ import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes as Tree } from 
 import { isElement, isHtml, serialiseDocument } from './serialise.ts'
 
 /**
- * Limits for the tree that the parser builds from one template. Chosen here: HTML parsers repeat formatting elements
- * (an unclosed `<b>`, then many `<p>`), so limiting the source's size alone limits neither time nor memory. 50,000
- * nested elements are accepted.
+ * Limits for the tree that the parser builds from one template. Chosen here: HTML parsers repeat formatting elements,
+ * for example if an unclosed `<b>` precedes many `<p>`. A limit for the source's size therefore limits neither time nor
+ * memory. 50,000 nested elements are accepted.
  */
 const MAX_ELEMENTS = 60_000
 const MAX_ATTRIBUTES = 60_000
@@ -57,8 +57,8 @@ function parseTwice(source: string): ParsedTemplate | { readonly refused: string
 }
 
 /**
- * With scripting off, a noscript in head ends before content such as `<p>` or `<img>`, which would then be shown to
- * everyone. In that case the body starts before the noscript, so that all of its content stays inside.
+ * If scripting is off, a noscript in head ends before content such as `<p>` or `<img>`. That content would then be
+ * shown to everyone. In this case, start the body before the noscript, so that all of its content stays inside.
  */
 function withNoscriptInBody(document: Tree.Document, source: string): Tree.Document {
   const root = document.childNodes.filter(isElement)[0]

@@ -15,7 +15,7 @@ export class PartList {
     this.list.push(part)
   }
 
-  /** Adds literal texts through `written`, and lookups as parts of the kind `at`. */
+  /** Adds a list of pieces. `written` converts literal texts, and lookups become parts of the kind `at`. */
   pieces(pieces: readonly Piece[], at: 'text' | 'script', written: (text: string) => string): void {
     for (const piece of pieces) {
       if (typeof piece === 'string') this.literal(written(piece))

@@ -66,7 +66,7 @@ export class PlaceWarnings {
     }
   }
 
-  /** One warning for each placeholder of `text`, which is somewhere within `span` of the source. */
+  /** Adds one warning for each placeholder in `text`, which is somewhere in the range `span` of the source. */
   empty(text: string, span: Span, reason: string): void {
     this.warnFound(findPlaceholders(text), findPlaceholders(text), span, reason)
   }
@@ -75,7 +75,9 @@ export class PlaceWarnings {
     this.warnFound(emptied, findPlaceholders(node.value), nodePlace(node), reason)
   }
 
-  /** Searches the source for all placeholders in a text, in order, since the parser moves characters. */
+  /**
+   * Finds each placeholder's position in the source. It searches for all of them in order, since the parser moves text.
+   */
   private warnFound(
     emptied: readonly FoundPlaceholder[],
     all: readonly FoundPlaceholder[],

@@ -3,7 +3,7 @@ import { findPlaceholders } from './placeholders.ts'
 /** The text of one string literal, or of one section of a template literal between its `${}`; without quotes. */
 export type StringText = { readonly start: number; readonly end: number; readonly kind: 'string' | 'template' }
 
-/** The meaning of a `/` after the last token; `unsure` if only a full parser could decide. */
+/** How to read a `/` after the last token; `unsure` if only a full parser could decide. */
 type Before = 'operand' | 'operator' | 'unsure'
 
 const BEFORE_REGEX: ReadonlySet<string> = new Set(
@@ -45,9 +45,9 @@ class ScriptReader {
   private readonly script: string
   private readonly found: StringText[] = []
   private readonly placeholderEnds: ReadonlyMap<number, number>
-  /** For each open template literal: the number of open braces inside its `${`. */
+  /** The number of open braces in each open `${` of a template literal. */
   private readonly braces: number[] = []
-  /** For each open parenthesis: the meaning of a `/` after its end. */
+  /** For each open parenthesis: how to read a `/` after it is closed. */
   private readonly parentheses: Before[] = []
   private afterParentheses: Before = 'operand'
   private unsureSlashes = 0
@@ -142,8 +142,8 @@ class ScriptReader {
   }
 
   /**
-   * After `)` and similar tokens, the text can be a division or a regular expression. The reader continues only if its
-   * state afterwards is the same in both cases.
+   * Reads a `/` after `)` and similar tokens, which can be a division or start a regular expression. The reader
+   * continues only if its state afterwards is the same in both cases.
    */
   private unsureSlash(regex: string | null): boolean {
     if (++this.unsureSlashes > MAX_UNSURE) return false

@@ -14,7 +14,7 @@ export type ScriptText = {
 const JAVASCRIPT =
   /^(?:(?:application|text)\/(?:x-)?(?:java|ecma)script|text\/(?:javascript1\.[0-5]|jscript|livescript))$/
 
-/** @see HTML, "prepare the script element"; `type` and `language` are the attributes, null if missing */
+/** `type` and `language` are the element's attributes, or null. @see HTML, "prepare the script element" */
 export function scriptKind(type: string | null, language: string | null): ScriptKind {
   const written = type ?? (language ? `text/${language}` : '')
   const name = written.trim().toLowerCase()
@@ -64,7 +64,7 @@ class ScriptOutput {
     this.done = placeholder.end
   }
 
-  /** Writes a whole literal in such a way that everything except the values is parsed as the author wrote it. */
+  /** Writes a whole string literal. Browsers parse all of it as the author wrote it, except the values. */
   string(string: StringText, placeholders: readonly FoundPlaceholder[]): void {
     this.pieces.push(this.text.slice(this.done, string.start))
     this.done = string.start
@@ -92,9 +92,13 @@ class ScriptOutput {
 const TOKEN = /\\(?:u\{[0-9a-f]*\}?|u[0-9a-f]{0,4}|x[0-9a-f]{0,2}|[0-7]{1,3}|[\s\S]|$)|[<>$]/gi
 
 /**
- * Escapes `<` and `>`, so that no value can complete `</script>` or `<!--` with the text around it. Also escapes a `$`
- * at the end, because after an empty value it could form `${` with the next text. Drops a lone backslash before a value, since it would escape the
- * value. `splitsEscape`: the text ends within an escape sequence such as `\u00`, which a value would continue.
+ * Escapes the author's text around values in a string literal.
+ *
+ * - `<` and `>` are escaped, so that no value can complete `</script>` or `<!--`.
+ * - A `$` at the end is escaped, since it could form `${` with the text after an empty value.
+ * - A lone backslash before a value is dropped, since it would escape the value.
+ *
+ * `splitsEscape`: the text ends within an escape sequence such as `\u00`, which a value would continue.
  */
 function protect(literal: string, kind: StringText['kind']): { text: string; splitsEscape: boolean } {
   let splitsEscape = false

@@ -62,9 +62,9 @@ export interface DocumentWriter {
 type OpenElement = { readonly element: Tree.Element | null; readonly nodes: readonly Tree.ChildNode[]; index: number }
 
 /**
- * Walks a document without recursion, so that depth costs no stack.
- * Two elements are written in a different order from the tree: `plaintext` has no end, so nothing follows it. A
- * form directly inside a table is empty in the tree but owns the fields that follow it, so its end tag comes after the
+ * Walks a document without recursion, so that deep documents don't exhaust the stack.
+ * Two elements are not written in the order of the tree. `plaintext` has no end tag, so nothing follows it. A form
+ * directly inside a table is empty in the tree but owns the fields that follow it, so its end tag comes after the
  * table.
  */
 export function walkDocument(document: Tree.Document, writer: DocumentWriter): void {

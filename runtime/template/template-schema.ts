@@ -1,7 +1,8 @@
 import { z } from '../zod.ts'
 import { type CompiledTemplate, isWithinBounds, MAX_PARTS, MAX_TEXT } from './compiled-template.ts'
 
-// Used only by the host, so that a sandbox process doesn't load the schema library.
+// This schema is in a separate file that only the host imports, so that sandbox processes don't load the schema
+// library.
 
 const Text = z.string().max(MAX_TEXT)
 const Name = z.string().min(1).max(262_144)

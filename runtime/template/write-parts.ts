@@ -22,7 +22,7 @@ import {
 import type { TemplateWarnings } from './template-warnings.ts'
 
 /**
- * Attributes of a button or input that could submit the login form to another URL, or in a form that the host can't
+ * Attributes of a button or input that could submit the login form to another URL, or in a format that the host can't
  * read.
  */
 const SENDS_ELSEWHERE: ReadonlySet<string> = new Set(['formaction', 'formmethod', 'formtarget', 'formenctype'])
@@ -45,7 +45,7 @@ class PartsWriter implements DocumentWriter {
   private readonly login: LoginForm
   private readonly warn: PlaceWarnings
   private select: OpenSelect | null = null
-  /** The open SVG script or style element. Its content is code, whatever it looks like. */
+  /** The SVG script or style element that is open. Its content is code, even if it looks like markup. */
   private foreignCode: Tree.Element | null = null
   /** The textarea whose content has already been added as a part. */
   private keptText: Tree.Element | null = null
@@ -231,7 +231,7 @@ class PartsWriter implements DocumentWriter {
     }
   }
 
-  /** Without its placeholders, the text would close its own element or a different one, so all of it is dropped. */
+  /** Drops the whole text. Without its placeholders, it would close its own element or another one. */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
     const advice = `without the placeholder, <${element.tagName}> would end elsewhere, so the whole element stays empty; move the placeholder out of it`
     this.warn.emptied(node, findPlaceholders(node.value), advice)
@@ -250,8 +250,8 @@ class PartsWriter implements DocumentWriter {
 }
 
 /**
- * Whether to write an extra newline, which the parser drops, before content that starts with a newline or with a value
- * that might.
+ * Whether the content starts with a newline, or with a value that might. The parser drops the first newline, so an
+ * extra one must be written before such content.
  */
 function startsWithNewline(element: Tree.Element, kept: KeptField | null): boolean {
   if (!skipsNewline(element)) return false
@@ -264,7 +264,7 @@ function joinLiterals(pieces: readonly (string | Lookup)[]): string {
   return pieces.filter((piece) => typeof piece === 'string').join('')
 }
 
-/** Whether a parser reads the text back as the element's whole content. */
+/** Whether a parser reads `text` back as the whole content of the element. */
 function staysOneElement(element: Tree.Element, text: string): boolean {
   if (element.tagName === 'plaintext') return true
   const { childNodes } = parseFragment(`<${element.tagName}>${text}</${element.tagName}>`, { scriptingEnabled: false })
