@@ -47,8 +47,9 @@ export type CenterPageParts = DesiredPageParts &
   EnvironmentPageParts & { readonly access: Access }
 
 /**
- * All pages. Those added to `pages` only read. Their scripts (control-center/web/scripts/) make changes through the
- * API, so these pages can't do anything that the API can't. Other pages, such as the sign-in, handle their own forms.
+ * All pages. The pages added to `pages` only show data. Their scripts (control-center/web/scripts/) make changes
+ * through the API, so these pages can't do anything that the API can't. Other pages, such as the sign-in, handle their
+ * own forms.
  */
 export function centerPages(parts: CenterPageParts): Router {
   const router = new Router({ sensitive: true, strict: true })

@@ -130,7 +130,7 @@ async function followOnce(
   const onOpen = () => {
     onThere()
     older = showOlder()
-    // This is awaited below; until then, a rejection must not count as unhandled.
+    // `older` is awaited below. Until then, its rejection must not be reported as unhandled.
     older.catch(() => {})
   }
   const answer = await log.api.follow(log.path, onOpen, onLine)

@@ -124,7 +124,7 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
   )
 }
 
-/** @throws CommandError if a file that neither the host nor the new version has would be lost */
+/** @throws CommandError if the folder has changes that were never deployed, which the download would overwrite */
 function refuseUnsaved(
   before: SolutionFolder,
   files: ReadonlyMap<string, Uint8Array>,

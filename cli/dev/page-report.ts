@@ -6,7 +6,7 @@ import { type Finding, type Findings, placeOf } from '../findings-text.ts'
 import type { LogLine } from '../log-line-text.ts'
 
 /**
- * The report about a solution in development that open pages show. All strings in it have a maximum length, because
+ * The report about a solution in development, which open pages show. All strings in it have a maximum length, because
  * they come from scripts and files.
  */
 export interface PageReport {

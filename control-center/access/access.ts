@@ -39,8 +39,8 @@ export interface Access {
    */
   need(ctx: Context, right: Right): Promise<Member>
   /**
-   * For streamed responses: whether the caller still has the permission. In the meantime, the session may have ended,
-   * or the token or membership may have been removed. Rejects if this can't be determined now.
+   * Whether the caller still has the permission; for streamed responses. While a response is streamed, the session may
+   * end, or the token or membership may be removed. Rejects if this can't be determined now.
    */
   stillHas(ctx: Context, right: Right): Promise<boolean>
   /** @throws ERR_FORBIDDEN for a token */

@@ -11,7 +11,10 @@ export interface Confirmations {
    * one.
    */
   isNeeded(session: Pick<Session, 'uid' | 'methods' | 'confirmedAt'>): Promise<boolean>
-  /** Chosen here: factors count even where they can't be used, such as a passkey for another domain. */
+  /**
+   * Whether the user has a factor. Chosen here: this includes factors that can't be used here, such as a passkey for
+   * another domain.
+   */
   hasFactor(uid: string): Promise<boolean>
 }
 

@@ -4,7 +4,8 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { originOf } from '../access/page-sessions.ts'
 
 /**
- * Browsers send an Origin header with every POST. A client that doesn't is not a browser, and can use the API instead.
+ * Rejects a form that was not sent from one of our own pages. Browsers send an Origin header with every POST. A client
+ * that sends none is not a browser, and can use the API instead.
  */
 export function requireOwnForm(ctx: Context): void {
   requireNavigation(ctx)

@@ -20,9 +20,9 @@ export interface PasswordLinks {
    */
   find(token: string): Promise<LinkedAccount | null>
   /**
-   * Sets the password, which ends all sessions of the account.
-   * @returns null when the password is set; `over` if another request just used the link; otherwise why the password is
-   *   not accepted, in which case the link stays valid
+   * Sets the password, which ends all sessions of the account. If the password is not accepted, the link stays valid.
+   * @returns null if the password was set; `over` if another request just used the link; otherwise the reason why the
+   *   password is not accepted
    * @throws ERR_PASSWORDS_BUSY
    */
   choosePassword(token: string, password: string): Promise<PasswordFault | 'over' | null>

@@ -47,8 +47,8 @@ export interface Environments {
 }
 
 /**
- * Maximum environments per organisation. Chosen here: as many as a rollout can have. Without it, limits per environment
- * would not limit an organisation.
+ * Maximum environments per organisation. Chosen here: as many as a rollout can have. Without this maximum, the limits
+ * per environment would not limit an organisation.
  */
 export const MOST_ENVIRONMENTS = 200
 

@@ -54,8 +54,8 @@ export type ListedMember = {
 }
 
 /**
- * Maximum organisations that a user may own. Chosen here: without it, anyone could bypass the limits per organisation
- * by creating more organisations.
+ * Maximum organisations that a user may own. Chosen here: without this maximum, anyone could bypass the limits per
+ * organisation by creating more organisations.
  */
 const MOST_OWNED = 50
 

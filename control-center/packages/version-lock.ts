@@ -2,8 +2,8 @@ import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Locks the package until the transaction ends. Until then, other transactions can't add or delete its versions, or
- * start to use one.
+ * Locks the package until the transaction ends. Until then, other transactions can't add, delete or start to use its
+ * versions.
  * @returns false if there is no such package
  */
 export async function lockPackage(transaction: CenterDatabase, organisation: string, name: string): Promise<boolean> {
@@ -17,8 +17,8 @@ export async function lockPackage(transaction: CenterDatabase, organisation: str
 }
 
 /**
- * Protects a version from deletion until the end of the transaction, which stores a new use of it. A concurrent delete
- * waits, and then finds the stored use (`VersionHolder`).
+ * Protects a version from deletion until the transaction ends. In that transaction, the caller stores a new use of the
+ * version. A concurrent delete waits, and then finds the stored use (`VersionHolder`).
  * @throws ERR_VERSION_NOT_FOUND if the version no longer exists
  */
 export async function lockVersion(

@@ -100,7 +100,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     return socket
   }
 
-  /** Logs the reason of an error in the run's log, and returns the status of the response to the builder. */
+  /** Returns the status of the response to the builder. If a host was blocked, the run's log shows the reason. */
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
     report(`The control center blocked a connection of the builder: ${error.message}`)
@@ -197,7 +197,10 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   }
 }
 
-/** Opens the Unix socket where a fenced builder reaches the proxy, in a folder that only this account can enter. */
+/**
+ * Opens the Unix socket through which a builder in a separate network reaches the proxy. The socket is in a folder that
+ * only this account can enter.
+ */
 async function openDoor(server: Server): Promise<{ readonly file: string; close(): Promise<void> }> {
   // Don't create the socket in the run's folder, because a Unix socket path is limited to about 100 characters.
   const folder = await mkdtemp(join(tmpdir(), 'solhost-builder-'))

@@ -13,7 +13,8 @@ export type Follower = { readonly onEvent: (event: RunEvent) => void; readonly o
 const LOOK_EVERY = 1000
 
 /**
- * Follows a run by polling the database. It is for runs that have ended, or that another control center performs.
+ * Follows a run by polling the database. Used for runs that have ended, and for runs that another control center
+ * performs.
  * @param after only lines with a higher number
  * @returns a function that stops following, without calling `onEnd`
  */

@@ -3,7 +3,7 @@ import { firstRows, insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * Leases show which control center on the database performs a run, and which runs have a slot to work. A lease that
+ * A lease shows which control center on the database performs a run. A slot shows that a run may work now. A lease that
  * isn't renewed expires. Its process is then assumed to have ended, and any other process may mark its runs as
  * interrupted.
  */

@@ -54,7 +54,7 @@ export interface RunRows {
   uses(db: CenterDatabase, organisation: string, name: string, sha256: string): Promise<boolean>
 }
 
-/** Maximum runs stored per pipeline; when it is reached, each new run deletes the oldest one. */
+/** Maximum runs stored per pipeline. When it is reached, each new run deletes the oldest one. */
 const MOST_KEPT = 100
 const MOST_WAITING = 20
 /** Maximum active and queued runs per organisation, so that every organisation gets its turn. */

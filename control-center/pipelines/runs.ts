@@ -25,13 +25,13 @@ export type Runs = Pick<RunRows, 'list' | 'last' | 'need' | 'isGoingOn' | 'uses'
   /** The log so far, after line number `after`. */
   log(run: string, after: number): Promise<readonly RunLine[]>
   /**
-   * Sends the log after line number `after` and the run's progress, first as they are now and then on each change.
-   * `onEnd` is called once, after the last event, or immediately for a run that has ended.
+   * Sends the run's log after line number `after`, and its progress. It sends the current state first, and then each
+   * change. `onEnd` is called once, after the last event. For a run that has ended, it is called immediately.
    */
   follow(run: Run, after: number, onEvent: (event: RunEvent) => void, onEnd: () => void): Promise<() => void>
   /**
-   * Cancels a running run on any control center; the run's remaining steps are skipped. If that control center has
-   * crashed, the run may show as running for another minute.
+   * Cancels a running run on any control center. The run's remaining steps are skipped. If that control center has
+   * crashed, the run may be shown as running for another minute.
    * @throws ERR_RUN_ENDED
    */
   cancel(run: Run): Promise<void>

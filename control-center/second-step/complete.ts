@@ -14,7 +14,7 @@ import { sendPage, textFor } from '../pages/page.ts'
 import { type MemberSignIn, nextStepOf } from './gate.ts'
 import type { SecondStepParts } from './parts.ts'
 
-/** A form of one of the step pages, with the sign-in that this browser began. */
+/** A submitted form of a step page, and the sign-in that this browser began. */
 export type StepAttempt = {
   readonly ctx: Context
   readonly fields: ReadonlyMap<string, string>

@@ -9,10 +9,7 @@ export interface FairQueue<T extends { readonly owner: Owner }> {
   add(item: T): void
   /** Removes and returns the next item; null if the queue is empty or `wanted` rejects the next item. */
   next(wanted?: (item: T) => boolean): T | null
-  /**
-   * Records time that work of this owner used.
-   * @param time in ms
-   */
+  /** Records how much time this owner's work took. @param time in ms */
   used(owner: Owner, time: number): void
   /** Empties the queue and returns its items. */
   clear(): readonly T[]

@@ -51,7 +51,7 @@ const IDS = { traceId: 16, spanId: 8, parentSpanId: 8 } as const
  * a thousand.
  */
 const MOST_MESSAGES = 300_000
-/** The same limit for JSON, where entries of lists and objects count too: there are several per message. */
+/** The corresponding limit for JSON. Entries of lists and objects count too, and there are several per message. */
 const MOST_VALUES = 3 * MOST_MESSAGES
 
 /** @throws ERR_BAD_REQUEST if the body is not a request of this kind, ERR_BODY_TOO_LARGE if it has too many parts */

@@ -27,7 +27,7 @@ export function takeOverLoginDesigner(): void {
   takeOverLoginPreview()
 }
 
-/** @returns a function to call after each change, which sends one request at a time, with the latest state */
+/** @returns a function to call after each change. It sends the latest design, one request at a time. */
 function createKeeper(designer: HTMLElement, published: HTMLInputElement, read: () => object): () => void {
   let timer = 0
   let isSending = false

@@ -35,7 +35,7 @@ function moveTarget(list: HTMLElement, item: HTMLElement, button: HTMLButtonElem
   else item.nextElementSibling?.after(item)
   numberTargets(list)
   const others = item.querySelectorAll<HTMLButtonElement>('button:enabled')
-  // Restore the focus, because an element that is moved loses it, and at the end of the list its button is disabled.
+  // Restore the focus. An element that is moved loses it, and at the end of the list, its button is disabled.
   const next = button.disabled ? others[0] : button
   next?.focus()
   const position = [...list.children].indexOf(item) + 1
