@@ -10,7 +10,7 @@ import { metricsServer } from './metrics-route.ts'
 
 /** All ports of a host. */
 export interface Servers {
-  /** The port of the pages; until `open` has opened it, the configured port. */
+  /** The port that serves the pages. Before `open` has opened it, this is the configured port. */
   readonly pagesPort: () => number
   /** The URL of the admin pages, if they are open and reachable only from this machine; otherwise null. */
   readonly localAdminPages: () => string | null

@@ -15,8 +15,9 @@ export interface ProviderKeys {
    */
   find(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey>
   /**
-   * Looks for another key if the signature does not match the key from `find`: a new key with the same `kid`, or a new
-   * key without a `kid` in a set without `kid`s. Fetches the key set again, within the same cool-down and rate limit.
+   * Looks for another key if the signature does not match the key from `find`. The provider may have published a new
+   * key under the same `kid`, or a new key without a `kid`. Fetches the key set again, within the same cool-down and
+   * rate limit.
    * @returns null if there is no other key
    */
   findOther(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey | null>
@@ -32,9 +33,9 @@ const BELIEVED = 10 * 60_000
 /** Minimum interval between requests for a key set because of unknown keys, in ms. */
 const COOL_DOWN = 5000
 /**
- * Limits requests that are sent because of unknown keys, for each key set: a burst of `most`, and one more per
- * `regainedEach` ms. Anyone can send tokens with unknown keys. Requests that find the key don't count, so a provider
- * may rotate keys often.
+ * Rate limit for fetching a key set because of an unknown key: bursts of `most`, and one more request per
+ * `regainedEach` ms. Without a limit, anyone could trigger requests with tokens that name unknown keys. Requests that
+ * find the key don't count, so a provider may rotate keys often.
  */
 const BUDGET = { most: 2, regainedEach: 60_000 }
 /** Maximum number of cached key sets, for all solutions together. */
@@ -146,8 +147,8 @@ export function createProviderKeys(
 }
 
 /**
- * Chosen here: if several different keys match, none is used. They match if the token has no `kid`, or the set contains
- * it twice. Otherwise, a signature by any of them would be accepted.
+ * Chosen here: if several different keys match, none is used, because a signature by any of them would be accepted.
+ * This happens if the token has no `kid`, or if two keys in the set have the same one.
  * @returns null if no key matches
  */
 function keyFor(keys: readonly ProviderKey[], { alg, kid }: TokenHeader): ProviderKey | null {

@@ -32,7 +32,7 @@ export type ProviderLoginContent = {
   readonly refreshToken: string | null
 }
 
-/** A sign-out by a provider: of one of its sessions, or of all sessions of a user. */
+/** A logout that a provider has reported: either for one of its sessions, or for all sessions of a user. */
 export type SignedOut = { readonly client: ClientName; readonly subject: string | null; readonly sid: string | null }
 
 /** Identifies a registration at a provider. */
@@ -76,8 +76,8 @@ export interface ProviderLogins {
 }
 
 /**
- * Maximum requests per refresh: tokens, keys (twice if one is unknown) and user info. One more is added as time for the
- * host itself.
+ * Maximum requests per refresh: tokens, keys (twice if one is unknown) and user info, plus one as a margin for the
+ * host's own work.
  */
 const REFRESH_REQUESTS = 5
 /** How long a provider's logout stays recorded, in ms, so that sign-ins in progress can be rejected. */

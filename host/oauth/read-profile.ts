@@ -3,7 +3,7 @@ import { OAuthProblem, quote } from './problems.ts'
 import type { Claims, Provider } from './provider.ts'
 
 /**
- * Gets the user who has signed in from an OAuth 2.0 provider.
+ * Requests the claims of a signed-in user from an OAuth 2.0 provider.
  * @param get requests JSON from a URL at the provider, with the user's access token as the bearer token
  * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation, and the errors of
  *   `get`
@@ -23,9 +23,9 @@ export const PROFILES: Readonly<Partial<Record<ProviderName, ReadProfile>>> = { 
 const MOST_EMAILS = 100
 
 /**
- * GitHub's account as claims. `sub` is the numeric id, since logins can be released and reused by others. Anyone can
- * put any email into their profile (`/user`), so only the primary address in `/user/emails` is used, if it is
- * verified.
+ * Converts a GitHub account to claims. `sub` is the numeric id, because a login name can be released and reused by
+ * another user. Anyone can put any email into their profile (`/user`), so only the primary address in `/user/emails` is
+ * used, and only if it is verified.
  */
 async function readGithubProfile(
   { issuer, userInfoEndpoint }: Pick<Provider, 'issuer' | 'userInfoEndpoint'>,

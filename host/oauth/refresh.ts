@@ -7,7 +7,7 @@ import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
 import type { TokenRequests } from './token-requests.ts'
 
 /**
- * Gets the current claims of a user who signed in earlier from the provider.
+ * Requests the current claims of a signed-in or remembered user from the provider.
  * @returns null if the login was ended, by the provider or otherwise
  * @throws OAuthProblem if the refresh failed; the login stays unchanged
  */
@@ -37,7 +37,7 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
     for (;;) {
       const login = await logins.find(id)
       if (login === null || isFresh(login)) return login
-      // This loop ends, because claims that are not released expire.
+      // This loop ends because a caller's claim to the refresh expires if it is not released.
       if (await logins.claimRefresh(id)) {
         // Another caller may have refreshed between `find` and `claimRefresh`.
         const claimed = await logins.find(id)

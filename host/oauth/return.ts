@@ -105,7 +105,7 @@ async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attemp
   return { ...asked, parameters, url, transaction }
 }
 
-/** Takes the transaction only if this browser sent its cookie. Otherwise, the transaction stays unchanged. */
+/** Marks the transaction as used, but only if this browser sent its cookie. */
 async function take(
   { ctx, solution, scope }: Arrival,
   state: string,

@@ -128,8 +128,8 @@ export function addOAuthRoutes(
     }
     await parts.maintenance.refuseNewWork()
     parameters.delete('from')
-    // Our pages add one `from`. If there are several, another site's form already had one when our page posted it
-    // again, so don't trust them.
+    // Our pages add exactly one `from`. If there are several, the form already contained one when another site sent it,
+    // so don't trust any of them.
     const mode = marks.length === 1 && marks[0] === 'fragment' ? 'fragment' : 'form_post'
     return returnFromProvider(arrival, parameters, mode, parts)
   })

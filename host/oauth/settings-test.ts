@@ -51,8 +51,8 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
     const finder = createProviderFinder(watched, now)
 
     /**
-     * Runs a step. @returns the result of `work`, or null if it failed, in which case all further steps except the
-     * clock are skipped
+     * Runs a step. If it fails, all further steps are skipped, except the one for the clock.
+     * @returns the result of `work`; null if it failed
      */
     async function step<T>(
       name: TestStepName,

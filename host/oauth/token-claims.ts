@@ -81,7 +81,7 @@ export type TimeBounds = {
  * Checks `exp`, `iat` and `nbf`. Do this check last: it reports that the clocks differ, which is correct only if the
  * token has no other errors.
  * @returns `iat` in epoch ms
- * @throws OAuthProblem `oauth_clock` if clocks that differ by up to a day explain all errors, otherwise `oauth_token`
+ * @throws OAuthProblem `oauth_clock` if a clock difference of up to a day explains all errors, otherwise `oauth_token`
  */
 export function checkTimes(what: string, claims: RawClaims, { earliest, earliestIs, now, skew }: TimeBounds): number {
   const exp = readTime(what, claims, 'exp')

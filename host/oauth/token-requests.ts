@@ -97,7 +97,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
     },
     async refresh(registration, refreshToken) {
       try {
-        // A retry would fail too: `oauth_token` ends the sign-in, so that the user can start a new one.
+        // A retry would fail too, so report `oauth_token`: it ends the login, and the user can sign in again.
         return await tokensOf(registration, (config) => client.refreshTokenGrant(config, refreshToken), 'oauth_token')
       } catch (error) {
         if (error instanceof client.ResponseBodyError && REFRESH_REFUSED.includes(error.error)) return null

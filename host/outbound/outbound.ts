@@ -25,9 +25,8 @@ export type OutboundAnswer = {
 
 /**
  * Sends all requests that the host makes for a solution. It resolves the name itself, checks that the address is
- * public, and connects to exactly that address, so DNS rebinding is impossible between check and use. It does not
- * follow redirects. No connection, cookie or TLS session is reused between requests, so that solutions can't see each
- * other's data.
+ * public, and connects to exactly that address. So DNS rebinding can't change the address after the check. It does not
+ * follow redirects. It never reuses a connection, cookie or TLS session, so solutions can't see each other's data.
  */
 export interface Outbound {
   /**

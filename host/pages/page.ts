@@ -48,9 +48,9 @@ export interface PageRouter {
 }
 
 /**
- * The scope that an API token needs for a page, in which `{name}` is a route parameter. `any`: all tokens can open the
- * page, which shows only the parts that the token's scopes include. Without a scope, only the admin account can open
- * the page.
+ * The scope that an API token needs for a page. `{name}` stands for the value of that route parameter. `any`: all
+ * tokens can open the page, which shows only the parts that the token's scopes include. Without a scope, only the admin
+ * account can open the page.
  */
 export type PageScope = `${string}:${ScopeKind}` | 'any'
 

@@ -26,9 +26,9 @@ const PATIENCE = 5_000
 type Line = { readonly gate: Gate; length: number }
 
 /**
- * Checks and creates password hashes for scripts. Chosen here: one at a time per solution, and in total one fewer than
- * the host's limit. So a solution delays other solutions by at most one hash, and sign-ins of the platform's users
- * always get a slot.
+ * Checks and creates password hashes for scripts. Chosen here: each solution computes one hash at a time, and all
+ * solutions together use one slot fewer than the host has. So a solution delays another by at most one hash, and a slot
+ * is always left for sign-ins of the platform's users.
  */
 export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHashesPort {
   const { passwords, throttle, noteRefusal, patience = PATIENCE } = parts
@@ -58,7 +58,7 @@ export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHa
 
   /**
    * Throttles guesses per stored hash, in the same way as guesses per account. Checks by an authenticator are exempt,
-   * because its sign-in has already been counted, with the exemption for known browsers.
+   * because the sign-in itself has already been counted.
    */
   async function counted(call: Call, hash: string | null, check: () => Promise<boolean>): Promise<boolean> {
     const { kind, onlyForm = null, address, solution } = hostCall(call)

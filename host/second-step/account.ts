@@ -90,7 +90,9 @@ function factorPageOf(arrival: Arrival, found: FoundSession, parts: SecondStepPa
   }
 }
 
-/** Whether the policy requires a factor, and this factor is the last one that the policy accepts. */
+/**
+ * Whether this factor can't be removed, because the policy requires a factor and accepts no other that the user has.
+ */
 async function isLast(
   { solution, serverUrl }: Arrival,
   { session }: FoundSession,

@@ -14,9 +14,9 @@ import { stepPath } from './paths.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { sendStepOver } from './send-pages.ts'
 
-/** A form of one of the step pages. */
+/** A form on one of the step pages. */
 export type StepForm = Arrival & { readonly fields: ReadonlyMap<string, string> }
-/** A form, and the sign-in that this browser began. */
+/** A form, and the sign-in that this browser started. */
 export type StepAttempt = StepForm & { readonly found: FoundSignIn }
 
 /** A way to sign in from one of the step pages. */
@@ -64,7 +64,10 @@ export async function advance(attempt: StepAttempt, parts: SecondStepParts): Pro
   return attempt
 }
 
-/** Starts the session of a sign-in whose steps are all done. Of several parallel requests, exactly one succeeds. */
+/**
+ * Starts the session for a sign-in whose steps are all done. If several requests arrive in parallel, exactly one
+ * succeeds.
+ */
 async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
   const { ctx, solution, scope, found } = attempt
   const { account, login, tenant, locale, showUrl, page, source, providerLogin, methods, remember, knownAs } =

@@ -25,7 +25,7 @@ export async function showConfirmPress(
   await send(arrival, session, { question, press, isRecovery: url.has('recovery'), refusal: null }, 200, parts)
 }
 
-/** With `every`, the confirmation counts only for this button press, and the session doesn't change. */
+/** With `every`, the confirmation is valid only for this button press, and the session doesn't change. */
 export async function submitConfirmPress(
   arrival: Arrival,
   { session, cookie }: FoundSession,
@@ -48,9 +48,8 @@ export async function submitConfirmPress(
 }
 
 /**
- * How the user confirms this press. Users who can't confirm on this page sign in again instead. But a new sign-in ends
- * the session, and the press that waits in it is lost. Therefore, if the user signed in recently, they only have to
- * agree.
+ * How the user confirms this press. Users who can't confirm on this page must sign in again, which ends the session and
+ * discards the waiting press. So if they signed in recently, they only have to agree.
  */
 async function wayOfPress(session: FoundSession['session'], arrival: Arrival, parts: ConfirmPressParts) {
   const { way, usable } = await wayOf(session, arrival, parts)

@@ -113,7 +113,7 @@ export async function checkConfirmation(
   return { kind: 'refused', status: refusal.isThrottled ? 429 : 401, text: refusal.text }
 }
 
-/** How the user can confirm their identity at this address, and the data that the page needs for this. */
+/** How the user can confirm their identity at this address, and which of their factors can be used there. */
 export async function wayOf(session: Session, { serverUrl }: Arrival, parts: SecondStepParts) {
   const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
   const way: Way = usable.app || usable.passkey ? 'factor' : session.factorsOf === 'users' ? 'password' : 'sign-in'

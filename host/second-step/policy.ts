@@ -3,7 +3,7 @@ import type { UsableFactors } from '../../base/accounts/usable-factors.ts'
 
 /**
  * The users who need a second step. `off`: none. `optional`: users who have a factor. `required`: everyone that the
- * policy applies to. `passkey`: the same users, but codes don't count.
+ * policy applies to. `passkey`: the same users, but codes are not accepted.
  */
 export const LEVELS = ['off', 'optional', 'required', 'passkey'] as const
 export type Level = (typeof LEVELS)[number]
@@ -39,7 +39,9 @@ export type NextStep =
   | { readonly step: 'set-up'; readonly canPostpone: boolean }
 
 const DONE: NextStep = { step: 'done' }
-/** Methods that count at level `passkey`. A code doesn't, because users could enter it on a look-alike page. */
+/**
+ * Methods that level `passkey` accepts. Codes are not accepted, because users could enter them on a look-alike page.
+ */
 const UNPHISHABLE: readonly SignInMethod[] = ['passkey', 'security-key', 'token']
 const DAY = 24 * 60 * 60 * 1000
 

@@ -16,7 +16,7 @@ type OfSession = Pick<Session, 'realm' | 'publicId'>
  * only for the session. The client accepts a proof only for its own question, and only once.
  */
 export interface Presses {
-  /** Whether the user's last confirmation, or their sign-in, still counts. */
+  /** Whether the user's last confirmation, or their sign-in, is still recent enough. */
   isConfirmed(session: Session, serverUrl: string): Promise<boolean>
   /** @returns the question's id, and the path of the page where the user confirms */
   ask(session: OfSession, question: Question): { readonly id: string; readonly href: string }
@@ -44,7 +44,7 @@ export function createPresses(parts: PressParts): Presses {
   }
 
   return {
-    // If the sign-in is too old, the factors don't matter, so don't read them.
+    // If the sign-in is too old, the result is false anyway, so don't read the factors.
     isConfirmed: async (session, serverUrl) =>
       isRecent(session, parts) && !(await confirmationOf({ session }, serverUrl, parts)).isNeeded,
     ask(session, { reason, every }) {

@@ -59,7 +59,7 @@ async function addFactor(attempt: StepAttempt, parts: SecondStepParts): Promise<
   const next = await nextStepOf(attempt, found.open, parts)
   const answer = fields.get('passkey') ?? ''
   const secret = readSetUpSecret(account, fields.get('setup') ?? '', parts)
-  // At level `passkey`, an authenticator app would not count.
+  // Level `passkey` does not accept an authenticator app.
   const canAdd = answer !== '' || (secret !== null && (await takesApps(attempt, found.open, parts)))
   if (next.step !== 'set-up' || !canAdd) return new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'set-up')))
   const added =

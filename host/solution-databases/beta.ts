@@ -91,9 +91,9 @@ async function signIn(connection: Connection): Promise<void> {
 }
 
 /**
- * Works around a bug in tedious 20.3. If a response was already read when the connection closes, the end of the
- * response calls the request that closing has removed, which would crash the host. To prevent this, replace that
- * request with one that does nothing.
+ * Closes a connection without a bug in tedious 20.3, which would crash the host. Closing removes the current request.
+ * If a response was already read, tedious then still calls that request's callback. So replace the request with one
+ * that does nothing.
  */
 function closeQuietly(connection: Connection): void {
   connection.close()

@@ -32,8 +32,9 @@ export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
 /** Startup timeout in ms. A process that has not opened its file by then never will. */
 export const READY_TIME = 10_000
 /**
- * CPU time in ms after which a process is replaced, between two queries. The kernel kills it after this time plus the
- * time of one query. If the host is killed during an endless query, only the kernel's limit stops the process.
+ * CPU time in ms after which the host replaces a process, between two queries. The kernel kills the process after this
+ * time plus the time of one query. If the host itself is killed during an endless query, only the kernel's limit stops
+ * the process.
  */
 export const CPU_TIME = 60_000
 /**
@@ -117,8 +118,8 @@ function readAnswer(text: string, schema: z.ZodType<FromEmbedded>): FromEmbedded
 }
 
 /**
- * In blocks of 512 bytes. The write-ahead log may contain each database page a second time, plus a few MB before a
- * checkpoint.
+ * The maximum file size, in blocks of 512 bytes. The write-ahead log may contain each database page a second time, plus
+ * a few MB before a checkpoint.
  */
 function largestFile(limits: Limits): number {
   return Math.ceil((2 * limits.EMBEDDED_SIZE + 16 * 1024 ** 2) / 512)

@@ -184,7 +184,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (one !== started) return
     started = null
     takeRunning()?.reject(new ScriptError('the process of the embedded database ended while the query ran'))
-    // If a process failed to start, it would fail again on each retry.
+    // A process that failed to start would fail again, so don't retry for the waiting queries.
     if (one.state === 'starting') waiting.fail(new ScriptError('the embedded database could not be started'))
     next()
   }

@@ -8,7 +8,7 @@ import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
 import { createAuthorizer } from './embedded-authorizer.ts'
 import type { EmbeddedBounds, EmbeddedFailure, FromEmbedded, ToEmbedded } from './embedded-protocol.ts'
 
-/** Maximum bytes of a frame: more than any query with its parameters takes. */
+/** Maximum bytes of a frame, more than any query needs with its parameters. */
 const MAX_FRAME = 16 * 1024 ** 2
 
 /** Result codes of SQLite. @see https://sqlite.org/rescode.html */

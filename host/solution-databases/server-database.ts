@@ -116,7 +116,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     const stopWatching = repeat(WATCH, () => connection.bytesRead() > most && reject(overSize(limits)))
     try {
       const run = connection.run({ ...query, time: limits.QUERY_TIME, onRow: answer.add })
-      // Ignore this Promise if the race has ended: it rejects when the query's connection is destroyed.
+      // If `cutOff` wins the race, this Promise rejects later, when the connection is destroyed. Ignore that error.
       run.catch(() => {})
       await Promise.race([run, cutOff])
       return answer.rows

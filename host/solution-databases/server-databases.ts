@@ -12,7 +12,7 @@ export interface ServerDatabases {
   closeAll(solution: string): void
   /** Closes databases that have not been used since `before`, in epoch ms. */
   closeIdle(before: number): void
-  /** Ends all connections immediately; pending queries fail. */
+  /** Closes all connections immediately; pending queries fail. */
   kill(): Promise<void>
 }
 

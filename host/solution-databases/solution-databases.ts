@@ -172,12 +172,12 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
   }
 }
 
-/** The databases that main and its modules request; main takes precedence. */
+/** The databases that the solution and its modules request. If names are the same, the solution's request is used. */
 function askedOf({ manifest, modules }: SolutionFacts) {
   return requestsOf([...modules.map((module) => module.manifest), manifest]).databases
 }
 
-/** The session's tenant as JSON text. If the running call changes it, that applies from the next call. */
+/** The session's tenant as JSON text. If the running call changes the tenant, the change applies from the next call. */
 function tenantOf(call: Call): string | null {
   const { effects, user } = hostCall(call)
   const tenant = effects.tenant ?? user?.tenant ?? null

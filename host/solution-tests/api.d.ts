@@ -2,15 +2,14 @@
 // "solhost init" and "solhost types", updated by "solhost check". Changes made here are lost.
 
 /**
- * Declares a test. Each test gets fresh globals, in which its whole file has run again. It also gets a platform that no
- * other test uses.
+ * Declares a test. For each test, the whole file runs again with fresh globals, on a platform that no other test uses.
  */
 declare function test(name: string, run: () => unknown): void
 
 /** Throws unless `value` is truthy. */
 declare const assert: {
   (value: unknown, message?: string): void
-  /** A deep comparison by value. */
+  /** Compares two values deeply. Throws if they differ. */
   equal(received: unknown, expected: unknown, message?: string): void
   notEqual(received: unknown, other: unknown, message?: string): void
   match(received: string, pattern: RegExp | string, message?: string): void
@@ -85,7 +84,7 @@ interface TestQueryParams {
   readonly password?: string
   readonly argument?: string
   /**
-   * Simulates a remembered user who returns, as on a host: without a password, with the members that the host passes.
+   * Simulates the return of a remembered user, as on a host: without a password, with the members that the host passes.
    * Members you omit have the values of an ordinary sign-in. `tenant` and `locale` are restored if the script sets
    * none. With a provider, the other members are its claims; without `uid`, it is the first sign-in.
    */
@@ -153,14 +152,17 @@ interface TestOpening {
     readonly uid?: string
     readonly permissions?: readonly string[]
     readonly tenant?: readonly (string | number)[]
-    /** Whether the user signed in or confirmed a moment ago, so that `security.confirm` returns true; default false. */
+    /**
+     * Whether the user has just signed in or confirmed their identity, so `security.confirm` returns true; default
+     * false.
+     */
     readonly confirmed?: boolean
   }
   /** Parameters of the URL. */
   readonly params?: Readonly<Record<string, string>>
   /** For example `nl`; default `en`. */
   readonly locale?: string
-  /** Opens the manifest's `loginForm`, before anyone is signed in. */
+  /** Opens the manifest's `loginForm`, without a signed-in user. */
   readonly loginForm?: boolean
 }
 
@@ -219,16 +221,16 @@ interface TestClient {
   type(element: string, value: string | number | boolean | null): Promise<TestDone>
   /** Selects rows of a table by their ids. */
   select(element: string, rows: string | number | readonly (string | number)[], selected?: boolean): Promise<TestDone>
-  /** Any other browser event: `fire('onElementFocusLost', 'name')`, `fire('showTab', 'tabs', 'address')`. */
+  /** Sends any other browser event: `fire('onElementFocusLost', 'name')`, `fire('showTab', 'tabs', 'address')`. */
   fire(type: string, element: string, value?: unknown): Promise<TestDone>
   /** Confirms "Leave without saving?" after a click that shows another form while this one has unsaved changes. */
   leave(): Promise<TestDone>
   /**
-   * Simulates that the user confirms their identity, after `security.confirm` or a button with `confirm`. The press
-   * then runs again.
+   * Simulates a user who confirms their identity, after `security.confirm` or a button with `confirm`. The press then
+   * runs again.
    */
   confirm(): Promise<TestDone>
-  /** Simulates that the user closes the dialog without confirming. The press does not run again. */
+  /** Simulates a user who closes the dialog without confirming. The press does not run again. */
   refuse(): Promise<TestDone>
   /**
    * Calls a function in the solution's scripts, such as `total` or `forms.order.total`. Arguments and result must be

@@ -17,8 +17,9 @@ const SOURCE = `function ${CALL}(name, args) {
 }`
 
 /**
- * Adds a script to the solution. Entry functions can only return text, so the functions that tests call need one that
- * serialises their results. It exists only in tests and loads before the author's scripts.
+ * Adds a script to the solution, which calls a function by its name for a test and serialises the result. It is
+ * necessary because entry functions can only return text. The script exists only in tests, and loads before the
+ * author's scripts.
  */
 export function withCallScript(solution: SandboxSolution): SandboxSolution {
   const scripts = [...solution.scripts, { file: FILE, source: SOURCE }]

@@ -30,7 +30,7 @@ export type HttpAdvice = (url: string) => string
 const inTests: HttpAdvice = (url) => `solution.answerHttp(${JSON.stringify(url)}, { … }) declares one`
 
 /**
- * Chosen here: every host that a manifest requests counts as granted, because tests check what scripts do with a
+ * Chosen here: every host that a manifest requests is treated as granted, because tests check what scripts do with a
  * response. The binding checks requests against the manifest, as on a host.
  */
 export function createHttpAnswers(advise: HttpAdvice = inTests): HttpAnswers {

@@ -76,7 +76,8 @@ export async function requestEndpoint(
 }
 
 /**
- * Checks the caller as a host does: they must be authenticated in one of the endpoint's ways, and have its permission.
+ * Checks the caller as a host does. The caller must be authenticated in one of the endpoint's ways and have its
+ * permission.
  */
 function callerOf({ declaration }: Endpoint, given: TestRequest, signedIn: SignedInUser | null) {
   const ways: readonly Authentication[] = declaration.authentication

@@ -13,7 +13,7 @@ import type { Stage } from './stage.ts'
 import { endsWithProcess } from './with-process.ts'
 
 export type TestFailure = {
-  /** A code of `FAILURES`, or of a bundle error if the file could not be loaded. */
+  /** One of the codes in `FAILURES`, or a bundle error's code if the file could not be loaded. */
   readonly code: string
   readonly message: string
   readonly file: string
@@ -35,7 +35,7 @@ export type TestResult = {
 
 export type FileResult = {
   readonly file: string
-  /** Why none of the file's tests could run; null if they could. */
+  /** Why the file's tests could not run; null if they ran. */
   readonly failure: TestFailure | null
   readonly tests: readonly TestResult[]
 }
@@ -57,9 +57,9 @@ export type TestRunOptions = {
 const MOST_TESTS = 1000
 
 /**
- * Runs test files sequentially, and gives each test fresh globals. Chosen here: tests are part of a solution, which may
- * be untrusted. So they run like scripts, in an isolate of a sandbox process without files, network and Node.js. They
- * can only send requests that act on the solution.
+ * Runs test files sequentially, with fresh globals for each test. Chosen here: tests are part of a solution, which may
+ * be untrusted. So they run like scripts: in an isolate of a sandbox process, without access to files, the network and
+ * Node.js. They can only send requests that act on the solution.
  */
 export async function runTests(files: TestFiles, options: TestRunOptions): Promise<readonly FileResult[]> {
   const { stage, timeLimit } = options

@@ -81,7 +81,7 @@ function isTyped(name: string): boolean {
   return name === 'username' || name === 'password' || name.startsWith('custom_')
 }
 
-/** If a test omits members, they have the values of an ordinary sign-in. */
+/** Members that a test omits get the values of an ordinary sign-in. */
 const LastLogin = z.looseObject({
   last_login: z.number().default(() => Date.now()),
   uid: z.string().optional(),
@@ -110,7 +110,10 @@ function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<ty
   return read.data
 }
 
-/** The claims from the provider that the platform does not set itself; see `lastLoginOf` for `locale`. */
+/**
+ * The provider's claims, without the members that the platform sets itself. `lastLoginOf` explains the case of
+ * `locale`.
+ */
 function claimsOf({
   claims,
   last_login: _,

@@ -43,7 +43,7 @@ export type StagePlace = {
   /** An empty folder, which the stage uses as PLATFORM_HOME. The caller removes it when the stage has stopped. */
   readonly folder: string
   readonly limits: Limits
-  /** Creates the supervisor of the stage, which stops it. */
+  /** Creates the stage's supervisor. The stage stops it. */
   readonly createSupervisor: (options: Pick<SupervisorOptions, 'limits' | 'trusted' | 'timeZone'>) => Supervisor
   /**
    * Returns the error for a query to a database on a server. Default: the error for a database that was not granted.
@@ -70,9 +70,7 @@ export async function createStageParts(
   const accounts = await openAccounts(place, started)
   const { settings, db, key, log, audit, sessions, grants, passwords, users, throttle } = accounts
   const noteRefusal = createRefusalNote(audit, log)
-  /**
-   * Collects internal errors, to add them to the test's error, which would otherwise only say that something failed.
-   */
+  /** Internal errors. They are added to the test's error, which would otherwise only say that something failed. */
   const problems: string[] = []
   const databases = createSolutionDatabases({
     grants,

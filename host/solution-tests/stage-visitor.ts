@@ -13,7 +13,10 @@ export type Opening = {
     readonly uid?: string | undefined
     readonly permissions?: readonly string[] | undefined
     readonly tenant?: readonly (string | number)[] | undefined
-    /** Whether the user signed in or confirmed a moment ago; default: longer ago. */
+    /**
+     * Whether the user has just signed in or confirmed their identity. Default: false, which simulates an older
+     * sign-in.
+     */
     readonly confirmed?: boolean | undefined
   }
   readonly params?: Readonly<Record<string, string>>
@@ -30,8 +33,8 @@ export type VisitorParts = {
 }
 
 /**
- * The visitor that a client is opened for, with a session if a user is given. A user that the test added has the
- * permissions they were added with, unless others are given.
+ * Returns the visitor that a client is opened for, with a session if a user is given. A user who was added by the test
+ * has the permissions they were added with, unless `user` contains others.
  * @throws ScriptError if a login form is requested that the solution doesn't have
  */
 export async function visitorOf(

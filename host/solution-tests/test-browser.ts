@@ -2,7 +2,7 @@ import { ScriptError } from '../../runtime/plugin.ts'
 import type { Connection } from '../clients/connection.ts'
 import type { HostFrame } from '../web/frames.ts'
 
-/** The test's end of the connection to a client, in place of a browser. */
+/** The test's side of the connection to a client, used instead of a browser. */
 export interface TestBrowser {
   readonly connection: Connection
   /** Frames that tests can inspect later, oldest first. */
@@ -14,7 +14,7 @@ export interface TestBrowser {
   untilIdle(seq: number): Promise<void>
   /** @throws ScriptError if the client has ended */
   needOpen(): void
-  /** Call this when the test closes the client: from now on, nothing waits for the host. */
+  /** Call this when the test closes the client. Afterwards, `untilIdle` no longer waits for the host. */
   leave(): void
 }
 

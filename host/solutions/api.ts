@@ -219,8 +219,8 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
 }
 
 /**
- * Adds to the details of ERR_CHANGED_MEANWHILE when the active version was activated, and who activated it; null if the
- * audit log no longer contains this. Rethrows all other errors.
+ * Adds the time of the active version's activation, and the person or token that activated it, to the details of
+ * ERR_CHANGED_MEANWHILE. Both are null if the audit log no longer contains the activation. Rethrows all other errors.
  */
 export async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
   if (!(error instanceof PlatformError) || error.code !== 'ERR_CHANGED_MEANWHILE') throw error

@@ -44,7 +44,7 @@ export function createCatalog(
     const running = loading.get(name)
     if (running !== undefined) return running
     const started = read(name).then((found) => {
-      // If `changed` was called in the meantime, the result may be outdated: return it to those waiting, but don't
+      // If `changed` was called in the meantime, the result may be outdated. Waiting callers still get it, but don't
       // cache it.
       if (loading.get(name) === started) {
         loading.delete(name)

@@ -5,8 +5,8 @@ import type { Warning } from '../../runtime/bundle/faults.ts'
 import { MANIFEST } from '../../runtime/bundle/layout.ts'
 
 /**
- * Embedded databases belong to one host. If there may be several hosts, any of them may get a request or run a job. So
- * a request or job may not find the data that an earlier one has stored.
+ * Warns if endpoints or jobs use an embedded database, which belongs to one host. If there are several hosts, any of
+ * them may run a request or job, and it may not find data that another host has stored.
  */
 export function warnOfEmbedded(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Warning[] {
   if (endpointsOf(solution).length + jobsOf(solution).length === 0) return []

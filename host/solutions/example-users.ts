@@ -14,8 +14,8 @@ export type ExampleUser = {
 /**
  * The users that the host creates for the example `orders` on its first startup. They are in the platform's users
  * table, which has no other users at that time. Chosen here: each installation generates their passwords and stores
- * them in a file, so that the host can print them at each startup. If the passwords were in the docs, anyone could sign
- * in to a host that is later opened to the network, in every solution that uses the table.
+ * them in a file, so that the host can print them at each startup. Everyone would know passwords from the docs, and
+ * could sign in if the host is later opened to the network.
  */
 export interface ExampleUsers {
   /** Creates the users, except those whose names are taken. Calling it again after a failure creates the rest. */
@@ -54,8 +54,8 @@ export function createExampleUsers(
 
   function makePasswords(): ReadonlyMap<string, string> {
     const made = new Map(Object.keys(PERMISSIONS).map((username) => [username, easyPassword(leastLength)]))
-    // Write the file first: if the host then doesn't start, it creates the missing users with the same passwords the
-    // next time it starts.
+    // Write the file first. If the host then fails to start, its next start creates the missing users with the same
+    // passwords.
     writeFileSync(file, [...made].map(([username, password]) => `${username} ${password}\n`).join(''), { mode: 0o600 })
     return made
   }
@@ -95,7 +95,7 @@ export function createExampleUsers(
   }
 }
 
-/** There are no vowels, so that passwords contain no words, and no characters that are easily confused. */
+/** Without vowels, so that passwords contain no words, and without characters that are easily confused. */
 const LETTERS = 'bcdfghjkmnpqrstvwxz23456789'
 
 /** At least 76 random bits, in groups of four that are easy to type: `k7qm-x2d9-…`. */

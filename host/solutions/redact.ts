@@ -2,15 +2,16 @@
 export type Redact = (text: string) => string
 
 /**
- * Longer texts, in characters, are cut. Log lines are far shorter, but names that replace shorter values add length.
+ * Maximum characters of a text; longer ones are cut. Log lines are far shorter, but a secret's name can be longer than
+ * the secret that it replaces.
  */
 const LONGEST = 10_000
 const LONGEST_NAME = 40
 
 /**
- * Replaces secrets with their names in brackets: passwords, tokens and `custom_*` values that a script may quote in a
- * log line or an error, including their JSON and URL encodings. It makes a single pass, so that inserted names are not
- * scanned again.
+ * Replaces secrets with their names in brackets. Secrets are the passwords, tokens and `custom_*` values that a script
+ * may quote in a log line or an error. Their JSON and URL encodings are replaced too. It makes a single pass, so
+ * inserted names are not scanned again.
  */
 export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
   // Create it lazily, because most logins log nothing.

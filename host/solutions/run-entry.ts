@@ -40,7 +40,8 @@ export type EntryResult = {
    */
   readonly values: Readonly<Record<string, unknown>>
   /**
-   * Whether the function returned an object. An empty object counts; null, and values that are treated as null, don't.
+   * Whether the function returned an object, which may be empty. Null is not an object, nor is a value that is treated
+   * as null.
    */
   readonly hasValues: boolean
 }
@@ -102,7 +103,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
         supervisor.retire(solution.loadable.key)
         return { code: 'script_error', message: (error as Error).message, milliseconds }
       }
-      // Ignore this command of the binding, which it issues itself if a text is missing.
+      // Ignore `i18n.missing`, because the binding issues it automatically if a text is missing.
       const asked = returned.commands.filter(({ plugin, method }) => plugin !== 'i18n' || method !== 'missing')
       if (!rules.hasEffects && asked.length > 0) write(withoutEffect(entry, asked))
       return null

@@ -55,7 +55,7 @@ export interface SolutionLog {
    * @returns a function that stops following
    */
   follow(solution: string, listener: (line: LogLine) => void, onEnd?: () => void): () => void
-  /** Call this when the host stops: ends current and future followers. */
+  /** Call this when the host stops: ends all followers, and any that start later. */
   endFollowing(): void
   /** Writes the queued lines. */
   flush(): Promise<void>
@@ -101,7 +101,7 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
     return writing
   }
 
-  /** If the database write failed, puts the rows back in the queue for the next batch, as far as there is room. */
+  /** Puts the rows of a failed database write back in the queue for the next batch, if there is room. */
   function keepForLater(rows: Row[]): void {
     const room = Math.max(0, MAX_WAITING - waiting.length)
     dropped += Math.max(0, rows.length - room)

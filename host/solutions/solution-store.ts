@@ -27,8 +27,8 @@ export type VersionSummary = {
 }
 
 /**
- * The SHA-256 of the version that must be active for a change to happen; null if none may be active. Undefined allows
- * any.
+ * The SHA-256 of the version that must be active for a change to take effect. Null: no version may be active.
+ * Undefined: there is no condition.
  */
 export type ExpectedActive = string | null | undefined
 
@@ -59,7 +59,7 @@ export interface SolutionStore {
   mediaContent(name: string, sha256: string, path: string, size: number): AsyncGenerator<Uint8Array, void>
   /**
    * Erases a version with its media, unless it is active or the base of a draft.
-   * @returns false if it was not erased, also if it does not exist
+   * @returns false if it was not erased or does not exist
    */
   removeVersion(name: string, sha256: string): Promise<boolean>
   /** How many drafts change this version. */
@@ -134,7 +134,7 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
         content,
       }))
       return db.transaction().execute(async (transaction) => {
-        // The row comes first: it decides which of two simultaneous uploads is activated.
+        // Insert this row first, because it decides which of two simultaneous uploads is activated.
         const row = { name, created_at: now(), active_sha256: sha256, deleted_at: null }
         const isFirst = typeof expected !== 'string' && (await insertOnce(transaction, 'solutions', row))
         if (!isFirst && !(await activate(transaction, name, sha256, expected))) return false
@@ -151,7 +151,8 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
           bytes: packed.length,
           uploaded_at: now(),
         })
-        // Another host has received the same bundle at the same time and written identical data.
+        // If the version is not new, its media are already stored: another host received the same bundle at the same
+        // time.
         for (const file of isNew ? media : []) {
           await transaction.insertInto('media').values(file).execute()
           await writePieces(transaction, file)

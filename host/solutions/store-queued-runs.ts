@@ -3,7 +3,8 @@ import type { Failed } from '../../runtime/outcome.ts'
 
 /**
  * Stores the runs of jobs that a call has queued.
- * @returns null, or why the call fails. @throws if the database is unreachable
+ * @returns null if they were stored; otherwise why the call fails
+ * @throws if the database is unreachable
  */
 export type StoreQueuedRuns = (call: HostCall) => Promise<Failed | null>
 

@@ -34,8 +34,9 @@ export function readStored(text: string): StoredSolution {
 }
 
 /**
- * Chosen here: some parts don't work until the bundle is uploaded again. Source-text forms are empty, `onSolutionClose`
- * is not called if it was not recorded, `scopes` is empty, and `this` in a plain call is the same as before.
+ * Converts data that an older host stored. Chosen here: some parts don't work until the bundle is uploaded again.
+ * Source-text forms are empty, `onSolutionClose` is not called if it was not recorded, `scopes` is empty, and `this` in
+ * a plain call has the same value as before.
  */
 function upgrade(stored: Partial<PreparedSolution>, format: number): Partial<PreparedSolution> {
   if (format >= FORMAT) return stored
