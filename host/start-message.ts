@@ -132,7 +132,8 @@ function exampleLines(host: Host, { publicUrl, ...settings }: Settings, names: r
 }
 
 /**
- * Operators may configure a database server only for grants to solutions, but more often they forgot PLATFORM_DATABASE.
+ * A note for operators who configured a database server but not PLATFORM_DATABASE. The server may be meant only for
+ * grants to solutions, but more often the setting was forgotten.
  */
 function databaseLines(shown: Settings['shown']): string[] {
   const set = shown.filter(({ source }) => source !== 'default').map(({ name }) => name)

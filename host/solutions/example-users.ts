@@ -14,8 +14,8 @@ export type ExampleUser = {
 /**
  * The users that the host creates for the example `orders` on its first startup. They are in the platform's users
  * table, which has no other users at that time. Chosen here: each installation generates their passwords and stores
- * them in a file, so that the host can print them at each startup. Everyone would know passwords from the docs, and
- * could sign in if the host is later opened to the network.
+ * them in a file, so that the host can print them at each startup. If the docs contained the passwords, anyone could
+ * sign in once the host is opened to the network.
  */
 export interface ExampleUsers {
   /** Creates the users, except those whose names are taken. Calling it again after a failure creates the rest. */

@@ -151,8 +151,7 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
           bytes: packed.length,
           uploaded_at: now(),
         })
-        // If the version is not new, its media are already stored: another host received the same bundle at the same
-        // time.
+        // If the version is not new, another host has just stored the same bundle with its media.
         for (const file of isNew ? media : []) {
           await transaction.insertInto('media').values(file).execute()
           await writePieces(transaction, file)

@@ -26,13 +26,14 @@ export type Uploaded = {
   readonly isNew: boolean
 }
 
-/** The result of checking a bundle like an upload. `prepared` is null if there are errors. */
+/** The result of `check`. `prepared` is null if there are errors. */
 export type CheckedUpload = CheckedBundle & { readonly sha256: string }
 
 export interface Uploads {
   /**
-   * Checks a bundle like an upload, without storing it. Uploads have precedence: the check waits until none is running.
-   * @param expectedName the name of the solution as which the bundle would be uploaded
+   * Checks a bundle as an upload does, but does not store it. Uploads have precedence, so the check waits until none is
+   * running.
+   * @param expectedName the name under which the solution would be uploaded
    * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY
    */
   check(packed: Uint8Array, expectedName: string): Promise<CheckedUpload>
@@ -137,7 +138,7 @@ export function createUploads({
     const allWarnings = [...warnings, ...checked.warnings]
     if (checked.prepared === null) throw refused(checked.faults, allWarnings)
     const prepared = { ...checked.prepared, warnings: allWarnings }
-    // `add` does not change a version that exists, so replace the data that an older host prepared first.
+    // `add` does not change an existing version. So first replace its prepared data, which may be from an older host.
     if (kept !== null) await store.renew(name, sha256, prepared)
     if (!(await store.add(bundle, packed, prepared, expected))) throw await changedMeanwhile(name)
     catalog.changed(name)

@@ -103,8 +103,8 @@ export function versionRoutes({ store, uploads, limits }: VersionApiParts): Admi
 }
 
 /**
- * Only one comparison per solution runs at a time: each holds two unpacked bundles in memory, and a small request can
- * start one.
+ * Only one comparison per solution runs at a time, because each keeps two unpacked bundles in memory. A small request
+ * is enough to start one.
  */
 const inTurn = createQueue()
 

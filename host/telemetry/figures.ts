@@ -19,7 +19,10 @@ export type CallFigures = {
   readonly largest: number
 }
 
-/** `at` is the start in epoch ms. Gauges are the maximum in the interval; null if they were not polled in it. */
+/**
+ * The figures for one interval. `at` is its start in epoch ms. Gauges are the maximum in the interval; null if they
+ * were not polled in it.
+ */
 export type Point = { readonly at: number; readonly calls: CallFigures; readonly gauges: Gauges | null }
 
 /** @see RANGES */
@@ -28,12 +31,12 @@ export type Range = 'recent' | 'day'
 export type EntryFigures = CallFigures & { readonly solution: string; readonly entry: string }
 
 /**
- * The recent activity of this host. It is held in bounded memory and lost on restart. Quantiles come from `Histogram`,
+ * The recent activity of this host. It is stored in bounded memory and lost on restart. Quantiles are from `Histogram`,
  * with an error of at most 9 %.
  */
 export interface Figures {
   /**
-   * Takes less than 1 µs, since it is called for every script call. Calls that found no free process are not counted.
+   * Takes less than 1 µs, because it runs after every script call. Calls that found no free process are not counted.
    */
   called(end: CallEnd): void
   looked(gauges: Gauges): void
@@ -50,7 +53,7 @@ export const RANGES = {
 } as const satisfies Record<Range, { readonly step: number; readonly points: number }>
 
 const HOUR = 3_600_000
-/** The maximum of `hours` in `Figures.entries`: counts of entries are kept for one day. */
+/** The maximum of `hours` in `Figures.entries`, because counts of entries are kept for one day. */
 export const MOST_HOURS = 24
 /**
  * Maximum entries that are counted by name per hour. Further ones are counted together as `others`, since solutions

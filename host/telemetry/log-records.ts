@@ -69,7 +69,7 @@ export function createLogRecords(spans: Pick<Spans, 'context'>, solutionLogs: bo
           try {
             platformLine(line)
           } catch {
-            // A line that is not JSON has already been printed, but is not exported.
+            // The line is not JSON. It has already been printed, but can't be exported.
           }
         },
       }

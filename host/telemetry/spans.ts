@@ -43,7 +43,7 @@ type Api = typeof OpenTelemetry
 /** The request that asynchronous work belongs to. */
 type Scope = { readonly request: RequestScope; readonly span: Span | null }
 export type RequestScope = {
-  /** In the time of `performance.now()`. */
+  /** As returned by `performance.now()`. */
   readonly startedAt: number
   /** False for work in an open client, which outlives the request that opened it. */
   readonly isRequest: boolean

@@ -8,7 +8,7 @@ export type TestingApiParts = {
   readonly jobs: { readonly worker: { readonly work: () => Promise<void> } }
 }
 
-/** At most a year: no test needs a longer offset. */
+/** The offset is at most a year, because no test needs a longer one. */
 const Testing = z
   .strictObject({
     clockOffsetMs: z
@@ -41,8 +41,8 @@ export function testingRoutes({ testing, jobs }: TestingApiParts): AdminRoute[] 
         answers: { 200: Testing },
       },
       async ({ body: { clockOffsetMs, throttles } }) => {
-        // A test doesn't have to wait for the next check of due times: the host checks them until the old time, and then
-        // until the new one.
+        // Check for due jobs until the old time, and then until the new one. Otherwise, tests would have to wait for
+        // the next regular check.
         if (clockOffsetMs !== undefined) await jobs.worker.work()
         testing.set({
           ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),

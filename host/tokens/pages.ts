@@ -41,7 +41,7 @@ export function addTokenPages(pages: PageRouter, { tokens, store, settings, site
        * machines.
        */
       address: settings.publicUrl?.origin ?? adminOrigin(ctx),
-      /** The URL of the endpoints of the solution `{name}`, which the page's script inserts. */
+      /** The URL of a solution's endpoints. The page's script replaces `{name}` with the solution's name. */
       endpoints: `${sites.originForAdmin('{name}', stateOf(ctx).client)}/solution/{name}/api/`,
     }
     return { template: 'token-new', heading: text('admin.tokens.new'), part: 'tokens', model }

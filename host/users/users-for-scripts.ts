@@ -13,8 +13,8 @@ import type { GrantStore } from '../grants/grants.ts'
 import type { NoteRefusal } from '../solutions/script-refusals.ts'
 
 /**
- * Users with this permission may manage the users table through scripts. Only the permission in the table counts, not
- * one that `security.login` granted.
+ * Users with this permission may manage the users table through scripts. They must have it in the table: a permission
+ * granted by `security.login` is not enough.
  */
 export const ADMINISTRATORS = 'Administrators'
 
@@ -118,7 +118,10 @@ export function createUsersForScripts({
     return listed === null ? permissions : permissions.filter((name) => listed.includes(name))
   }
 
-  /** If the same call then signs in this uid, it is a user of the users table, so that account's factors apply. */
+  /**
+   * Records that the users table accepted this user's password. If the same call then signs in this uid, the second
+   * factors of that account apply.
+   */
   function noteAuthenticated(call: Call, uid: string): void {
     hostCall(call).effects.authenticatedUid = uid
   }

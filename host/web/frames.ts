@@ -65,8 +65,8 @@ const Confirmed = z.strictObject({ kind: z.literal('confirmed'), seq: z.int().mi
 const Unconfirmed = z.strictObject({ kind: z.literal('unconfirmed'), seq: z.int().min(1) })
 
 /**
- * Identifies a client. The id is unguessable. The id alone is not enough: the user's session is required too or,
- * without a session, the cookie in the user's browser.
+ * The id of a client. It is unguessable, but not sufficient: the browser also needs the user's session. For a client
+ * without a session, it needs a cookie instead.
  */
 const ClientId = z.string().regex(/^[A-Za-z0-9_-]{43}$/)
 

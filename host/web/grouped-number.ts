@@ -8,7 +8,7 @@ const MOST_DIGITS = 20
  * written, so nothing is rounded.
  * @param written as in the value of `input type=number`
  * @param locale a valid BCP 47 tag
- * @returns '' for an exponent, or for anything that is not a number, in which case the input shows what was typed
+ * @returns '' for an exponent, or for anything that is not a number: the input then shows what was typed
  */
 export function groupedNumber(written: string, locale: string, decimals = 0): string {
   const found = /^-?\d{1,100}(?:\.(\d{1,20}))?$/.exec(written)

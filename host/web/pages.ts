@@ -159,7 +159,7 @@ export type ConfirmModel = Omit<SecondStepModel, 'cancelHref'> & {
 
 export type AccountModel = StepModel &
   Omit<FactorSet, 'firstAskedAt' | 'factors'> & {
-    /** `isElsewhere`: whether the factor is a passkey of another address. */
+    /** `isElsewhere`: whether the factor is a passkey for another address. */
     readonly factors: readonly (FactorSet['factors'][number] & { readonly isElsewhere: boolean })[]
     /** `isBlocked`: whether browsers don't allow passkeys at this address. */
     readonly passkeys: { readonly isOffered: boolean; readonly isBlocked: boolean }
@@ -167,7 +167,7 @@ export type AccountModel = StepModel &
     readonly username: string
     /** Null if the password isn't stored here. */
     readonly passwordHref: string | null
-    /** Null if the address isn't stored here. `isMailing`: whether the user can be sent a link. */
+    /** Null if the address isn't stored here. `isMailing`: whether the host can mail a link to the user. */
     readonly email: {
       readonly address: string | null
       readonly isVerified: boolean
@@ -415,8 +415,8 @@ export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
 }
 
 /**
- * Navigates to another origin without an HTTP redirect, which `form-action` would block after a form's POST. It works
- * without scripts.
+ * Navigates to another origin without an HTTP redirect, because `form-action` would block one after a form's POST. It
+ * works without scripts.
  * @throws TypeError if `href` is neither http, https, mailto nor relative
  */
 export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
@@ -444,8 +444,9 @@ export function fragmentPage(frame: PageFrame, model: FragmentModel): string {
 }
 
 /**
- * Responds to a POST from a provider's page, which lacks our SameSite=Lax cookies: the page posts the same fields again
- * from our own origin, with the field `from=form_post`. Without scripts, the user presses the button.
+ * Responds to a POST from a provider's page. Browsers send it without our SameSite=Lax cookies, so this page posts the
+ * same fields again from our own origin, with the field `from=form_post`. If scripts are disabled, the user presses the
+ * button.
  */
 export function repostPage(frame: PageFrame, model: RepostModel): string {
   return page('oauth-repost', frame, platformText(frame.locale, 'platform.goeson.title'), model)

@@ -39,8 +39,8 @@ export function workbenchAssets() {
 }
 
 /**
- * Adds files that can be loaded without a sign-in, like the script of the other admin pages, because they are the same
- * on every host.
+ * Adds the files that the workbench's pages load. They require no sign-in, because they are the same on every host. The
+ * script of the other admin pages doesn't require one either.
  */
 export function addWorkbenchAssets(router: Router): void {
   router.get('/workbench.js', (ctx) => sendScript(ctx, assets().module))

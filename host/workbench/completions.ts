@@ -4,7 +4,7 @@ import { formJsonSchema } from '../../runtime/forms/form-schema.ts'
 
 /** Completions for the workbench's editor. The properties have the same names as in CodeMirror's `Completion`. */
 export type Completions = {
-  /** The members of each object by its path, such as `plugins.http`. The empty path has the globals. */
+  /** The members of each object by its path, such as `plugins.http`. The globals are listed under the empty path. */
   readonly members: Readonly<Record<string, readonly CompletedName[]>>
   readonly manifest: object
   readonly form: object

@@ -34,8 +34,8 @@ export type WorkbenchPageParts = SolutionHeadParts &
 const MOST_SHOWN = 1_000_000
 
 /**
- * The workbench: the drafts of a solution, and the page where one is edited. If scripts are disabled, and for users who
- * may only read, the same pages show the files.
+ * The workbench: a solution's drafts, and the page for editing one. If scripts are disabled, and for users who may only
+ * read, the same pages show the files.
  */
 export function addWorkbenchPages(pages: PageRouter, router: Router, parts: WorkbenchPageParts): void {
   const { drafts } = parts
@@ -98,7 +98,7 @@ type Place = {
   readonly name: string
   readonly session: PageSession
   readonly mode: Exclude<WorkbenchMode, 'off'>
-  /** Whether the user may see drafts; the API requires the scope for it. */
+  /** Whether the user has the scope that the API requires for drafts. */
   readonly mayWrite: boolean
   /** Null for a solution that exists only as a draft. */
   readonly solution: ReturnType<typeof shownSolution> | null
@@ -144,9 +144,9 @@ async function showList(
     fileHref: (file: string) => addressWith(workbenchPath(name), { file }),
     shown: shown === null || active === null ? null : textOf(await drafts.versionFile(name, active.sha256, shown)),
     drafts: own.map((draft) => ({ ...draft, href: addressWith(workbenchPath(name), { draft: draft.id, ...wanted }) })),
-    /** Whether the reader wants to edit a login page that the active version lacks. */
+    /** Whether the user wants to edit the login page, but the active version has none. */
     lacksLoginPage: wanted.file === LOGIN_TEMPLATE && !files.includes(LOGIN_TEMPLATE),
-    /** The address after a draft was created; the page's script inserts its id. */
+    /** The URL of a new draft. The page's script inserts the draft's id. */
     created: addressWith(workbenchPath(name), { draft: 'ID', ...wanted }).replace('draft=ID', 'draft={id}'),
   }
   const heading = headingOf(text, { name, solution })
@@ -214,7 +214,7 @@ async function showDraft(
   return { template: 'workbench', heading, part: 'solutions', model, frames: true }
 }
 
-/** The data of the part of a draft's page that changes when the draft is published. */
+/** The data for the head of a draft's page, which changes when the draft is published. */
 function headOf({ name, solution, mode }: Place, draft: ShownDraftWithFiles) {
   return { name, solution, mode, draft, back: workbenchPath(name), owner: draft.isOwn ? null : draft.owner }
 }

@@ -34,7 +34,9 @@ export function draftPreviewAddress(
   return `${workbenchPath(of.name)}/${of.id}/preview/${of.revision}/${ticket}/index.html`
 }
 
-/** The login page of a draft, in an iframe with the same rules as for the login page of the active version. */
+/**
+ * Routes for a draft's login page, which is shown in an iframe by the same rules as the active version's login page.
+ */
 export function addDraftPreviewRoutes(router: Router, parts: DraftPreviewParts): void {
   const { drafts, previewTickets, settings } = parts
 

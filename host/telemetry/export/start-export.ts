@@ -11,7 +11,7 @@ import type { Metrics } from '../metrics.ts'
 import { boundedRecords, boundedSpans, countingExporter, createWaitingItems } from './bounded-batch.ts'
 import { pointsOf, queueExporter } from './exporters.ts'
 
-/** The running export of a signal; null if that signal is not exported. */
+/** The running export. A signal's property is null if that signal is not exported. */
 export type Export = {
   readonly reader: IMetricReader | null
   readonly tracers: TracerProvider | null
@@ -32,7 +32,10 @@ export type ExportParts = {
   readonly log: Logger
 }
 
-/** Maximum time in ms and number of spans or log records in a batch queue. Any more are dropped and counted. */
+/**
+ * Maximum time in ms that spans or log records wait in a batch queue. `BATCH` limits their number: any more are dropped
+ * and counted.
+ */
 const BATCH_TIME = 5000
 const BATCH = { maxQueueSize: 4096, maxExportBatchSize: 512 }
 /** Maximum length of log records and attributes, in characters; longer ones are cut. */

@@ -1,6 +1,6 @@
 /**
- * Filters the settings while the user types, with the same rules as the server (host/settings/pages.ts), which filters
- * them without this script. The script also updates the URL, so that reloading or sharing the page keeps the filter.
+ * Filters the settings while the user types. If scripts are disabled, the server filters them by the same rules
+ * (host/settings/pages.ts). The script also updates the URL, so that reloading or sharing the page keeps the filter.
  */
 export function takeOverSettingsFilter(): void {
   const form = document.querySelector<HTMLFormElement>('#settings-filter')
@@ -14,7 +14,7 @@ export function takeOverSettingsFilter(): void {
     keepInAddress(search.value, setOnly.checked)
   })
   form.addEventListener('submit', (event) => event.preventDefault())
-  // When the user navigates back to the page, the browser may restore the fields.
+  // The browser may restore the fields when the user navigates back to the page, so filter again.
   addEventListener('pageshow', filter)
 }
 

@@ -4,7 +4,7 @@ type Answer = (proof: string | null) => void
 
 let question: { readonly dialog: HTMLDialogElement; readonly listening: AbortController } | null = null
 /**
- * The question that was asked last. After a lost connection, the host sends it again, even if the user has just
+ * The path of the last question. After a lost connection, the host sends the question again, even if the user has just
  * answered it.
  */
 let lastHref = ''

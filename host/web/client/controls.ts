@@ -2,8 +2,8 @@
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
 /**
- * The last value sent for each input, by the input's key; null for an invalid number or date. It counts as the input's
- * value until the page contains the host's response.
+ * The last value sent for each input, by the input's key; null for an invalid number or date. It is treated as the
+ * input's value until the page contains the host's response.
  */
 const sentValues = new Map<string, { readonly value: string | null; readonly seq: number }>()
 
@@ -48,13 +48,14 @@ export function markSent(control: Control, seq: number): void {
   sentValues.set(keyOf(control), { value: readValue(control), seq })
 }
 
-/** Whether an input keeps its value despite a patch that includes the events up to `seq`. */
+/** Whether an input is newer than a patch, so that it keeps its value. The patch includes the events up to `seq`. */
 export function isAhead(control: Control, seq: number): boolean {
   return isChanged(control) || (sentValues.get(keyOf(control))?.seq ?? 0) > seq
 }
 
 export function markReceived(control: Control): void {
-  // The page never contains a password. While the host has one, the value that was sent counts as the input's value.
+  // The page never contains a password. While the host has one, the value that was sent is treated as the input's
+  // value.
   if (!control.hasAttribute('data-kept')) sentValues.delete(keyOf(control))
 }
 

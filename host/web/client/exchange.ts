@@ -32,7 +32,7 @@ export interface KeptClient {
   /** Whether the browser reloaded the page. Users who open the page in a new tab don't expect its earlier state. */
   readonly isReload: boolean
   keep(id: string): void
-  /** Forgets the client: the tab's next one is new. */
+  /** Forgets the client, so that the tab's next client is new. */
   forget(): void
 }
 
@@ -72,8 +72,8 @@ const LONGEST_PAUSE = 15_000
  */
 const MOVING_PAUSE = 1000
 /**
- * If a response is pending and no frame arrives within this time, in ms, the connection counts as lost. A call takes at
- * most 2 s, so a working host responds sooner.
+ * Time in ms after which the connection is treated as lost, if a response is pending and no frame arrives. A call takes
+ * at most 2 s, so a working host responds sooner.
  */
 const SILENCE = 20_000
 

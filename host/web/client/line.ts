@@ -10,7 +10,7 @@ export interface LineListener {
   received(text: string): void
   /**
    * Called once when the connection has failed or closed.
-   * @param isMoving the host is stopping and another host takes over
+   * @param isMoving true if the host is stopping and another host takes over
    */
   lost(isMoving?: boolean): void
 }

@@ -112,7 +112,7 @@ function start(root: HTMLElement): void {
         leaveBy(signOutForm(frame.token))
         return
       case 'dev':
-        // Events for the script that is loaded only on pages of `solhost dev`.
+        // The script that handles these events is loaded only on pages of `solhost dev`.
         dispatchEvent(new CustomEvent('solhost-frame', { detail: frame }))
         return
       case 'closed':
@@ -145,7 +145,7 @@ function start(root: HTMLElement): void {
     form.submit()
   }
 
-  /** Ends the exchange, because a session begins or ends, and the client ends with it. */
+  /** Ends the exchange when a session starts or ends, because the client ends too. */
   function leave(): void {
     isOver = true
     isLeft = true
@@ -176,7 +176,7 @@ function settle(root: HTMLElement): void {
   showUnsaved(root)
 }
 
-/** Responds to a request for confirmation. The host then repeats the button press. */
+/** Responds to a request for confirmation. If the user has confirmed, the host repeats the button press. */
 function sendAnswer(exchange: Exchange, proof: string | null): void {
   if (proof !== null && exchange.isOnline) {
     exchange.send({ kind: 'confirmed', proof })

@@ -66,13 +66,13 @@ export function showConnection(isOnline: boolean): void {
   }
 }
 
-/** Shows that the user's work was lost with the client, which starts again. */
+/** Shows that the client was reopened and that the user's work was lost. */
 export function showReopened(): void {
   isReopened = true
   setText(place('client-connection'), 'reopened', pageText('reopened'))
 }
 
-/** When the user next does something, clears the connection's status, unless the connection is lost. */
+/** Call this when the user does something. Clears the connection's status, unless the connection is lost. */
 export function clearConnection(): void {
   const status = place('client-connection')
   isReopened = false

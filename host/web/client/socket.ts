@@ -1,6 +1,6 @@
 import type { Dial } from './line.ts'
 
-/** The host is stopping (RFC 6455, section 7.4.1) and has sent all its responses. */
+/** The close code of a host that is stopping (RFC 6455, section 7.4.1) and has sent all its responses. */
 const GOING_AWAY = 1001
 
 /** @param address a path on the same server, or a ws, wss, http or https URL */

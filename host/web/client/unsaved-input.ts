@@ -27,7 +27,7 @@ export function forgetInput(): void {
   isTyped = false
 }
 
-/** Call this when the page navigates away because a script or the user has decided so: the browser must not ask. */
+/** Call this when the page navigates away because a script or the user decided so. The browser then doesn't ask. */
 export function letGo(): void {
   isLetGo = true
   removeEventListener('beforeunload', askBrowser)

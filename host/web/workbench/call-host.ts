@@ -1,7 +1,7 @@
 import { answerOf, csrfToken, type Problem } from '../../../base/web/scripts/api.ts'
 import { pageData } from './page-data.ts'
 
-/** A problem document of the API, with the additional members of responses about drafts. */
+/** A problem document from the API, with the additional members in responses about drafts. */
 export type HostProblem = Problem & {
   readonly etag?: string | null
   readonly active?: string | null
@@ -30,8 +30,8 @@ export function filePath(path: string): string {
 }
 
 /**
- * Calls the API of the draft. Unlike other pages, this one stays open after the user was signed out. The user can sign
- * in again in another tab. The call is then repeated with the CSRF token of the new session.
+ * Calls the draft's API. Unlike other pages, the workbench stays open after the user was signed out. If the user has
+ * signed in again in another tab, the call is repeated with the new session's CSRF token.
  */
 export async function callHost<Body>(method: string, path: string, call: HostCall = {}): Promise<HostAnswer<Body>> {
   const answer = await callOnce<Body>(method, path, call)

@@ -1,6 +1,6 @@
 import { elementOf, wordsFor } from './page-data.ts'
 
-/** The response of a draft's `diff`. It has the same form as the one for two versions of a solution. */
+/** The response of a draft's `diff`. It has the same format as the comparison of two versions. */
 export type Difference = {
   readonly files: readonly {
     readonly file: string
@@ -21,8 +21,8 @@ type Hunk = {
 }
 
 /**
- * Shows the changed lines of each file, and the changes in the manifest to sign-ins and to the resources that scripts
- * can access.
+ * Shows the changed lines of each file. It also shows changes in the manifest that affect sign-ins or what scripts can
+ * access.
  */
 export function showDifference(place: HTMLElement, { files, moreFiles, manifest }: Difference): void {
   const parts: Node[] = []

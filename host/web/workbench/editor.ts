@@ -57,7 +57,7 @@ const INVISIBLE = new RegExp(
   'gu',
 )
 
-/** How long Tab leaves the editor after Escape was pressed, in ms. */
+/** Time in ms after Escape during which Tab leaves the editor. */
 const TAB_RELEASED = 5000
 
 const THEME = EditorView.theme({
@@ -196,7 +196,9 @@ function languageOf(path: string): Extension {
   return []
 }
 
-/** Adds completions to the editor. In JSON, they are the only ones; in scripts, the language also has its own. */
+/**
+ * Adds completions to the editor. In JSON, they replace all others; in scripts, they are added to the language's own.
+ */
 function withCompletions(path: string, complete: CompletionSource): Extension {
   if (path.endsWith('.json')) return autocompletion({ override: [complete] })
   const extra = EditorState.languageData.of(() => [{ autocomplete: complete }])

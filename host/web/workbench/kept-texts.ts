@@ -21,7 +21,9 @@ const lockName = (page: string) => `solhost-workbench-${page}`
 
 let opened: Promise<IDBDatabase> | undefined
 
-/** Marks this page as open, so that other pages leave its entries alone. Browsers release the lock when it closes. */
+/**
+ * Marks this page as open, so that other pages leave its entries alone. Browsers release the lock when the page closes.
+ */
 export function markPageOpen(): void {
   void navigator.locks?.request(lockName(pageId), () => new Promise(() => {}))
 }

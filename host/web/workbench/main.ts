@@ -33,7 +33,7 @@ let checkTimer: ReturnType<typeof setTimeout> | undefined
 let checkNumber = 0
 /** Resolves when no check is in progress. */
 let checking: Promise<unknown> = Promise.resolve()
-/** Files with an unresolved conflict: the host's text by path. */
+/** The host's text of each file that has an unresolved conflict, by path. */
 const conflicts = new Map<string, HostText>()
 /** Unsaved text from earlier page loads. It is restored only after the user resolves the conflict in the same file. */
 let leftBehind: readonly KeptText[] = []

@@ -1,8 +1,8 @@
 import { pageData, partOf } from './page-data.ts'
 
 /**
- * Shows the current title, tabs and base of the draft: a new solution gets its tabs with its first publication. If they
- * can't be loaded, the old ones stay.
+ * Updates the draft's title, tabs and base. For example, a new solution gets its tabs with its first publication. If
+ * they can't be loaded, the page keeps the old ones.
  */
 export async function reloadHead(): Promise<void> {
   const html = await fetch(pageData.head)

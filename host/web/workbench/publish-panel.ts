@@ -54,12 +54,12 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
     button.set({ isLoaded: true, isSame: difference.files.length === 0 })
   }
 
-  /** After a keystroke, before the text is saved. */
+  /** Called after a keystroke, before the text is saved. */
   function edited(): void {
     button.set({ isSame: false })
   }
 
-  /** After the draft was loaded: updates the diff if it is of an earlier revision. */
+  /** Called after the draft was loaded. Updates the diff if it shows an earlier revision. */
   async function loaded(current: number): Promise<void> {
     if (revision === null || revision === current || button.isRunning()) return
     const answer = await readDifference()

@@ -118,7 +118,7 @@ export function createSaving(parts: SavingParts) {
     one.state = problem.status === 401 ? 'signed-out' : 'unsaved'
     if (problem.code === 'ERR_CHANGED_MEANWHILE') {
       const theirs = await parts.read(one.path)
-      // This page sent that text, but the response was lost, so there is no conflict.
+      // The host has a text that this page sent, and only the response was lost. So there is no conflict.
       if (theirs && one.sent.includes(theirs.text)) return confirmed(one, theirs.text, theirs.etag)
       if (theirs !== undefined) {
         one.state = 'conflict'
@@ -156,7 +156,7 @@ export function createSaving(parts: SavingParts) {
       if (isUnchanged) void save(one)
       else parts.conflict(one, theirs)
     },
-    /** Ends a conflict with the text that the user chose. */
+    /** Resolves a conflict with the text that the user chose. */
     settle(one: OpenText, theirs: HostText, text: string): Promise<boolean> {
       one.etag = theirs?.etag ?? null
       one.savedText = theirs?.text ?? ''
