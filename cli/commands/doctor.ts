@@ -259,8 +259,8 @@ async function checkDatabase(settings: Settings): Promise<Omit<Finding, 'what'>>
 }
 
 /**
- * A time before any release of this version. If the clock shows an earlier time, it is wrong, and certificates and
- * tokens would be rejected.
+ * A time before this version's release. If the clock shows an earlier time, it is wrong, and certificates and tokens
+ * would be rejected.
  */
 const MADE = Date.parse('2026-01-01T00:00:00Z')
 /** Maximum difference between the clocks of the file system and the process, in ms. */

@@ -117,7 +117,7 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
   throw new CommandError('usage', `"${shown}" has no tests. ${advice}`)
 }
 
-/** Fails if no test ran. If a filter was given, no test matches it. */
+/** Fails if no test ran. If a filter was given, the reason is that no test matches it. */
 function needAny(results: readonly FileResult[], filter: string | undefined): void {
   const isAny = results.some(({ tests, failure }) => tests.length > 0 || failure !== null)
   if (!isAny)

@@ -19,7 +19,7 @@ export type SavesParts = {
   readonly onSaving: (files: SolutionFolder['files']) => void
   /** Called when a version is active, before it is printed. */
   readonly onActive: (update: LiveUpdate) => Promise<void>
-  /** Called when the host rejected the files, before that is printed. */
+  /** Called when the host has rejected the files, before the errors are printed. */
   readonly onRefused: (found: Findings) => void
   readonly terminal: Terminal
 }

@@ -32,8 +32,8 @@ export interface Audit {
    */
   recordOnce(entry: AuditEntry): Promise<void>
   /**
-   * Newest first; pass `next` as `before` to get older entries. With a filter, a page can be short or empty and still
-   * have a `next`.
+   * Returns the newest entries first. Pass `next` as `before` to get older ones. With a filter, a page can be short or
+   * empty and still have a `next`.
    */
   read(asked: {
     readonly organisation: string

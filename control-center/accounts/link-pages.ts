@@ -71,7 +71,7 @@ export type ForgotPage = Said & {
   readonly done: string
 }
 
-/** @param state before or after a request, or the number of seconds to wait before the next request */
+/** @param state `ask` before a request, `asked` after one, or the number of seconds to wait before the next one */
 export function showForgot(
   ctx: Context,
   page: ForgotPage,

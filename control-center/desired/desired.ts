@@ -152,8 +152,8 @@ export function createDesiredStates(
 
 /**
  * Chosen here: a sequence number is the time in seconds, or the last number plus one if that is higher. So the numbers
- * keep increasing even if the control center's database is restored from a backup. Otherwise, Satellites would reject
- * the statements that are issued after the restore.
+ * keep increasing even if the control center's database is restored from a backup. Satellites would reject a statement
+ * with a lower number than the one they have.
  */
 function nextNumber(last: number, now: number): number {
   return Math.max(last + 1, Math.floor(now / 1000))

@@ -28,7 +28,7 @@ const MOST_WAITING = 100
 
 type Waiter = { readonly after: number; readonly wake: () => void }
 
-/** @param numbers queries all environments in the database; if it fails, it is retried */
+/** @param numbers queries the sequence numbers of all environments in the database; retried if it fails */
 export function createWaiting(
   numbers: () => Promise<ReadonlyMap<string, number>>,
   pollEvery: number = POLL_EVERY,

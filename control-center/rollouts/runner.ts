@@ -23,7 +23,7 @@ export type RunnerParts = {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** Polling interval in ms, to notice timeouts, and reports that other processes received. */
+/** Polling interval in ms. Polling notices timeouts, and reports that other processes received. */
 const LOOK_EVERY = 1000
 
 /** @param now the clock, in epoch milliseconds */

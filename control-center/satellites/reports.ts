@@ -75,7 +75,8 @@ export function createReports(
       await put(db, 'satellite_reports', ['environment', 'node'], row)
       await makeRoom(environment)
       const state = { environment, last_seen_at: seen, version: report.version }
-      // Select only these columns, because the reports of all nodes can be megabytes, and one token can send many.
+      // Select only these columns. The reports of all nodes together can be several megabytes, and anyone with a token
+      // can send many.
       const health = JSON.stringify(healthOf(await rowsOf(environment, ['health', 'findings'])))
       await put(db, 'environment_states', ['environment'], { ...state, health })
       taken(environment)

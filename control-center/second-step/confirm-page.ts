@@ -40,7 +40,7 @@ type Checked =
   | { readonly kind: 'right'; readonly method: SignInMethod | null }
   | { readonly kind: 'refused'; readonly status: number; readonly text: string }
 
-/** People who have a factor confirm with a factor, all others with their password. */
+/** People who have a factor confirm with it. All others confirm with their password. */
 async function check({ ctx, user }: Asked, fields: Fields, parts: SecondStepParts): Promise<Checked> {
   const { confirmations, credentials } = parts
   if (await confirmations.hasFactor(user.uid)) {

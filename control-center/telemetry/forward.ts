@@ -13,8 +13,8 @@ export interface Forward {
   formatOf(signal: Signal): Format | null
   /**
    * Resolves when the request is in the queue on disk.
-   * @param request in `formatOf`, with its origin
-   * @param count items in the request
+   * @param request in the format that `formatOf` returns, with the names of its organisation and environment
+   * @param count the number of items in the request
    */
   pass(signal: Signal, request: Uint8Array, count: number): Promise<void>
   stop(): Promise<void>

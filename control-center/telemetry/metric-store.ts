@@ -22,7 +22,7 @@ export type StoredPoints = { readonly rejected: number; readonly why: string }
 
 /** Stores the metrics of environments as differences and values, aggregated into time slots. */
 export interface MetricStore {
-  /** Must be called within a transaction. Storing a point that is already stored is a no-op. */
+  /** Stores points. Must be called within a transaction. Storing a point that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, points: readonly NamedPoint[]): Promise<StoredPoints>
   /** Clears the series cache; needed after a rollback, and after series were deleted. */
   forget(): void

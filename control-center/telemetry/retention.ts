@@ -15,7 +15,7 @@ export type Kept = {
   readonly spans: number
 }
 
-/** Maximum rows per transaction, because incoming telemetry has to wait for it. */
+/** Maximum rows per transaction. Incoming telemetry has to wait for each transaction. */
 const AT_ONCE = 1000
 /** How long a repeated request is recognised as a duplicate, in ms. A host retries every minute. */
 const BATCHES_KEPT = 86_400_000

@@ -53,7 +53,7 @@ export type TelemetryParts = {
   readonly now?: () => number
 }
 
-/** Polling interval in ms for lines written by other processes, which share a database server. */
+/** Polling interval in ms for lines that other processes wrote to the same database server. */
 const LOOK_EVERY = 2000
 
 /** @throws the errors of `openDatabase` */

@@ -39,7 +39,7 @@ export type TraceFilter = {
 }
 
 export interface TraceStore {
-  /** Must be called within a transaction. Storing a span that is already stored is a no-op. */
+  /** Stores spans. Must be called within a transaction. Storing a span that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, spans: readonly Span[]): Promise<void>
   /** @returns the requests that match, newest first unless `only` is 'slow' */
   list(filter: TraceFilter): Promise<readonly TracedRequest[]>
@@ -156,8 +156,8 @@ function treeOf(rows: readonly Stored[], began: number): readonly SpanNode[] {
 }
 
 /**
- * Whether `to` is `from` or one of its ancestors: senders may set parents that form a cycle. Also returns true after
- * 100 steps.
+ * Whether `to` is `from` or one of its ancestors. This detects cycles, because senders may set any parent. Also returns
+ * true after 100 steps.
  */
 function isAncestor(isBelow: ReadonlyMap<string, string>, from: string, to: string): boolean {
   let at: string | undefined = from
