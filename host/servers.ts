@@ -20,8 +20,8 @@ export interface Servers {
    */
   open(parts: HostParts): Promise<Addresses>
   /**
-   * Accepts no new connections. Idle connections are closed immediately, busy ones after their response or
-   * `STOP_GRACE`.
+   * Stops accepting connections. Idle connections are closed immediately. Busy ones are closed after their response, or
+   * after `STOP_GRACE` at the latest.
    */
   close(): Promise<void>
 }

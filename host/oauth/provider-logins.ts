@@ -222,7 +222,10 @@ export function createProviderLogins(
   }
 }
 
-/** Selects logouts in `used_tokens`. The time of a logout is `expires_at` minus `SIGNED_OUT_KEPT`. */
+/**
+ * Whether the provider has signed out this login. Logouts are stored in `used_tokens`, and their time is `expires_at`
+ * minus `SIGNED_OUT_KEPT`.
+ */
 async function wasSignedOut(
   db: HostDatabase,
   solution: string,

@@ -29,9 +29,9 @@ const LONGEST_PAGE = 1024
 export interface ProviderLogout {
   /**
    * Ends all sessions and remembered logins of a provider login, and revokes its refresh token in the background (RFC
-   * 7009). Returns the URL that the browser must be redirected to. If the provider can end its own session (OIDC
-   * RP-Initiated Logout 1.0), this is the provider's logout URL, and the provider then redirects to the signed-out page.
-   * Otherwise, this is `target` or the signed-out page.
+   * 7009). Returns the URL that the browser must be redirected to. This is the provider's logout URL if the provider
+   * can end its own session (OIDC RP-Initiated Logout 1.0). The provider then redirects to the signed-out page.
+   * Otherwise, it is `target` or the signed-out page.
    * @param signedOutPage the URL of the solution's signed-out page, which is registered at the provider
    */
   signOut(id: string, signedOutPage: string, target: string | null): Promise<ProviderSignOut>

@@ -13,8 +13,8 @@ import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
 import type { Refresh } from './refresh.ts'
 
 /**
- * The source for users who signed in at a provider. To sign them in again, the host first gets the current claims from
- * the provider with the refresh token, then calls the solution's authenticator with these claims.
+ * The source for users who signed in at a provider. To sign them in again, the host first requests their current claims
+ * with the refresh token. It then calls the solution's authenticator with these claims.
  */
 export function createProviderSource(
   refresh: Refresh,
@@ -24,10 +24,10 @@ export function createProviderSource(
   chooser: Pick<ConfigurationChooser, 'choose'>,
 ): AccountSource {
   /**
-   * Whether the settings still have the registration that the user signed in with. If not, the login ends. A new
-   * registration is meant for all users. If the old one was deleted, refreshing with it fails, and remembered users
-   * would never switch to the new one. Chosen here: only in mode OAUTH. `getOAuthConfig` depends on the URL of the
-   * page, which may be different at this visit.
+   * Whether the settings still contain the registration that the user signed in with. If not, the login ends, because a
+   * new registration is meant for all users. If the old one was deleted, refreshing with it fails, and remembered users
+   * would never switch to the new one. Chosen here: only mode OAUTH is checked. `getOAuthConfig` depends on the URL of
+   * the page, which may be different at this visit.
    */
   async function isStillChosen(asking: Asking, { id, content }: ProviderLogin): Promise<boolean> {
     if (asking.solution.manifest.authenticator !== 'OAUTH') return true
@@ -69,8 +69,8 @@ export function createProviderSource(
 }
 
 /**
- * In mode OAUTH_AUTHENTICATOR, the query parameters determine the provider. A tenant in the current URL must not be
- * combined with claims from another tenant's provider, so the script gets the query parameters of the sign-in.
+ * In mode OAUTH_AUTHENTICATOR, the query parameters determine the provider. So the script gets those of the original
+ * sign-in. Otherwise, a tenant in the current URL could be combined with claims from another tenant's provider.
  */
 function asThen(asking: Asking, { content }: ProviderLogin): Asking {
   if (asking.solution.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return asking

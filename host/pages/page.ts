@@ -21,7 +21,7 @@ import { workbenchLinks } from './workbench-links.ts'
 /** For pages of users who are not signed in. */
 const NO_WORKBENCH = workbenchLinks('off')
 
-/** An admin page: a template of `host/web/pages/admin/` and its data. */
+/** An admin page: a template in `host/web/pages/admin/` and its data. */
 export type ShownPage = {
   readonly template: AdminTemplate
   readonly heading: string

@@ -53,8 +53,8 @@ type Act = (
 ) => Promise<void>
 
 /**
- * The page's own actions, by the value of their form's field `act`. The button below new recovery codes has none: it
- * only links back to the page.
+ * The actions of the page's forms, by the value of the field `act`. The form below new recovery codes has no such
+ * field, because its button only links back to the page.
  */
 const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run: Act }>([
   ['new-address', { needsConfirmation: true, run: changeAddress }],

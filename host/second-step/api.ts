@@ -66,7 +66,7 @@ const SignInPolicyInForce = z
   .extend(Warnings.shape)
   .meta({ id: 'SignInPolicy' })
 
-/** The operator's policy about second factors for a solution, which replaces the one in its manifest. */
+/** The operator's policy on second factors for a solution, which replaces the one in its manifest. */
 export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: SignInPolicyApiParts): AdminRoute[] {
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
 

@@ -13,7 +13,7 @@ import { levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel, sendStepOver } from './send-pages.ts'
 
-/** Completes a sign-in with a passkey, a code of an authenticator app, or a recovery code. */
+/** Completes a sign-in with a passkey, a code from an authenticator app, or a recovery code. */
 export const BY_SECOND_STEP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
   ...STEP_WAY,
   throttle: { none: '`checkFactor` counts the attempts, together with attempts to confirm an action.' },

@@ -63,7 +63,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       await client.query('DISCARD ALL')
       await client.query(SETTINGS)
     },
-    // This needs no request to the server, because its statement_timeout stops the running query.
+    // Don't send a request to the server, because its statement_timeout stops the running query.
     destroy() {
       isOpen = false
       streamOf(client)?.destroy()

@@ -52,7 +52,7 @@ export default function solution(api: GuestApi<Facts>) {
     isLoading = false
     forget()
     await (tests[index] as Test).run()
-    // Let promises that have already settled resolve first, such as the Promise that the last line returned.
+    // Wait until settled promises have been handled, such as the Promise that the last line returned.
     await new SafePromise((resolve) => resolve(null))
     const left = unanswered()
     if (left !== null) throw left

@@ -167,7 +167,7 @@ export function createTestPlugin(
   }
 }
 
-/** A response as its author declares it: a body that is not a string is JSON. */
+/** Converts a response that a test declares. A body that is not a string becomes JSON. */
 export function declaredAnswer(
   url: string,
   { status, headers, body, method }: z.output<typeof HttpAnswer>,

@@ -20,7 +20,7 @@ export interface TestBrowser {
 
 export type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
 
-/** Form contents are read from the client itself. */
+/** The kinds of frames that are recorded. A form's contents are read from the client itself instead. */
 const KEPT: readonly HostFrame['kind'][] = [
   'message',
   'go',

@@ -9,7 +9,7 @@ import type { SolutionStore } from './solution-store.ts'
 import type { Uploads } from './upload.ts'
 
 export type BakedInParts = {
-  /** `SOLUTIONS_FOLDER`: each `{name}.zip` in it is the bundle of a solution. If empty, there is no folder. */
+  /** `SOLUTIONS_FOLDER`, in which each `{name}.zip` is a solution's bundle. If it is empty, there is no folder. */
   readonly folder: string
   readonly store: Pick<SolutionStore, 'hasVersion'>
   readonly uploads: Pick<Uploads, 'upload'>

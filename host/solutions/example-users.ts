@@ -26,7 +26,7 @@ export interface ExampleUsers {
   readonly file: string
 }
 
-/** The solution that the users are for, and its variant. Their permissions are valid only in these. */
+/** The solution that the users are for, and its variant. Their permissions are valid only in these two. */
 const SOLUTIONS = ['orders', 'orders-login-form']
 
 /** Each user's permissions in `orders`, as described in its README. */

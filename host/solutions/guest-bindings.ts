@@ -15,7 +15,7 @@ export interface GuestBindings {
   answer(call: HostCall, plugin: string, method: string, args: readonly Json[]): ReturnType<CallHandlers['request']>
   /**
    * Validates all commands, then applies them to the call's effects.
-   * @throws TypeError if the guest sent something that no binding sends, in which case its process must not be reused
+   * @throws TypeError if the guest sent something that no binding sends: its process must then not be reused
    */
   apply(call: HostCall, commands: readonly GuestCommand[]): void
 }

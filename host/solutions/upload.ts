@@ -145,7 +145,7 @@ export function createUploads({
     return { name, version, sha256, active: true, warnings: allWarnings, isNew: kept === null }
   }
 
-  /** The details let a client show what replaced the version that it expected. */
+  /** The error's details show which version replaced the expected one. */
   async function changedMeanwhile(name: string): Promise<PlatformError> {
     const active = await store.activeSha256(name)
     const found = (await store.versions(name)).find(({ sha256 }) => sha256 === active)
@@ -203,7 +203,7 @@ export function createUploads({
 
 type ReadBundle = (packed: Uint8Array) => Promise<BundleReading>
 
-/** Reads the ZIP file and the manifests, with the warnings that depend on this host. */
+/** Creates the function that reads a bundle's ZIP file and manifests. It adds the warnings that depend on this host. */
 function createReader({
   limits,
   takesPasskeys,

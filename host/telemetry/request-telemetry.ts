@@ -11,8 +11,8 @@ export type RequestTelemetryParts = {
 }
 
 /**
- * Paths that are not measured, because probes and scrapers request them every few seconds, which does not reflect user
- * traffic.
+ * Paths that are not measured. Probes and scrapers request them every few seconds, so they would distort the figures
+ * for users' requests.
  */
 const NOT_MEASURED = ['/health/live', '/health/ready', '/metrics']
 

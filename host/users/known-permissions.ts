@@ -5,7 +5,7 @@ import { ADMINISTRATORS } from './users-for-scripts.ts'
 
 /** Suggestions for the permission fields of the admin pages; other values can be typed. */
 export type KnownPermissions = {
-  /** Permissions listed in the manifests of solutions, and the one that the platform itself checks. */
+  /** Permissions listed in the manifests of solutions, and the permission that the platform itself checks. */
   readonly names: readonly string[]
   /** Solutions that a permission can be restricted to. */
   readonly solutions: readonly string[]

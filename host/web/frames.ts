@@ -90,8 +90,8 @@ export type NumberedFrame = Exclude<BrowserFrame, { kind: 'hello' }>
 export type HostFrame =
   /**
    * The response to the browser's hello. `seq` is the highest event number of this page that was handled; 0 for none.
-   * `isNew` means that the client in the hello no longer exists and a new client was opened, so earlier work is lost
-   * and not resent. It is also true for a new tab, but not for a duplicated tab, whose original client continues.
+   * `isNew` means that a new client was opened because the client in the hello no longer exists. Earlier work is then
+   * lost and not resent. It is also true for a new tab, but not for a duplicated tab, whose original client continues.
    */
   | { readonly kind: 'hello'; readonly client: string; readonly seq: number; readonly isNew: boolean }
   /** The client's sandbox process ended and the client was reopened. Unhandled events are lost. A form follows. */

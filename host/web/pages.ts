@@ -45,7 +45,9 @@ export type OAuthProblemPage =
   | 'busy'
   | 'expired'
 
-/** More specific causes of some of these problems, with texts below `platform.oauth.{page}.{detail}`. */
+/**
+ * More specific causes of some failed sign-ins at a provider. Their texts are below `platform.oauth.{page}.{detail}`.
+ */
 export type OAuthProblemDetail =
   /** The provider sent no response. */
   | 'unreachable'
@@ -118,14 +120,14 @@ type StepModel = {
 type FactorWays = {
   /** Options for base/web/passkeys, as JSON; null: the user has no passkey for this address. */
   readonly passkey: string | null
-  /** Whether the page accepts a code of the user's authenticator app. */
+  /** Whether the page accepts a code from the user's authenticator app. */
   readonly hasApp: boolean
 }
 
 export type SecondStepModel = StepModel & {
   readonly ways: FactorWays
   readonly username: string
-  /** Whether the page asks for a recovery code instead of a code of the authenticator app. */
+  /** Whether the page asks for a recovery code instead of a code from the authenticator app. */
   readonly isRecovery: boolean
   readonly cancelHref: string
   /** Why the last attempt was rejected, in the user's language. */

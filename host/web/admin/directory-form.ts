@@ -56,8 +56,8 @@ function attributesOf(form: HTMLFormElement): Record<string, string | null> {
 }
 
 /**
- * If another kind of directory is chosen, fields that still have the default values of the previous kind get the
- * defaults of the new kind.
+ * Handles the choice of another kind of directory. Fields that still contain the defaults of the previous kind get the
+ * defaults of the new one.
  */
 function takeOverKind(form: HTMLFormElement): void {
   const select = form.querySelector<HTMLSelectElement>('select[name=idAttribute]')

@@ -78,8 +78,8 @@ async function saveOAuth(form: HTMLFormElement): Promise<void> {
 }
 
 /**
- * Store the secret before the settings that refer to it, so that sign-ins in the meantime use either both new values or
- * both old ones.
+ * Stores the secret. Call this before the settings are stored, so that sign-ins in the meantime use either both new
+ * values or both old ones.
  */
 async function putSecret(form: HTMLFormElement, secret: WrittenSecret | null): Promise<Problem | null> {
   if (secret === null) return null

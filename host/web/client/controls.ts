@@ -59,7 +59,7 @@ export function markReceived(control: Control): void {
   if (!control.hasAttribute('data-kept')) sentValues.delete(keyOf(control))
 }
 
-/** Call this when another form is shown. */
+/** Call this when another form is shown: forgets the values that were sent from the previous one. */
 export function forgetSent(): void {
   sentValues.clear()
 }

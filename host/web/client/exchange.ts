@@ -13,7 +13,7 @@ export interface ExchangeParts {
   size(): { readonly width: number; readonly height: number }
   /**
    * Called with each frame except `hello`, which the exchange handles. Also called with `reopened` if the response to
-   * the hello shows that the previous client has ended while the page was open, or before a reload.
+   * the hello shows that the previous client has ended. It may have ended while the page was open, or before a reload.
    */
   received(frame: HostFrame): void
   /** Called after every change of the state. */
@@ -45,7 +45,7 @@ export type ExchangeState = {
 
 export interface Exchange {
   /**
-   * Sends a frame now or after reconnecting. If a value of an input has not been sent yet, a later value replaces it.
+   * Sends a frame now or after reconnecting. If an input's value has not been sent yet, a later value replaces it.
    * @returns the frame's number
    */
   send(frame: NewFrame): number

@@ -42,12 +42,12 @@ function removeMessages(text: string): void {
   for (const one of document.querySelectorAll<HTMLElement>('.message')) if (one.dataset.text === text) one.remove()
 }
 
-/** Removes error messages once a new version is loaded. */
+/** Call this when a new version is loaded: removes error messages. */
 export function clearAlerts(): void {
   place('client-alerts').replaceChildren()
 }
 
-/** Removes info and success messages when the user next does something. */
+/** Call this when the user does something: removes info and success messages. */
 export function clearOldMessages(): void {
   for (const one of document.querySelectorAll('.message.info, .message.success')) one.remove()
 }

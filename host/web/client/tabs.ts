@@ -29,7 +29,7 @@ export function keepOpened(patch: Document, seq: number): void {
   }
 }
 
-/** Call this when another form is shown. */
+/** Call this when another form is shown: forgets the tabs that were opened in the previous one. */
 export function forgetOpened(): void {
   opened.clear()
 }

@@ -22,7 +22,7 @@ export function settleInput(root: HTMLElement): void {
   showUnsaved(root)
 }
 
-/** Call this when another form is shown. */
+/** Call this when another form is shown: forgets that the previous one has unsaved input. */
 export function forgetInput(): void {
   isTyped = false
 }

@@ -1,6 +1,8 @@
 import type { DevFinding } from '../frames.ts'
 
-/** The line with an error and those around it, as text with line numbers and a mark below the position. */
+/**
+ * Returns the line with the error and its surrounding lines, with line numbers and a mark below the error's position.
+ */
 export function sourceText({ lines, line, caret }: NonNullable<DevFinding['source']>): string {
   const width = Math.max(...lines.map(({ number }) => String(number).length))
   const rows = lines.flatMap(({ number, text }) => {

@@ -4,7 +4,7 @@ import { completeJson, type JsonSchema } from './schema-completions.ts'
 
 /** The completions from the host: see host/workbench/completions.ts. */
 type Offers = {
-  /** The members of each object by its path, such as `plugins.http`. The empty path has the globals. */
+  /** The members of each object by its path, such as `plugins.http`. The globals are listed under the empty path. */
   readonly members: Readonly<Record<string, readonly Completion[]>>
   readonly manifest: JsonSchema
   readonly form: JsonSchema
