@@ -87,7 +87,10 @@ export async function openJobs(
   }
 }
 
-/** Messages that differ for requests about jobs: for 404 and 409, the host's own message is shown. */
+/**
+ * Messages for requests about jobs, where they differ from the general ones. For 404 and 409, the host's own message is
+ * shown.
+ */
 const OWN = {
   404: { exit: 'failed', text: (detail: string) => detail },
   409: { exit: 'failed', text: (detail: string) => detail },

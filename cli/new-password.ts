@@ -4,7 +4,7 @@ import type { Terminal } from '../base/terminal/terminal.ts'
 import { askSecret } from './prompt.ts'
 
 const PROPERTY = 'SOLHOST_NEW_PASSWORD'
-/** Contains no characters that are easily confused when read aloud or copied by hand. */
+/** Letters and digits, without those that are easily confused when read aloud or copied by hand. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 const GROUPS = 4
 const GROUP = 5

@@ -8,7 +8,7 @@ type Problem = { readonly code?: unknown; readonly detail?: unknown; readonly co
 
 type Refusal = { readonly exit: Exit; readonly text: (detail: string, solution: string) => string }
 
-/** Our own messages for a rejected request; the host's message is inserted. */
+/** Our own messages for rejected requests, by HTTP status. They contain the host's message. */
 const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: {
     exit: 'refused',
@@ -42,7 +42,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   429: { exit: 'refused', text: (detail) => `Too many failed sign-ins: ${detail}` },
 }
 
-/** Messages that differ for requests about users. */
+/** Messages for requests about users, where they differ from the general ones. */
 const USER_REFUSALS: Readonly<Record<number, Refusal>> = {
   403: {
     exit: 'refused',

@@ -23,7 +23,10 @@ export type SolutionFolder = {
   readonly files: ReadonlyMap<string, Buffer>
 }
 
-/** Chosen here: far more than a bundle can contain, to stop early if the folder is the wrong one. */
+/**
+ * Maximum files and bytes in a folder. Chosen here: far more than a bundle can contain. The command stops early if the
+ * folder is the wrong one.
+ */
 const MOST_FILES = 10_000
 const MOST_BYTES = 512 * 1024 ** 2
 const TEST_FILE = /\.test\.[jt]s$/

@@ -4,8 +4,8 @@ import { stateOf } from '../base/http/request.ts'
 import type { Sites } from '../base/http/sites.ts'
 
 /**
- * Accepts only requests whose host name is `PUBLIC_URL`, loopback, one of the machine's own addresses, or in
- * `ALLOWED_HOSTS`. This blocks DNS rebinding.
+ * Accepts only requests for the host in `PUBLIC_URL`, for loopback, for one of the machine's own addresses, or for a
+ * host in `ALLOWED_HOSTS`. This blocks DNS rebinding.
  */
 export function hostGate(sites: Sites): Middleware {
   return (ctx, next) => {

@@ -90,7 +90,7 @@ function nameIn(manifest: Buffer | undefined): string | null {
 }
 
 /**
- * Downloads the files of a version, by name. Leaves out files that the author's tools would run; all names are inside
+ * Downloads the files of a version, by name. Leaves out files that the author's tools would run. No name points outside
  * the folder, even if the host is malicious.
  */
 async function download(api: ReturnType<typeof createHostApi>, url: URL, name: string, sha256: string) {

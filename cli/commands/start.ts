@@ -25,8 +25,8 @@ async function start(terminal: Terminal): Promise<Exit> {
     const settings = readSettings(terminal.environment)
     const isTerminal = process.stdout.isTTY === true
     const log = await createLog(settings.logLevel, isTerminal)
-    // Install signal handlers before the host is even loaded, because in a container, process 1 gets only the signals
-    // that it handles.
+    // Install signal handlers before the host is even loaded. In a container, process 1 gets only the signals that it
+    // handles.
     const starting = import('../../host/main.ts').then(({ startHost }) =>
       startHost({ settings, log, version, terminal: isTerminal }),
     )

@@ -31,8 +31,7 @@ export interface PageSessions {
 
 /**
  * The control center's realm. It is stored with each session and in the names of cookies, so changing it signs everyone
- * out. It starts with a capital letter, which solution names can't, so that a host at the same URL uses different
- * cookies.
+ * out. Solution names can't start with a capital letter, so a host at the same URL uses different cookies.
  */
 export const REALM = 'Control-Center'
 const CSRF = 'center-csrf'

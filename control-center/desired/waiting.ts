@@ -17,7 +17,7 @@ export interface Waiting {
   stop(): void
 }
 
-/** Polling interval in ms while Satellites wait. Other processes on the same database also change states. */
+/** Polling interval in ms while Satellites wait, to notice changes by other processes on the same database. */
 const POLL_EVERY = 1000
 
 /**

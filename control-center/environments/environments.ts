@@ -34,10 +34,7 @@ export interface Environments {
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Environment>
   byId(id: string): Promise<Environment | null>
-  /**
-   * Also deletes the environment's tokens and all its stored data.
-   * @throws ERR_NOT_FOUND
-   */
+  /** Deletes the environment, its tokens and all its stored data. @throws ERR_NOT_FOUND */
   remove(organisation: string, name: string): Promise<void>
   /** The solutions that the environment's token may read and sign users in to. */
   solutions(id: string): Promise<readonly string[]>

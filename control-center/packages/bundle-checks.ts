@@ -50,7 +50,7 @@ export interface BundleChecks {
    */
   compare(from: StoredBundle, to: StoredBundle, byLine: boolean): Promise<VersionDifference>
   /**
-   * Call this before reading a body of that many bytes.
+   * Makes sure that there is memory for a body of that many bytes. Call this before reading it.
    * @throws ERR_MEMORY_FULL
    */
   needRoom(bytes: number): void

@@ -42,7 +42,10 @@ export type Packages = Pick<PackageRows, 'list' | 'find' | 'findVersion' | 'bund
   need(organisation: string, name: string): Promise<Package>
   /** Registers a function that reports which versions are in use, for example by the desired states of environments. */
   heldBy(holder: VersionHolder): void
-  /** Also deletes the package if this was its last version. @throws ERR_VERSION_NOT_FOUND, ERR_VERSION_IN_USE */
+  /**
+   * Deletes a version. Also deletes the package if this was its last version.
+   * @throws ERR_VERSION_NOT_FOUND, ERR_VERSION_IN_USE
+   */
   removeVersion(organisation: string, name: string, sha256: string): Promise<void>
 }
 

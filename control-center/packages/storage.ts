@@ -7,8 +7,8 @@ import type { CenterDatabase } from '../database/tables.ts'
  */
 export interface Storage {
   /**
-   * Call this before storing something. Concurrent uploads are not counted yet, so together they can exceed the limit
-   * by up to their total size.
+   * Makes sure that the organisation may store that many bytes. Call this before storing something. Concurrent uploads
+   * are not counted yet, so together they can exceed the limit by up to their total size.
    * @throws ERR_STORAGE_FULL
    */
   needRoom(organisation: string, bytes: number): Promise<void>

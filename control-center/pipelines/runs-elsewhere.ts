@@ -34,7 +34,7 @@ export type RunsElsewhereParts = {
 const CANCEL_TIME = 20_000
 
 export function createRunsElsewhere({ db, leases, rows, waits, now }: RunsElsewhereParts): RunsElsewhere {
-  /** Keys are the functions that stop following, values are the `end` callbacks. */
+  /** Keys are the functions that stop following; values are the `end` callbacks. */
   const following = new Map<() => void, () => void>()
   let isStopped = false
 

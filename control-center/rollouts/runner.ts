@@ -60,8 +60,8 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   }
 
   /**
-   * Store the step before changing the desired state, so that the previous version is known even if this process ends
-   * in between.
+   * Store the step before changing the desired state. Then the previous version is known even if this process ends in
+   * between.
    */
   async function begin(rollout: Rollout, step: RolloutStep): Promise<void> {
     const before = step.before ?? { desired: await versionBefore(parts, step.environment, rollout.package) }

@@ -16,10 +16,7 @@ export interface SolutionRoles {
   list(place: Place): Promise<readonly SolutionRole[]>
   /** @throws ERR_REQUEST_INVALID if the solution already has the maximum number of roles */
   put(place: Place, name: string, permissions: readonly string[]): Promise<SolutionRole>
-  /**
-   * Also removes the role from all users.
-   * @returns false if there is no such role
-   */
+  /** Deletes a role, and removes it from all users. @returns false if there is no such role */
   remove(place: Place, name: string): Promise<boolean>
 }
 

@@ -21,7 +21,8 @@ export type SentLink =
 
 export interface SendLinks {
   /**
-   * Call this before creating a user who is invited in the same request.
+   * Makes sure that the organisation may send another email. Call this before creating a user who is invited in the
+   * same request.
    * @param email null if no email is sent
    * @throws ERR_THROTTLED if the organisation has sent too many emails
    */

@@ -40,7 +40,7 @@ export interface SolutionUsers extends UserSignIns {
   /** @throws ERR_REQUEST_INVALID, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(place: Place, wanted: NewUser): Promise<SolutionUser>
   /**
-   * A new email address must be confirmed again.
+   * Changes a user. A new email address must be confirmed again.
    * @throws the errors of `create`, and ERR_USER_NOT_FOUND
    */
   change(place: Place, uid: string, change: Change): Promise<SolutionUser>
