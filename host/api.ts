@@ -95,7 +95,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
   ]
 }
 
-/** Declares all routes of the API for its description. These routes can't be called. */
+/** Returns the API's routes for its description. These routes can't be called. */
 export function declaredRoutes(): AdminRoute[] {
   return adminRoutes({ limits: createLimits() } as AdminApiParts)
 }

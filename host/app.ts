@@ -145,7 +145,7 @@ export function createAdminApp(parts: HostParts): Koa {
   ])
 }
 
-/** The HTTP port that redirects to HTTPS. @param port returns the HTTPS port */
+/** The middleware of the HTTP port, which redirects to HTTPS. @param port returns the HTTPS port */
 export function createRedirectApp(parts: HostParts, port: () => number): Koa {
   return appOf([...opening(parts), redirectToHttps(parts.sites, port)])
 }
@@ -169,8 +169,8 @@ function adminApiStep(parts: HostParts): Middleware {
 }
 
 /**
- * Block only the solution list: on a solution's pages, users who are signed in can continue, and the pages refuse new
- * work themselves.
+ * Blocks only the solution list. Solutions' pages refuse new work themselves, but users who are signed in can continue
+ * there.
  */
 function closeListInMaintenance({ settings, maintenance, managedSettings }: HostParts): Middleware {
   const isList = async () => settings.startPage === 'list' && (await managedSettings.defaultSolution()) === null

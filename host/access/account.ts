@@ -18,15 +18,15 @@ export type AdminAccount = {
 export type GeneratedPassword = { readonly password: string } | { readonly file: string }
 
 /**
- * A generated password that is not stored yet. It is stored only once the host has started, so that a failed startup
- * doesn't leave a password that no one has seen.
+ * A generated password, before it is stored. The caller stores it only once the host has started. Otherwise, a failed
+ * startup could leave a password that no one has seen.
  */
 export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
 
 /**
  * The operator's account. A configured password takes precedence. Without one, the host generates a password on its
  * first startup and stores its hash.
- * @returns the account and, once, the generated password, which the caller stores as the last step of startup
+ * @returns the account and, on the first startup, the generated password, which the caller stores as the last step
  */
 export async function openAdminAccount(
   db: HostDatabase,

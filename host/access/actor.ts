@@ -8,13 +8,13 @@ export type Actor = {
   /** The actor's name in the audit log: `admin` or `token:{id}`. */
   readonly name: string
   /**
-   * Null for full access. Otherwise scopes, such as `solutions:crm:write`, `solutions:*:read` or `users:read`; `write`
-   * includes `read`.
+   * Null for full access. Otherwise, the scopes, such as `solutions:crm:write`, `solutions:*:read` or `users:read`. A
+   * `write` scope includes `read`.
    */
   readonly scopes: readonly string[] | null
   /**
    * Whether the operator confirmed their identity within the last `CONFIRMED_FOR`. Always true for tools: they can't
-   * confirm, and each of their requests contains credentials.
+   * confirm, but each of their requests contains credentials.
    */
   readonly isConfirmed: boolean
   /** Whether the credentials are still valid; long-running responses check this repeatedly. */
@@ -39,9 +39,10 @@ export function actorOf(ctx: Context): Actor {
 }
 
 /**
- * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null if only the admin
- *   account and tokens with the scope `admin` are allowed
- * @param isOfAccount whether the scope `admin` is not enough
+ * Checks that the actor has a scope.
+ * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null allows only the
+ *   admin account and tokens with the scope `admin`
+ * @param isOfAccount if true, the scope `admin` is not enough
  * @throws ERR_FORBIDDEN with the name of the missing scope
  */
 export function needScope({ scopes }: Scoped, subject: string | null, kind: ScopeKind, isOfAccount: boolean): void {
@@ -54,7 +55,7 @@ export function needScope({ scopes }: Scoped, subject: string | null, kind: Scop
   throw new PlatformError('ERR_FORBIDDEN', `The token does not have the scope ${subject}:${kind}.`)
 }
 
-/** Whether the scopes include this one; the arguments are those of `needScope`. */
+/** Whether the actor has a scope. For the parameters, see `needScope`. */
 export function hasScope({ scopes }: Scoped, subject: string, kind: ScopeKind): boolean {
   return scopes === null || scopes.includes('admin') || includesScope(scopes, subject, kind)
 }
@@ -74,7 +75,10 @@ export function needConfirmation(ctx: Context): void {
   )
 }
 
-/** The names in an audit entry. The handler of a route sets those that are known only after it has started. */
+/**
+ * The solution and the target of an audit entry. If they are unknown before a route's handler runs, the handler sets
+ * them.
+ */
 export type Named = { -readonly [Key in 'solution' | 'target']?: AuditEntry[Key] }
 
 export function auditOf(ctx: Context, action: AuditAction, outcome: string, named: Named): AuditEntry {

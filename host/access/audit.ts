@@ -58,7 +58,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 /** Must not contain a password, token, code or `custom_*` value. */
 export type AuditEntry = Omit<JournalEntry, 'action' | 'place'> & {
-  /** `admin`, `token:{id}`, `user:{name}`, or `solution:{name}` for requests from its scripts. */
+  /** `admin`, `token:{id}`, `user:{name}`, or `solution:{name}` for requests from a solution's scripts. */
   readonly actor: string
   readonly action: AuditAction
   /**
@@ -78,21 +78,21 @@ export interface Audit {
   /** Queues an entry for the next batch. For frequent events, such as sign-ins. */
   note(entry: AuditEntry): void
   /**
-   * Does the same as `note` for rejected attempts, which anyone can repeat without limit. Among entries that differ
-   * only in the actor, which an attacker can choose freely, one is recorded per minute.
-   * @param isActorProven whether the actor has proven their identity; if so, one entry is recorded per minute and actor
+   * Like `note`, but for rejected attempts, which anyone can repeat without limit. Of identical entries from one
+   * network, it records one per minute. The actor is not compared, because an attacker can choose any name.
+   * @param isActorProven whether the actor has proven their identity; if so, the actor is compared too
    * @returns whether the entry was recorded
    */
   noteOnce(entry: AuditEntry, isActorProven?: boolean): boolean
-  /** Resolves once the entry is in the database. For actions of an operator. */
+  /** Resolves once the entry is in the database. For operators' actions. */
   record(entry: AuditEntry): Promise<void>
   /**
-   * Entries, newest first. `next` is the id to continue from with older entries. To limit database load, a call scans
-   * only the newest `LOOKED_AT` entries if it filters by `action` or `outcome` over more than `INDEXED_TIME`, without a
-   * filter that has an index. So a short page can still have a `next`.
+   * Returns entries, newest first. To get older ones, pass `next` as `before`. To limit database load, a call scans
+   * only the newest `LOOKED_AT` entries if no index covers the filter. A page can then be short and still have a
+   * `next`.
    */
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
-  /** Outcomes and solutions in the newest 10,000 entries, for the filters on a page. */
+  /** The outcomes and solutions that occur in the newest 10,000 entries, for the filters on the audit log page. */
   recentValues(): Promise<{ readonly outcomes: readonly string[]; readonly solutions: readonly string[] }>
   /**
    * Counts the outcomes of the requested actions per time step. `at` is the start of a step in epoch ms. Steps without
@@ -190,7 +190,7 @@ function isSlow(
   return isWideQuery && [solution, actor, target, correlationId].every((one) => one === undefined)
 }
 
-/** Converts the entry to the format of the journal, which has no `mode` and stores the solution as the place. */
+/** Converts an entry to the journal's format, which has no `mode` and stores the solution as the place. */
 function placed({ solution, mode: _, ...entry }: AuditEntry): JournalEntry {
   return { ...entry, place: solution }
 }

@@ -18,8 +18,8 @@ const REMEMBER_PAIR = 60_000
 
 /**
  * Authenticates API requests by the admin account (`Authorization: Basic`), an API token (`Bearer`), or an admin page
- * session (see `admitPageSession`). Browser pages can't use the Basic scheme, so that no page can use credentials that
- * the browser has cached.
+ * session (see `admitPageSession`). Rejects the Basic scheme from browser pages. Otherwise, any page could use
+ * credentials that the browser has cached.
  */
 export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep }: AuthenticationParts): Middleware {
   const memory = rememberPairs()
@@ -73,8 +73,8 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
 }
 
 /**
- * Finds the token that a request contains. Only failures are counted: a token with 256 random bits can't be guessed, and
- * a tool with a valid token must keep working while others in its network fail.
+ * Finds the token that a request contains. Only failures are counted. A token can't be guessed, because it has 256
+ * random bits. A tool with a valid token must keep working even while others in its network fail.
  * @throws ERR_THROTTLED
  */
 export async function findToken(

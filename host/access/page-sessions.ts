@@ -13,7 +13,7 @@ export type PageSession = Pick<Actor, 'name' | 'scopes'> & {
   readonly csrfToken: string
   /**
    * Whether the operator signed in or confirmed their identity within the last `CONFIRMED_FOR`. Always true for API
-   * tokens, as in the API: they have nothing to confirm with.
+   * tokens, because they can't confirm.
    */
   readonly isConfirmed: boolean
 }
@@ -22,14 +22,14 @@ export type PageSession = Pick<Actor, 'name' | 'scopes'> & {
 export interface PageSessions {
   /**
    * @param token the id of the API token that signed in; null for the admin account
-   * @returns the cookie value: 256 random bits; only their hash is stored
+   * @returns the cookie's value, which has 256 random bits; only its hash is stored
    */
   start(address: string, token?: string | null): Promise<string>
   /**
-   * Null if the session is unknown, has ended, is idle or too old, or was started with an earlier password or with a
-   * token that is deleted or expired. Extends the
-   * idle timeout unless `isUse` is false. Automatic requests by a page set it to false, so that they don't keep the
-   * session alive.
+   * Finds a session and extends its idle timeout, unless `isUse` is false. Automatic requests by a page set it to
+   * false, so that they don't keep the session alive.
+   * @returns null if there is no such session, it has expired, the password has changed since, or its API token is
+   *   deleted or expired
    */
   find(cookie: string, options?: { readonly isUse?: boolean }): Promise<PageSession | null>
   end(cookie: string): Promise<void>
@@ -43,7 +43,7 @@ export interface PageSessions {
 }
 
 const CSRF = 'admin-csrf'
-/** Minimum interval between writes of the last use, in ms. */
+/** Minimum interval in ms between updates of a session's last use. */
 const NOTE_EVERY = 30_000
 
 /** The value of a session's column `account` if an API token signed in. No account's fingerprint looks like this. */
@@ -59,7 +59,7 @@ export function createPageSessions(
 ): PageSessions {
   const lastAllowed = () => ({ seen: now() - limits.SESSION_IDLE, created: now() - limits.SESSION_LIFETIME })
 
-  /** @returns null if the account or the token has changed or ended */
+  /** @returns null if the account has changed, or the token is deleted or expired */
   async function actorFor(stored: string): Promise<Pick<Actor, 'name' | 'scopes'> | null> {
     if (stored === account.fingerprint) return { name: 'admin', scopes: null }
     const id = /^token:(.+)$/.exec(stored)?.[1]

@@ -14,7 +14,7 @@ export type AdminRoute = Route<Actor, AdminRight, AuditAction, Named>
 
 export const route = routesOf<Actor, AdminRight, AuditAction, Named>()
 
-/** Actions that the operator must confirm their identity for, because the actions determine who else gets access. */
+/** Before these actions, operators must confirm their identity, because the actions change who has access. */
 const CONFIRMED: ReadonlySet<AuditAction> = new Set([
   'solution-grants',
   'token-create',

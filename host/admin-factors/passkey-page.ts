@@ -15,7 +15,7 @@ export function titleOf(ctx: Context): string {
   return `Solhost ${textFor(ctx)('admin.area')}`
 }
 
-/** The admin page of a request, in the form that passkey requests need. */
+/** The requested admin page, as input for passkey requests. */
 export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: string } {
   const scope = { realm: REALM, secure: stateOf(ctx).client.protocol === 'https', ownHost: true }
   const solution = { name: REALM, manifest: { title: titleOf(ctx) } }

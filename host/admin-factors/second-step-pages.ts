@@ -60,7 +60,7 @@ export const BY_ADMIN_SECOND_STEP: StepWay = {
   audit: { none: 'Each attempt is recorded as `second-step` when it is checked.' },
 }
 
-/** Completes a sign-in to the admin pages after the operator set up a factor for it. */
+/** Completes a sign-in to the admin pages in which the operator had to set up a factor. */
 export const BY_ADMIN_SET_UP: StepWay = {
   ...STEP_WAY,
   throttle: { none: 'The operator has completed the first step, and has the secret that creates the codes.' },
@@ -113,7 +113,7 @@ export function addSecondStepPages(router: Router, parts: AdminFactorPageParts):
   router.post('/set-up', (ctx) => walkSignIn(BY_ADMIN_SET_UP, ctx, parts))
 }
 
-/** The data that the templates of all pages with a form need. */
+/** The template data that every page with a form needs. */
 export function modelOf(ctx: Context, action: string, formToken: string) {
   return { solution: { title: titleOf(ctx) }, action, formToken }
 }

@@ -7,7 +7,7 @@ import type { Screen } from './screen.ts'
 
 /**
  * Checks an event from one version of a form against another version.
- * @returns the check's result, and the event without anything that the other version lacks
+ * @returns the check's result, and the event without rows that are not on the other version's page
  */
 export function checkAgain(
   event: BrowserEvent,

@@ -22,7 +22,7 @@ export type ClientCall = {
 export type ClientCallResult = {
   /** Null if the call succeeded. */
   readonly failure: Failed | ClientGone | null
-  /** The effects to apply now. After a failed call, only the changes that its scripts made to their forms. */
+  /** The effects to apply now. After a failed call, these are only the changes that its scripts made to their forms. */
   readonly effects: Effects
 }
 
@@ -93,7 +93,8 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
     if (result.failure === null || result.failure.code === 'client_gone' || result.failure.code === 'sandbox_busy') {
       return result
     }
-    // Drop the commands. But the scripts already see the elements as changed, so the user must see those changes too.
+    // The call's commands are dropped. But its scripts have already changed elements, so the user must see these
+    // changes.
     const call = { ...asked.call, kind: 'open' as const }
     const flushed = await run(sandbox, solution, { ...asked, entry: 'forms.flush', args: [], call })
     const { formUpdates, form, listening } = flushed.effects
@@ -108,8 +109,8 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
 }
 
 /**
- * For form events, the event itself, such as `forms.orders.search.onAction`. Only elements in the shown form can occur,
- * so the number of names is bounded.
+ * The name of a call in telemetry. For form events, it identifies the event, such as `forms.orders.search.onAction`.
+ * Only elements in the shown form can occur, so the number of names is bounded.
  */
 function nameOf({ entry, args: [event] }: ClientCall): string {
   if (entry !== 'forms.event' || typeof event !== 'object' || event === null || Array.isArray(event)) return entry

@@ -7,7 +7,7 @@ import { shownText } from './render/context.ts'
 /** Asks users to confirm their identity before a button press takes effect. */
 export interface ClientConfirming {
   /**
-   * The information about a button press that scripts can read.
+   * Returns the information about a button press that scripts can read.
    * @param isConfirmedNow whether the user has confirmed this press
    */
   pressOf(isConfirmedNow: boolean): Promise<Press>
@@ -17,7 +17,7 @@ export interface ClientConfirming {
   accept(proof: string): BrowserEvent | null
   /** Call this when the user has closed the dialog. */
   refused(): void
-  /** Shows the user that the press can't be repeated, because the form has changed since. */
+  /** Tells the user that the press can't be repeated, because the form has changed since. */
   sayStale(): void
 }
 
@@ -77,8 +77,8 @@ export function createClientConfirming(state: ClientState, now: () => number = D
 }
 
 /**
- * Returns a text that the dialog can quote. A translation may be longer than a script's text, and contain characters
- * that a script's text can't.
+ * Returns a text that the dialog accepts. Unlike a script's text, a translation can be too long or contain characters
+ * that are not allowed.
  */
 function quotable(text: string): string {
   const characters = [...text].filter((character) => isPlain(character) || character === '\n')

@@ -11,13 +11,13 @@ import { signInFrame, signOutFrame } from './sign-frames.ts'
 import { tryOf } from './visitor.ts'
 
 /**
- * The effects of scripts in a call: changes to forms, texts and session, timers, signing in or out, opening another
- * page.
+ * Applies the effects of a call's scripts: changes to forms, texts and the session, timers, signing in or out, and
+ * opening another page.
  */
 export interface ClientEffects {
   /**
    * Applies the effects of a call and updates the browser.
-   * @param isCounted whether the call counts as an attempt to sign in
+   * @param isCounted whether the call was counted as a sign-in attempt
    */
   apply(result: EntryResult, isCounted?: boolean): Promise<void>
   showForm(form: string | null): Promise<void>
@@ -49,7 +49,7 @@ export function createClientEffects(
     else if (effects.close !== undefined) await closeFor(effects.close)
   }
 
-  /** Applies the texts that scripts set and the changes to forms, before the screen shows them. */
+  /** Records what scripts changed before the screen shows it: texts, secrets in forms, and missing text keys. */
   function takeIn(effects: Effects): void {
     const { overrides, screen, solution } = state
     if (effects.messagesChanged === true) {
@@ -104,8 +104,8 @@ export function createClientEffects(
   }
 
   /**
-   * Ends this client and opens the other solution in its place. The user stays signed in. If the other solution does
-   * not exist, the page opens this one again.
+   * Opens another solution and ends this client. The user stays signed in. If the other solution does not exist, the
+   * page opens this one again.
    */
   async function closeFor({ solution: name, argument }: SolutionPage): Promise<void> {
     const page = (of: string | null) => pageOfSolution({ solution: of, argument }, state.visitor.client, parts)

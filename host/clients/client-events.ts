@@ -14,7 +14,7 @@ import { missingInputs } from './missing-inputs.ts'
 import { isPermitted, type Place } from './render/outline.ts'
 import { tryOf } from './visitor.ts'
 
-/** Frames about the form that is shown. */
+/** Frames that concern a form. */
 type FormFrame = Exclude<NumberedFrame, { kind: 'confirmed' | 'unconfirmed' }>
 
 /** Receives the frames of a client's browser. */
@@ -63,7 +63,7 @@ export function createReceiveFrame(
     return true
   }
 
-  /** Checks the press again before it is repeated, because the form may have changed while the user was asked. */
+  /** Checks the press again before it is repeated, because the form may have changed while the user was being asked. */
   async function repeatPress(from: Connection, seq: number, proof: string): Promise<void> {
     const event = confirming.accept(proof)
     if (event === null) return from.refuse()
@@ -101,7 +101,7 @@ export function createReceiveFrame(
     await fire(frame.seq, { form, element, type, value })
   }
 
-  /** @param isConfirmed whether the user has confirmed this press, which is repeated now */
+  /** @param isConfirmed whether this is a repeated press that the user has just confirmed */
   async function press(frame: BrowserEvent, { element }: Place, definition: FormDefinition, isConfirmed: boolean) {
     if (!mayPress(state, frame, element, definition)) return
     const { form, type, value } = frame
@@ -166,7 +166,8 @@ function isPress(frame: NumberedFrame): boolean {
 }
 
 /**
- * In a login form, each button press may be a sign-in attempt. The account is known only after the script has run.
+ * Counts a button press in a login form as a sign-in attempt. The account is known only after the script has run.
+ * @returns false if the attempt is throttled
  */
 async function mayTry({ parts, visitor, screen, outbox }: ClientState): Promise<boolean> {
   const wait = await parts.throttle.count(tryOf(visitor), true)

@@ -1,6 +1,6 @@
 import type { ClientState } from './client-state.ts'
 
-/** Frames that inform the user, or the page, of events in a client. */
+/** Sends frames that tell the user or the page what happens in a client. */
 export interface ClientNotices {
   /**
    * Tells the user that an action failed.
@@ -8,15 +8,12 @@ export interface ClientNotices {
    */
   sayFailed(reference: string, key?: string): void
   /**
-   * Tells the user that a button press was lost because the script context ended. It is not repeated in the new
-   * context, where its form starts over. Reported once per context.
+   * Tells the user that a button press was lost because the script context ended. The press is not repeated, because
+   * the form starts over in the new context. The user is told once per context.
    */
   sayUndone(mayBeDone?: boolean): void
   goTo(href: string, target: string | null | undefined): void
-  /**
-   * Runs work that the browser did not request. The page doesn't know about it, so this tells the page when to show
-   * that it is busy.
-   */
+  /** Runs work that the browser did not request. Meanwhile, the page shows that it is busy. */
   asBusy(task: () => Promise<void>): Promise<void>
 }
 

@@ -62,7 +62,7 @@ export function createClientOpening(
     send(state.screen.language(state.handled), state.screen.whole(state.handled))
   }
 
-  /** @returns whether the client can continue to open */
+  /** Runs `onSolutionOpen`, if there is one. @returns whether opening can continue */
   async function openSolution(): Promise<boolean> {
     const { visitor, solution } = state
     if (visitor.isLoginForm || !solution.entries.main?.includes('onSolutionOpen')) return true

@@ -25,7 +25,7 @@ const styled = new WeakMap<ActiveSolution, boolean>()
 
 /**
  * Sends the page of an open solution. The page's script requests the form over the WebSocket.
- * @param found null if no user is signed in, and the solution is public or opens its login form
+ * @param found null if no user is signed in: the solution is public, or opens its login form
  */
 export async function showClientPage(
   ctx: Context,

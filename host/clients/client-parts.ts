@@ -48,11 +48,11 @@ export type ClientsParts = {
 export type Live = {
   /** The URL of a version's style sheet, which changes when the content changes; null if the version has none. */
   readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
-  /** The reports that a solution's pages show above the form, by the solution's name. */
+  /** The report that each solution's pages show above the form, by the solution's name. */
   readonly reports: Map<string, DevReport>
 }
 
-/** The parts that each client uses. */
+/** The parts that all clients on a host share. */
 export type ClientParts = Omit<ClientsParts, 'bindings' | 'audit'> & {
   readonly callClient: ClientCaller
   readonly missingTexts: MissingTexts

@@ -29,8 +29,8 @@ const INTERNAL_ERROR = 1011
 
 /**
  * Handles the WebSocket of an open client. Scripts can't read the status of a refused handshake, so users who are not
- * signed in get a close code instead. Only requests from other sites are refused during the handshake.
- * @param isOpenToAll whether the client works without a session, because of mode NONE or a login form
+ * signed in get a close code instead. Only requests from other origins are refused during the handshake.
+ * @param mode `isOpenToAll`: whether the client works without a session, because of mode NONE or a login form
  */
 export function connectClient(
   ctx: Context,

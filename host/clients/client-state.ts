@@ -13,8 +13,8 @@ import { createUserWork, type UserWork } from './user-work.ts'
 import type { Visitor } from './visitor.ts'
 
 /**
- * The state that the modules of one client share. Tasks in its `lane` change it; only browser connections, and the
- * decision to end the client, bypass the lane.
+ * The state that one client's modules share. Tasks in its `lane` change it. Only browser connections, the end of the
+ * client and the loss of its context bypass the lane.
  */
 export type ClientState = ShownState & {
   readonly id: string
@@ -35,11 +35,11 @@ export type ClientState = ShownState & {
   leaving: string | null
   /** The button press that waits for the user's confirmation; null if the user isn't being asked. */
   confirming: WaitingPress | null
-  /** Increases when the client is reopened: events of earlier generations are ignored. */
+  /** Increased each time a lost context is reopened. Events of earlier generations are ignored. */
   generation: number
-  /** The page load this client serves; empty before the first one. */
+  /** Identifies the page load that this client serves; empty before the first one. */
   page: string
-  /** The sequence number of the last event from the page that was handled. */
+  /** The sequence number of the page's last event that was handled. */
   handled: number
   /** The timer that ends the client if no browser reconnects. */
   grace: NodeJS.Timeout | null
@@ -107,7 +107,7 @@ export function createClientState(
   })
 }
 
-/** Resets the client to a version's forms in their initial state, before any script has run. */
+/** Resets the client for a version: its forms are in their initial state, as before any script has run. */
 export function beginIn(state: ClientState, version: ActiveSolution): void {
   state.solution = version
   state.isOpen = false

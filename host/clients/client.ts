@@ -21,8 +21,9 @@ import type { Visitor } from './visitor.ts'
 export interface Client {
   readonly id: string
   readonly visitor: Visitor
-  /** The page load this client serves. `connection` is null while the browser is disconnected. */
+  /** Identifies the page load that this client serves. */
   readonly page: string
+  /** Null while the browser is disconnected. */
   readonly connection: Connection | null
   /**
    * Connects a browser and closes the previous connection. `isCopy` means that the tab is a duplicate of another one.
@@ -31,11 +32,11 @@ export interface Client {
   /** The connection has closed. The client waits for a new one until its grace period ends. */
   detach(connection: Connection): void
   receive(connection: Connection, frame: BrowserFrame): void
-  /** On a live host: switches to the active version, with the same form and the user's work in it. */
+  /** On a live host: switches to the active version, and restores the user's form and input. */
   renew(): Promise<void>
   /** On a live host: replaces the report that the page shows above the form. */
   report(report: DevReport): void
-  /** Ends the client after its forms' `onUnload` and `onSolutionClose` have run. @returns once these have run */
+  /** Ends the client, and runs its forms' `onUnload`, then `onSolutionClose`. @returns once these have run */
   end(why: ClosedWhy | null): Promise<void>
   /**
    * Call this when the host stops. It lets running calls finish and sends their responses. Then the connection is

@@ -20,8 +20,8 @@ export interface Clients {
   /** Completes WebSocket handshakes. */
   readonly sockets: WebSocketServer
   /**
-   * Returns the client for a browser that has sent its hello: its existing client, or a new one. Null if the connection
-   * was closed.
+   * Returns the client for a browser that has sent its first frame (`hello`): its existing client, or a new one. Null
+   * if the connection was closed.
    */
   arrive(connection: Connection, hello: Hello, visitor: Visitor): Promise<Client | null>
   /**
@@ -39,11 +39,11 @@ export interface Clients {
   /** Called when a client could not be opened because of an internal error. */
   noteFault(error: unknown, visitor: Visitor): void
   /**
-   * Call this before the host stops: clients end at random times, and their pages reopen on another host.
-   * @param within in ms
+   * Call this before the host stops. Each client ends at a random time, and its page opens a new one on another host.
+   * @param within the period for all clients, in ms
    */
   moveAll(within: number): void
-  /** Closes all connections. Runs `onSolutionClose` within the time limit and finishes pending sign-outs by scripts. */
+  /** Closes all connections, and ends all clients within the time limit. Finishes pending sign-outs by scripts. */
   stop(): Promise<void>
 }
 
@@ -52,15 +52,14 @@ const SESSIONS_EVERY = 700
 /** Interval in ms between WebSocket pings. */
 const HEARTBEAT = 20_000
 /**
- * How long a tab's connection may take to respond to a ping, in ms. The response distinguishes a duplicated tab from a
- * reload.
+ * Time in ms for an existing connection to respond to a ping. If it responds, the new tab is a duplicate, not a reload.
  */
 const ANSWER_TIME = 1000
-/** Time in ms for clients to end when the host stops. */
+/** Time in ms that clients have to end when the host stops. */
 const STOP_TIME = 1500
-/** Time in ms for running calls to finish and send their responses before connections are closed. */
+/** Time in ms that running calls have to finish and send their responses, before connections are closed. */
 const ANSWERED_WITHIN = 1000
-/** The host is stopping: the page connects to another host (RFC 6455, section 7.4.1). */
+/** Close code when the host stops (RFC 6455, section 7.4.1). The page then connects to another host. */
 const GOING_AWAY = 1001
 /** "Try again later", from the IANA registry of close codes. */
 const TRY_LATER = 1013
@@ -77,7 +76,7 @@ export function createClients(given: ClientsParts): Clients {
   const sockets = createWebSocketServer(MAX_BROWSER_FRAME)
   let isStopping = false
   let moving: NodeJS.Timeout | undefined
-  // While the database is down, ended sessions go unnoticed here; each event checks its session anyway.
+  // While the database is down, this misses ended sessions. But each event checks its session too.
   const stopLooking = repeat(SESSIONS_EVERY, look, (error) => parts.onError(error, {}))
   const stopBeating = repeat(HEARTBEAT, () => {
     for (const { connection } of clients.values()) connection?.checkHeartbeat()
@@ -226,8 +225,8 @@ async function within(time: number, done: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Whether a browser may get the client whose ID it sent. It needs the same session (or, if anonymous, it must be the
- * same browser) in the same solution.
+ * Whether a browser may continue with the client whose id it sent. The solution and the session must be the same;
+ * without a session, the browser must be the same.
  */
 function isOfSame(one: Visitor, other: Visitor): boolean {
   return (

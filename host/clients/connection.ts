@@ -5,7 +5,7 @@ import { readBrowserFrame } from '../web/frames.ts'
 /** The WebSocket of one browser, with rate limits. It does not interpret the frames. */
 export interface Connection {
   send(frame: HostFrame): void
-  /** Reports an invalid frame. A few are tolerated, then the connection closes. */
+  /** Call this for an invalid frame. A few are tolerated, then the connection closes. */
   refuse(): void
   /**
    * @param code see RFC 6455, section 7.4
@@ -13,7 +13,8 @@ export interface Connection {
    */
   close(code: number, last?: HostFrame): void
   /**
-   * Whether the browser responds to a ping within `milliseconds`: a lost connection can appear open for a long time.
+   * Pings the browser, because a lost connection can appear open for a long time.
+   * @returns whether the browser responds within `milliseconds`
    */
   answers(milliseconds: number): Promise<boolean>
   /** Terminates the connection if there was no response to the last ping; otherwise, sends the next ping. */
@@ -27,21 +28,22 @@ export type ConnectionEvents = {
 }
 
 /**
- * How many frames a browser may send without a pause, and the refill per second. No person clicks or types this fast.
+ * Rate limit: how many frames a browser may send without a pause, and how many more per second. No person clicks or
+ * types this fast.
  */
 const BURST = 300
 const PER_SECOND = 60
-/** A longer frame counts as an additional frame for each further block of this many bytes. */
+/** Each full block of this many bytes in a frame counts as an additional frame. */
 const BYTES_OF_ONE = 4096
-/** Number of rejected frames to tolerate: a form that changes during a click can cause one. */
+/** How many rejected frames are tolerated: if a form changes during a click, the click can cause one. */
 const FORGIVEN = 20
 /** Time in ms after which one rejected frame is forgiven. */
 const FORGOTTEN_EVERY = 3000
 /** Maximum bytes buffered for a browser that does not read. Above this, the connection is terminated. */
 const MOST_WAITING = 16 * 1024 ** 2
-/** Time in ms within which a browser must send its hello. */
+/** Time in ms within which a browser must send its `hello` frame. */
 const GREETING_TIME = 10_000
-/** Time in ms for a browser to respond to a close. */
+/** Time in ms for a browser to respond to a close frame. */
 const CLOSING_TIME = 2000
 const POLICY_VIOLATION = 1008
 
@@ -86,8 +88,8 @@ export function createConnection(
   })
 
   /**
-   * Counts a frame.
-   * @param bytes a long frame counts as several, because the host takes that much longer to read it
+   * Counts a frame against the rate limit.
+   * @param bytes the frame's length: a long frame counts as several, because the host needs more time to read it
    * @returns false if the frame must be ignored
    */
   function isWithinAllowance(bytes = 0): boolean {

@@ -4,13 +4,16 @@ import { createRedact, type Redact } from '../solutions/redact.ts'
 
 /** Values entered in one client that must not reach the log. Its scripts may quote them in any later call. */
 export interface EnteredSecrets {
-  /** Called when `onSolutionOpen` receives the page's query parameters. Those named `custom_*` are secret. */
+  /**
+   * Call this when `onSolutionOpen` receives the page's query parameters. All `custom_*` parameters are treated as
+   * secrets.
+   */
   opened(url: ReadonlyMap<string, string>): void
-  /** Called when an input receives a value. Only password elements are recorded. */
+  /** Call this when an input receives a value. Only the values of password elements are recorded. */
   entered(definition: FormDefinition, element: string, value: unknown): void
-  /** Called when scripts have changed a form, and so possibly the value of a password element. */
+  /** Call this when scripts have changed a form, possibly including the value of a password element. */
   updated(definition: FormDefinition | null, update: FormUpdate): void
-  /** Keyed by element name; later values for the same element get a numeric suffix. */
+  /** The values, keyed by element or parameter name. Later values of the same element have a numeric suffix. */
   readonly all: () => ReadonlyMap<string, string>
   readonly redact: Redact
 }

@@ -5,9 +5,7 @@ import type { ElementState, FormView } from './view.ts'
 export interface FormViews {
   of(form: string): FormView
   apply(update: FormUpdate): void
-  /**
-   * Marks an input as invalid or missing. `text` explains why, in the user's language, until `clearFault` is called.
-   */
+  /** Marks an input as invalid or missing until `clearFault` is called. `text` explains why, in the user's language. */
   setFault(form: string, element: string, text: string): void
   /** @returns whether the input had an error */
   clearFault(form: string, element: string): boolean

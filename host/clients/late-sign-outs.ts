@@ -13,7 +13,7 @@ export interface LateSignOuts {
   endAll(): Promise<void>
 }
 
-/** Time in ms for the page to end the session with its own request. */
+/** Time in ms that the page has to end the session with its own request. */
 export const SIGN_OUT_TIME = 5000
 
 export function createLateSignOuts(onError: (error: unknown, of: { readonly solution: string }) => void): LateSignOuts {

@@ -3,15 +3,14 @@ import type { Redact } from '../solutions/redact.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 
 /**
- * Logs the keys that forms or scripts use but that no text table has. Each key is logged once, however often it is
- * shown.
+ * Logs keys that forms or scripts use but no text table contains. Each key is logged once, however often it is shown.
  */
 export interface MissingTexts {
   /** @param redact removes secrets: keys come from scripts and may contain a secret, such as a password */
   note(solution: ActiveSolution, key: string, locale: string, redact?: Redact): void
 }
 
-/** Maximum number of versions whose logged keys are remembered, and of keys that are logged per version. */
+/** Maximum number of versions whose logged keys are stored, and maximum number of keys logged per version. */
 const MOST_VERSIONS = 1000
 const MOST_KEYS = 200
 

@@ -15,7 +15,7 @@ import type { FormView } from './view.ts'
 export interface Screen {
   /** The name of the shown form; null before the first form. */
   readonly shown: string | null
-  /** Whether the form is or was shown. */
+  /** Whether the form is shown, or was shown before. */
   hasShown(form: string): boolean
   readonly locale: string
   readonly views: FormViews
@@ -33,14 +33,14 @@ export interface Screen {
   whole(seq: number): HostFrame
   /** Updates for the named elements of the shown form. */
   patch(names: readonly string[], seq: number): HostFrame[]
-  /** The parts of the page around the form, in the language that a script chose. */
+  /** Updates the parts of the page around the form, in the client's current language. */
   language(seq: number): HostFrame
 }
 
 export type ScreenParts = {
   readonly solution: ActiveSolution
   readonly locale: string
-  /** See `RenderContext.formats`; used for a locale that a script chooses later. */
+  /** Returns `RenderContext.formats` for a locale. Scripts can change the locale later. */
   readonly formatsOf?: (locale: string) => string
   readonly user: ShownUser | null
   /** The user shown in the bar above the form, see `ShellModel`. */
@@ -54,10 +54,7 @@ export type ScreenParts = {
   readonly overrides: ReadonlyMap<string, string>
 }
 
-/**
- * If more elements than this change together, the whole form is sent, because the browser takes no longer to compare
- * it.
- */
+/** If more elements than this change together, the whole form is sent: the browser needs no more time for it. */
 const MOST_CHANGES = 40
 
 export function createScreen(parts: ScreenParts): Screen {
@@ -123,7 +120,7 @@ export function createScreen(parts: ScreenParts): Screen {
     if (shown === null || definition === undefined || names.length === 0) return []
     if (names.length > MOST_CHANGES) return [whole(seq)]
     const context = contextOf(shown)
-    // If the user has no permission for a form, send nothing of it.
+    // If the user has no permission for a form, send none of it.
     if (!isPermitted(definition, context)) return []
     const view = views.of(shown)
     const changes = outermost(definition, names)

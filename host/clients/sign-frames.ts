@@ -16,8 +16,9 @@ type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl' | 'authenticatedUi
 type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effects['logout']> }
 
 /**
+ * Creates the frame that makes the page sign the user in.
  * @param locale the page's locale, used unless the script has chosen one
- * @returns null for a browser without the login form's cookie; its page continues as if no one had signed in
+ * @returns null if the browser lacks the login form's cookie, without which the sign-in can't finish
  */
 export function signInFrame(
   { login, tenant, locale: chosen, showUrl, authenticatedUid, needsSecondFactor = false }: SignedIn,

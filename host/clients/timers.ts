@@ -6,23 +6,23 @@ export interface Timers {
   clear(): void
 }
 
-/** The same limit as in the guest binding, which throws an error above it. */
+/** The guest binding has the same limit, and throws an error above it. */
 const MOST_PENDING = 100
 /**
- * How many functions a client may run without a pause, and the refill per second. Otherwise, functions that reschedule
- * themselves forever would slow down other clients, even with no browser connected.
+ * Rate limit: how many functions a client may run without a pause, and how many more per second. Otherwise, functions
+ * that reschedule themselves forever would slow down other clients, even with no browser connected.
  */
 const BURST = 100
 const PER_SECOND = 10
 
 /**
  * @param run called with the id assigned by the guest binding
- * @param now in ms
+ * @param now the clock, in ms
  */
 export function createTimers(run: (id: number) => void, now: () => number = () => performance.now()): Timers {
   const timers = new Map<number, NodeJS.Timeout>()
   /**
-   * How many functions may run immediately. If negative, it is the number of functions that are waiting for their turn.
+   * How many functions may run immediately. A negative value means that this many functions are waiting for their turn.
    */
   let allowance = BURST
   let last = now()

@@ -9,9 +9,12 @@ import type { BrowserEvent } from '../web/frames.ts'
 export interface UserWork {
   /** Records an event. If the version failed to open, the event is saved for the next version. */
   note(event: BrowserEvent): void
-  /** Call this when a script sets properties: drops the user's events for them. */
+  /** Call this when scripts set properties: drops the user's events that the new values overwrite. */
   told(update: FormUpdate): void
-  /** Call this when the context ends. Saves the events of `form` for the next context; null if no form is shown. */
+  /**
+   * Call this when the context ends. Saves the events of `form` for the next context.
+   * @param form the shown form; null if there is none
+   */
   putAside(form: string | null): void
   /** Returns the saved events in their original order, and clears them. */
   takeUp(): { readonly form: string; readonly events: readonly BrowserEvent[] } | null

@@ -2,12 +2,12 @@ import type { Cell, Option, TableRow } from '../../runtime/forms/form-definition
 
 /**
  * The current state of a client's form: the properties that scripts changed, by element. Absent properties have the
- * value from the form definition. These are Maps, so that no name can reach a prototype.
+ * value from the form definition. `elements` is a Map, so that no name can refer to an inherited property.
  */
 export interface FormView {
   /** A text, or `i18n:` followed by a key. */
   readonly title?: string
-  /** Whether the form has input that was not saved with the button that `saves` names. */
+  /** Whether the form has unsaved input. The form definition's `saves` names the button that saves it. */
   readonly unsaved?: boolean
   readonly elements: ReadonlyMap<string, ElementState>
 }

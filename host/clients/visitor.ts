@@ -21,7 +21,7 @@ export type Visitor = {
   readonly url: ReadonlyMap<string, string>
   /** The page's path and query, see `requestedPage`. */
   readonly page: string
-  /** Identifies the browser, see `FormTokens.browserOf`; null if it has none of our cookies. */
+  /** Identifies the browser by a cookie, see `FormTokens.browserOf`; null if it has no such cookie. */
   readonly browser: string | null
   readonly account: ShellModel['user']
   /** Ends the session and the remembered login without involving the browser. */

@@ -16,7 +16,7 @@ import { createTakenFile } from './managed/taken-file.ts'
 /** The parts that connect a host to its control center. */
 export type CloudParts = {
   readonly managedSettings: ManagedSettings
-  /** Null if the host is not connected to a control center, as is `managed`. */
+  /** Null, like `managed`, if the host is not connected to a control center. */
   readonly cloudLogin: CloudLogin | null
   /** The part that applies the desired state. It is not started yet. */
   readonly managed: Managed | null

@@ -31,7 +31,7 @@ export type Settings = ServiceSettings & {
   readonly workbench: 'edit' | 'read' | 'off'
   readonly passkeys: 'auto' | 'on' | 'off'
   /**
-   * `PASSKEY_DOMAIN`: the domain that the passkeys of all solutions are bound to; null: each solution has its own
+   * `PASSKEY_DOMAIN`: the domain that the passkeys of all solutions are bound to. If null, each solution has its own
    * domain.
    */
   readonly passkeyDomain: string | null

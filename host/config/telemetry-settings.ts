@@ -22,8 +22,7 @@ export type TelemetrySettings = ExportSettings & {
 
 /**
  * Reads all telemetry properties.
- * @param cloud the control center, which gets the signals that the standard variables do not configure; null if there
- *   is none
+ * @param cloud the control center, or null; it receives the signals that the standard variables do not configure
  */
 export function telemetrySettingsOf(values: Values, cloud: CloudSettings | null): TelemetrySettings {
   const port = values.METRICS_PORT
@@ -56,7 +55,7 @@ export function telemetryFault(values: Partial<Values>): string | null {
   )
 }
 
-/** Never send the control center's token anywhere else. */
+/** Only this target gets the control center's token. Never send it anywhere else. */
 function cloudTarget({ url, token }: CloudSettings, signal: Signal): Target {
   const from = { url: 'CLOUD_URL', headers: 'REMOTE_ENVIRONMENT_TOKEN' }
   return { url: `${url.origin}/otlp/v1/${signal}`, headers: { authorization: `Bearer ${token}` }, from }

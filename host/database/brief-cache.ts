@@ -1,6 +1,6 @@
 /**
- * A cache for rows in the platform's database. Entries expire so quickly that a change on another host is seen within 1
- * s.
+ * A cache for rows in the platform's database. Entries expire after 1 s, so changes on other hosts are visible within
+ * that time.
  */
 export interface BriefCache<T> {
   /** Concurrent callers share one read; a failed read is not cached. */
@@ -11,7 +11,7 @@ export interface BriefCache<T> {
   forget(key: string): void
 }
 
-/** `known`: the value, once it was read. */
+/** `known`: the value, once it has been read. */
 type Reading<T> = { readonly value: Promise<T>; readonly until: number; known?: T }
 
 /** Time to live in ms, measured from the start of the read. */

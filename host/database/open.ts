@@ -4,7 +4,7 @@ import type { HostDatabase, HostTables } from './tables.ts'
 
 /**
  * Opens a host's database and migrates its schema.
- * @param where if a string, the home folder of an embedded database
+ * @param where the database's settings, or the home folder of an embedded database
  * @throws the errors of `openDatabase`
  */
 export async function openHostDatabase(where: DatabaseSettings | string, watch?: QueryWatch): Promise<HostDatabase> {

@@ -5,7 +5,7 @@ import type { MailTables } from '../../base/mail/tables.ts'
 /**
  * The tables of a host's database: those that the control center also has, and the host's own. Times are epoch
  * milliseconds; JSON is stored as text. All migrations are in base/database/migrations.ts, because the control center's
- * database also contains the host's own tables, unused.
+ * database also has the host's tables, although it doesn't use them.
  */
 export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'host_mail_counts'> {
   solutions: { name: string; active_sha256: string | null; created_at: number; deleted_at: number | null }
@@ -122,7 +122,8 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     used_at: number | null
   }
   /**
-   * A successful sign-in at a provider. The provider's logout requests find it by the hashes; `content` is encrypted.
+   * A successful sign-in at a provider. The hashes match it with the provider's logout requests. `content` is
+   * encrypted.
    */
   provider_logins: {
     id: string

@@ -23,7 +23,7 @@ export type DebugNodePlaces = {
   readonly own: string
 }
 
-/** isolated-vm 7.0.1 aborts Node 26 when a debugger attaches; 24.21 is the oldest Node 24 tested. */
+/** With isolated-vm 7.0.1, Node 26 aborts when a debugger attaches. 24.21 is the oldest Node 24 that was tested. */
 const WANTED = '24.21 or a later 24.x version'
 const { node: SOURCE, nodeFile: FILE } = platformOf()
 /** Null if no package contains Node.js for this platform. */
@@ -32,9 +32,9 @@ const PACKAGE = SOURCE === null ? null : SOURCE.replace('node-', 'node-24-')
 const ANSWER_TIME = 10_000
 
 /**
- * Finds a Node.js 24. Uses `given` if set. Otherwise, it searches the project's packages (a development dependency),
- * the running binary, PATH, and then the nvm versions, newest first.
- * @returns the binary, or the problem: what is wrong and what to do
+ * Finds a Node.js 24 binary. Uses `given` if set. Otherwise, it searches in this order: the project's packages (a
+ * development dependency), the running binary, PATH, and the nvm versions, newest first.
+ * @returns the binary, or a problem that says what is wrong and what to do
  */
 export async function findDebugNode(
   given: string | undefined,

@@ -7,10 +7,7 @@ import type { SolutionStore } from '../solutions/solution-store.ts'
 
 /** A debug target: the scripts of one unit in a solution's active version. */
 export type DebugTarget = {
-  /**
-   * A random id, so that a page that can't read the list can't guess it. It stays the same while the host runs, even
-   * across uploads.
-   */
+  /** A random id, which web pages can't guess. It stays the same while the host runs, even across uploads. */
   readonly id: string
   readonly solution: string
   readonly version: string

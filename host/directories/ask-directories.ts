@@ -60,7 +60,7 @@ export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories
   function note({ name }: { readonly name: string }, username: string, reason: Reason): null {
     const target = `${directoryTarget(name)} (${reason})`
     const entry = { actor: `user:${username}`, action: 'directory', target, outcome: 'refused', address: '' } as const
-    // If several entries have the name, the password was not checked, so the name could be anyone's.
+    // If several entries have the name, the password was not checked, so anyone could have entered the name.
     audit.noteOnce(entry, reason !== 'several entries')
     return null
   }

@@ -38,7 +38,7 @@ export function keepCheckingSessions(parts: CheckSessionsParts): () => Promise<v
 
 type Due = { readonly uid: string; readonly id: string; readonly checkedAt: number | null }
 
-/** Looks up the users whose last look-up was long enough ago. */
+/** Looks up the users whose last look-up was at least `DIRECTORY_CHECK` ago. */
 export async function checkSessions(parts: CheckSessionsParts): Promise<void> {
   const { db, users, directories } = parts
   const rows = await db.selectFrom('users').select('directory').distinct().where('directory', 'is not', null).execute()

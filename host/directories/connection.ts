@@ -11,13 +11,13 @@ export interface Connection {
   search(base: string, options: SearchOptions): Promise<readonly Entry[]>
   /**
    * Looks for one entry by its distinguished name.
-   * @param filter that the entry must match; null: any entry
+   * @param filter the entry must match this filter; null accepts any entry
    * @returns its distinguished name as the directory spells it; null if the entry doesn't exist or match
    */
   find(dn: string, filter: Filter | string | null): Promise<string | null>
   /**
-   * Checks a password by signing in with it. If the directory accepts it, this then signs the bind account in again.
-   * Otherwise, the connection must not be used for anything else.
+   * Checks a password by signing in with it. If the directory accepts the password, the bind account is signed in
+   * again. Otherwise, the connection must not be used for anything else.
    */
   accepts(dn: string, password: string): Promise<boolean>
 }
@@ -41,7 +41,7 @@ export interface Connections {
   probe(directory: Directory, url: string): Promise<string>
 }
 
-/** The time limit in ms of a sign-in or a look-up, from the connection to the last response. */
+/** The time limit in ms for a sign-in or a look-up, from the connection to the last response. */
 const TIME = 5000
 /** Maximum connections of this host to directories. Further requests wait. */
 const MOST_AT_ONCE = 20

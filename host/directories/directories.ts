@@ -35,12 +35,14 @@ export interface Directories {
   /** @returns the directories in the order in which they are searched */
   list(): Promise<readonly ShownDirectory[]>
   /**
-   * Does the same, with the passwords. The result is cached for at most 1 s; a change on this host applies immediately.
+   * Returns the same directories, with their passwords. The result is cached for at most 1 s; a change on this host
+   * applies immediately.
    * @throws ERR_PLATFORM_KEY if a password cannot be decrypted
    */
   all(): Promise<readonly Directory[]>
   /**
-   * Stores settings. Without a password, the stored one stays if the servers and the bind account are unchanged.
+   * Stores settings. If the form has no password, the stored one stays, provided that the servers and the bind account
+   * are unchanged.
    * @throws ERR_REQUEST_INVALID if there are too many directories, or the bind account has no password
    */
   put(name: string, form: DirectoryForm): Promise<ShownDirectory>

@@ -7,7 +7,7 @@ export interface RenderContext {
   readonly locale: string
   /** The locale for dates and numbers: `locale`, plus the browser's region if it has none. */
   readonly formats?: string | undefined
-  /** The solution's texts, then the platform's. */
+  /** Looks up a text: first in the solution's texts, then in the platform's. */
   readonly messages: Messages
   /** The user's permissions. Elements and tabs that require other permissions are omitted. */
   readonly permissions: ReadonlySet<string>

@@ -34,8 +34,9 @@ export type RenderedForm = {
 }
 
 /**
- * Renders a whole form as one `<form>`. Elements without permission are omitted; invisible ones are empty placeholders.
- * @returns null if the user lacks the form's permission
+ * Renders a whole form as one `<form>`. Elements that the user has no permission for are omitted. Invisible elements
+ * are empty placeholders.
+ * @returns null if the user has no permission for the form
  */
 export function renderForm(definition: FormDefinition, view: FormView, context: RenderContext): RenderedForm | null {
   if (!isPermitted(definition, context)) return null
@@ -56,9 +57,9 @@ export function renderForm(definition: FormDefinition, view: FormView, context: 
 }
 
 /**
- * Renders one element with its content, to replace the tag that has its id.
- * @returns null if the user must not get the element now: it is unknown, the permission for it or an ancestor is
- *   missing, or an ancestor is invisible
+ * Renders one element with its content, to replace the tag with the same id.
+ * @returns null if the user must not get the element now: it is unknown, an ancestor is invisible, or the user has no
+ *   permission for it or an ancestor
  */
 export function renderElement(
   definition: FormDefinition,

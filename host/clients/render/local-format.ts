@@ -11,7 +11,10 @@ const dates = new Map<string, Intl.DateTimeFormat>()
 const languages = new Map<string, Intl.DisplayNames>()
 const orders = new Map<string, Intl.Collator>()
 
-/** Formats a number. Without `decimals`, the number keeps its digits; currencies use their standard digits. */
+/**
+ * Formats a number. Without `decimals`, a plain number keeps all its digits, and an amount has the usual number of
+ * decimals for its currency.
+ */
 export function localNumber(locale: string, value: number, { decimals, currency }: NumberStyle = {}): string {
   const key = `${locale} ${decimals} ${currency}`
   const format = kept(numbers, key, () => {
@@ -23,7 +26,7 @@ export function localNumber(locale: string, value: number, { decimals, currency 
   return format.format(value)
 }
 
-/** For example, `2026-05-17` becomes '17 May 2026'. Anything that is not a date stays unchanged. */
+/** Formats a date: for example, `2026-05-17` becomes '17 May 2026'. Anything that is not a date stays unchanged. */
 export function localDate(locale: string, value: string): string {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(`${value}T00:00:00Z`) : Number.NaN
   if (Number.isNaN(time)) return value
@@ -58,7 +61,7 @@ export function localTime(locale: string, time: number): string {
   return format.format(time)
 }
 
-/** For example, `nl-BE` becomes 'Dutch (Belgium)', in the language `inLocale`. */
+/** The name of a locale in the language `inLocale`. For example, `nl-BE` becomes 'Dutch (Belgium)'. */
 export function languageName(inLocale: string, locale: string): string {
   const names = kept(
     languages,
@@ -68,7 +71,7 @@ export function languageName(inLocale: string, locale: string): string {
   return names.of(known(locale)) ?? locale
 }
 
-/** Formats a cell as text, number or date. */
+/** Formats a table cell as text, a number or a date. */
 export function localCell(locale: string, column: TableColumn, cell: Cell | undefined): string {
   if (cell === null || cell === undefined) return ''
   if (column.type === 'number' && typeof cell === 'number') return localNumber(locale, cell, column)

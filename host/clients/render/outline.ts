@@ -5,7 +5,7 @@ import type { RenderContext } from './context.ts'
 /** An element's position within its form. */
 export type Place = {
   readonly element: ElementDefinition
-  /** The enclosing panel or tabs and, within tabs, the tab; null at the top level. */
+  /** The enclosing panel or tabs element and, for tabs, the tab that contains the element; null at the top level. */
   readonly around: { readonly place: Place; readonly tab: Tab | null } | null
   /** For headings and panel labels: the heading level from 2 to 6, at most one below the preceding heading. */
   readonly headingLevel: number
@@ -24,14 +24,14 @@ export function outlineOf(form: FormDefinition): ReadonlyMap<string, Place> {
   return outline
 }
 
-/** The properties of an element that scripts changed. */
+/** The properties that scripts changed in an element. */
 export function stateOf(view: FormView, name: string): ElementState {
   return view.elements.get(name) ?? NOTHING
 }
 
 /**
- * Whether the user gets an element: it and its ancestors must be visible and permitted. Elements in closed tabs count
- * as shown, since the browser opens tabs without the host.
+ * Whether the user gets an element: the element and its ancestors must be visible and permitted. Elements in closed
+ * tabs are included, since the browser opens tabs without the host.
  */
 export function isShown(place: Place, view: FormView, context: RenderContext): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {

@@ -24,7 +24,9 @@ export function heading(level: number, id: string, text: string, testName: strin
   return html`<${tag}${attributes({ id, 'data-cy': testName })}><bdi>${text}</bdi></${tag}>`
 }
 
-/** Renders a primary button as a submit button, because browsers press that one when users press Enter in an input. */
+/**
+ * Renders a primary button as a submit button, because browsers activate that one when users press Enter in an input.
+ */
 export function renderButton(shown: Shown<ButtonElement>): Markup {
   const { kind, style = kind } = shown.element
   const type = kind === 'primary' ? 'submit' : 'button'

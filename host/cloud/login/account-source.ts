@@ -22,9 +22,10 @@ export type CloudSourceParts = {
 const AWAY_FOR = 10
 
 /**
- * The users that the control center manages (authenticator PLATFORM_CLOUD). If it neither accepts nor rejects the user,
- * `check` and `recheck` throw ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED (the operator has to fix something) or
- * ERR_THROTTLED. The browser's cookies and the remembered login then stay unchanged.
+ * The users that the control center manages (authenticator PLATFORM_CLOUD). If the control center neither accepts nor
+ * rejects a user, `check` and `recheck` throw ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED or ERR_THROTTLED.
+ * ERR_CLOUD_REFUSED means that the operator has to fix something. After these errors, the browser's cookies and the
+ * remembered login stay unchanged.
  */
 export function createCloudSource({ requests, problems, stopped }: CloudSourceParts): FormSource {
   function read({ solution }: Asking, answer: CloudAnswer<AuthenticateAnswer>): AuthenticateAnswer {

@@ -30,7 +30,8 @@ export function createPageCompiler(supervisor: Pick<Supervisor, 'checkUpload'>, 
       if (checked === null || fault !== undefined)
         return { kind: 'later', why: fault?.message ?? 'the sandbox process returned no result' }
       const refusal = checked.warnings.find(({ code }) => code === 'template_replaced')
-      // The start of the message would be wrong here, because an older page may be shown instead.
+      // Remove the start of the message. It says that the default page is shown, but an older page may be shown
+      // instead.
       if (refusal !== undefined) return { kind: 'refused', why: refusal.message.replace(REPLACED, '') }
       // The process has handled untrusted text, so validate its result again.
       const template = CompiledTemplateSchema.safeParse(checked.template)

@@ -21,10 +21,7 @@ export type CloudLoginPagesParts = {
   readonly rows: PageRows
   readonly problems: CloudLoginProblems
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /**
-   * Identifies the control center and environment. An ETag is valid only for the control center and environment that
-   * sent it.
-   */
+  /** Identifies the control center and environment. An ETag is valid only for the pair that sent it. */
   readonly source: string
   /** Aborted when the host stops. Results of pending requests are then ignored. */
   readonly stopped: AbortSignal
@@ -45,9 +42,7 @@ type Held = {
 
 type Asking = { readonly begun: number; readonly read: Promise<void>; readonly done: Promise<void> }
 
-/**
- * Minimum interval between requests for a page, in ms. It applies to all hosts that share a database, taken together.
- */
+/** Minimum interval in ms between requests for a page. Hosts that share a database also share this interval. */
 const ASK_EVERY = 60_000
 /** How long a visitor waits for a newer page if there is an older one, in ms. */
 const PATIENCE = 1000
@@ -57,7 +52,7 @@ const FIRST_PATIENCE = 8000
 const MOST_HELD = 200
 /** Maximum warnings per page that are written to the solution's log. */
 const MOST_WARNINGS = 10
-/** Table names have the same form as a solution's i18n files: `default`, `nl`, `nl-BE`. */
+/** Tables are named like a solution's i18n files: `default`, `nl`, `nl-BE`. */
 const LOCALE = /^(?:default|[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3})$/
 
 const NOTHING: Held = { page: null, digest: null, tag: null, refusedTag: null, checkedAt: Number.NEGATIVE_INFINITY }
@@ -127,7 +122,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     await rows.keep(solution, given)
   }
 
-  /** @returns null if the page is unusable, which has then been reported to the operator */
+  /** Compiles a page, and reports problems to the operator. @returns null if the page is unusable */
   async function pageOf(
     solution: string,
     { template, texts }: LoginPageAnswer,

@@ -10,10 +10,10 @@ import type { z } from '../../../runtime/zod.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
- * The control center's response to a request. `away`: it could not be reached, or had a server error; `retryAfter` is
- * in seconds, if it sent one. `token`: it rejects the remote environment token. `unknown`: its environment has no such
- * solution. `answer`: the response does not follow the protocol. `unchanged`: the page still has the ETag that was
- * sent.
+ * The control center's response to a request. `away`: it could not be reached, or had a server error. `token`: it
+ * rejects the remote environment token. `unknown`: the environment has no such solution. `answer`: the response does
+ * not follow the protocol. `unchanged`: the page still has the ETag that was sent. `retryAfter` is in seconds; null if
+ * the control center sent none.
  */
 export type CloudAnswer<T> =
   | { readonly kind: 'said'; readonly value: T; readonly tag: string | null }
@@ -44,7 +44,8 @@ const PATIENCE = 5000
 /** Maximum for `Retry-After` times from the control center, in ms; longer times are reduced to this maximum. */
 const LONGEST_WAIT = 3_600_000
 /**
- * If the control center closes a keep-alive connection while the request is being sent, the request is retried once.
+ * Error codes if the control center closes a keep-alive connection while the request is being sent. The request is then
+ * retried once.
  */
 const ENDED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
 /** An ETag (RFC 9110, section 8.8.3). Longer ones are ignored. */
@@ -59,7 +60,9 @@ export type CloudLoginRequestsOptions = {
 
 type Asked = { readonly method: 'GET' | 'POST'; readonly headers?: Record<string, string>; readonly body?: string }
 
-/** Don't follow redirects: token and password may only be sent to `CLOUD_URL`. Connections are reused. */
+/**
+ * Doesn't follow redirects, because the token and passwords may only be sent to `CLOUD_URL`. Connections are reused.
+ */
 export function createCloudLoginRequests({
   cloud,
   stopped,

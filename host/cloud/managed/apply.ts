@@ -20,13 +20,14 @@ export type ApplyParts = {
 }
 
 /**
- * `later`: something is temporarily unavailable, for the reason in `why`, and everything is retried after `wait` ms.
+ * `later`: something is temporarily unavailable, and `why` is the reason. Everything is retried after at least `wait`
+ * ms.
  */
 export type Applied = { readonly kind: 'done'; readonly results: readonly SolutionResult[] } | Later
 type Later = { readonly kind: 'later'; readonly why: string; readonly wait: number | null }
 type One = { readonly kind: 'one'; readonly result: SolutionResult } | Later
 
-/** If downloading a bundle takes longer than this, in ms, the bundle is requested again. */
+/** Timeout in ms for downloading a bundle. After it, the bundle is requested again. */
 const BUNDLE_TIME = 5 * 60_000
 const MOST_FAULTS = 50
 
@@ -109,7 +110,7 @@ type Fetched =
   | { readonly kind: 'refused'; readonly why: Refusal }
   | Later
 
-/** Don't parse a bundle before its SHA-256 has been compared with the one in the statement. */
+/** Downloads a bundle. Nothing may parse it before its SHA-256 has been compared with the one in the statement. */
 async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: AbortSignal): Promise<Fetched> {
   const maxBytes = limits.BUNDLE_SIZE
   const answer = await ask({ method: 'GET', path: `bundles/${sha256}`, maxBytes, timeout: BUNDLE_TIME, signal })

@@ -3,9 +3,9 @@ import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
- * The control center's response. `away`: there was no response or a temporary error; `wait` is the `Retry-After` time
- * in ms, if there was one. `barred`: it rejects the token, or the server is not a control center; only the operator can
- * fix this. `too-large`: more than `maxBytes` bytes.
+ * The control center's response. `away`: there was no response or a temporary error. `wait` is the `Retry-After` time
+ * in ms, if there was one. `barred`: the control center rejects the token, or the server is not a control center. Only
+ * the operator can fix this. `too-large`: more than `maxBytes` bytes.
  */
 export type CloudAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: Uint8Array }
@@ -34,7 +34,7 @@ export const ANSWER_TIME = 20_000
 /** Maximum for `Retry-After` times from the control center, in ms. Longer times are capped. */
 const LONGEST_WAIT = 10 * 60_000
 /**
- * Client errors that don't mean that the token is rejected, such as 404 for a bundle that is no longer in the desired
+ * Client errors that don't mean that the token was rejected. For example, 404: a bundle is no longer in the desired
  * state.
  */
 const PASSED_ON = [400, 404, 409, 413, 415, 422]

@@ -17,7 +17,7 @@ export type CloudState = {
   readonly refused: string | null
 }
 
-/** The control center is unreachable, or rejects the token. */
+/** The result if the control center is unreachable or rejects the token. */
 export type NoAnswer = Exclude<CloudAnswer, { kind: 'answer' | 'too-large' }>
 
 /** Tracks the state, and logs each change once. The methods that set it return whether it changed. */

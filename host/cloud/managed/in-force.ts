@@ -56,7 +56,7 @@ export function createInForce(needs: Needs): InForce {
   const { cloud, kept, log, lease, states, pauses, report, signal } = needs
   const token = storedHash(cloud.token)
   let waitsFor: string | null = null
-  /** The sequence number of the last statement that is known to be on this node's disk. */
+  /** The sequence number of the last statement that is known to be in this node's file. */
   let noted: number | null = null
 
   async function keep(statement: Statement, key: string, environment: string | null): Promise<void> {
@@ -67,7 +67,7 @@ export function createInForce(needs: Needs): InForce {
     // newest number.
     const isKept = before?.state.environment === state.environment && before.state.number === state.number
     if (!isNew && isKept && before.token === token && before.key === key) return
-    // Store the sequence number first, so that an older statement is never accepted, even if this process ends here.
+    // Store the sequence number first. An older statement is then never accepted, even if this process ends here.
     await kept.putTaken(state.environment, { number: state.number, hash })
     const isSame = before?.state.environment === state.environment
     const [done, settings] = isSame ? [before.done, before.settings] : [null, {}]

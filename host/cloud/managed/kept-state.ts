@@ -35,15 +35,15 @@ export type KeptState = z.infer<typeof KeptState>
  * restart while the control center is unreachable.
  */
 export interface KeptStates {
-  /** @returns null if no statement was ever accepted, or the stored one is unreadable; `taken` is stored separately */
+  /** @returns null if no statement was ever accepted, or the stored one is unreadable; neither affects `taken` */
   get(): Promise<KeptState | null>
   /** The same state, cached for at most 1 s; changes on this node apply immediately. */
   getBriefly(): Promise<KeptState | null>
   put(state: KeptState): Promise<void>
   /**
-   * The highest sequence number that was accepted for an environment: the higher of the one in the database and the one
-   * in this node's file, which is raised to match. The number is never deleted, so that a Satellite that moves to
-   * another environment and back rejects old statements.
+   * The highest sequence number that was accepted for an environment. It is stored in the database and in this node's
+   * file. The higher one counts, and the file is raised to match. The number is never deleted. So a Satellite that
+   * moves to another environment and back still rejects old statements.
    */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>

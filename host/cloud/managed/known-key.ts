@@ -13,8 +13,8 @@ export type KeyParts = {
 }
 
 /**
- * The key that must have signed the statements: the key in the setting, or otherwise the key stored at the first
- * contact.
+ * The key that statements must be signed with: the configured key or, without one, the key stored on the first
+ * connection.
  */
 export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: AbortSignal): Promise<string | NoAnswer> {
   if (cloud.publicKey !== '') return cloud.publicKey

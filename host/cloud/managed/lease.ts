@@ -48,8 +48,8 @@ export function createLease(db: HostDatabase, node: string, now: () => number = 
         const next = valueNow()
         if (await replace(value, next)) value = next
       }
-      // If the database is unreachable for that time, another node may also start the work. That is safe, because both
-      // do the same.
+      // If the database is unreachable for `LENGTH` ms, another node may also start the work. That is safe, because
+      // both do the same.
       const stopRenewing = repeat(RENEW_EVERY, renew, () => {})
       try {
         await work()

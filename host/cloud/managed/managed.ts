@@ -14,7 +14,10 @@ import { createPauses } from './pauses.ts'
 import { createReports, type ReportParts } from './reports.ts'
 import { StatementRefused } from './statement.ts'
 
-/** Keeps this host in the state that its control center requests. Running solutions continue without it. */
+/**
+ * Keeps this host in the state that its control center requests. While the control center is unreachable, running
+ * solutions continue.
+ */
 export interface Managed {
   /** Applies the stored state, even if the control center is unreachable, and starts polling. */
   start(): Promise<void>
@@ -71,8 +74,8 @@ export function createManaged(parts: ManagedParts): Managed {
     const key = await knownKey(parts, signal)
     if (typeof key !== 'string') return gone(key)
     const after = (await inForce.last(key))?.state.number ?? 0
-    // If the last statement is not applied yet, poll without waiting for a newer one: it is retried soon, unless a
-    // newer one replaces it.
+    // If the last statement is not applied yet, poll without waiting for a newer one: applying the last one is retried
+    // soon.
     const wait = states.now().state === 'connected' && unfinished === null ? LONGEST_WAIT : 0
     const path = `desired?after=${after}&wait=${wait}`
     const timeout = wait * 1000 + ANSWER_TIME

@@ -16,8 +16,8 @@ export type Statement = {
 export class StatementRefused extends Error {}
 
 /**
- * Checks the statement itself: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type, and that it
- * contains only settings that a control center is allowed to change. `checkSuccession` checks its environment and
+ * Checks the statement itself: its length, its type, and its signature (RFC 8037, Ed25519) by exactly this key. It may
+ * contain only settings that a control center is allowed to change. `checkSuccession` checks its environment and
  * whether it is new.
  * @param publicKey 32 bytes in base64url
  * @throws StatementRefused
@@ -70,9 +70,8 @@ export type Taken = { readonly number: number; readonly hash: string }
  * Checks that a statement is for this environment and new.
  * @param environment this Satellite's environment; null if it has none yet, or its token has changed
  * @param taken null if no statement for that environment was accepted yet
- * @returns false if this statement was accepted last
- * @throws StatementRefused if it is for another environment, older, or if it differs from a statement with the same
- *   number
+ * @returns false if it is the last accepted statement
+ * @throws StatementRefused if it is for another environment, is older, or differs from a statement with the same number
  */
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {
   if (environment !== null && state.environment !== environment) {

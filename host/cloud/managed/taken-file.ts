@@ -4,9 +4,8 @@ import { z } from '../../../runtime/zod.ts'
 import type { Taken } from './statement.ts'
 
 /**
- * The highest accepted sequence number per environment that is known to this node. It is in a file outside the
- * database, because a database restored from a backup contains an older number: the host would then accept older
- * statements again.
+ * The highest accepted sequence number per environment that this node knows of. It is in a file outside the database.
+ * Otherwise, the host would accept older statements again after the database is restored from a backup.
  */
 export interface TakenFile {
   /** @returns null if none is known for that environment */
