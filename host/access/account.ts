@@ -14,7 +14,7 @@ export type AdminAccount = {
   readonly fingerprint: string
 }
 
-/** A generated password: the password itself, to be shown once on a terminal, or the file that contains it. */
+/** How the operator gets a generated password: it is shown once on a terminal, or stored in a file. */
 export type GeneratedPassword = { readonly password: string } | { readonly file: string }
 
 /**

@@ -12,7 +12,7 @@ export function setPageCookie(ctx: Context, value: string | null): void {
   setCookieOf(ctx, 'administration', value)
 }
 
-/** The cookie of a sign-in that waits for its second step. */
+/** Sets the cookie of a sign-in that waits for its second step. */
 export function setStepCookie(ctx: Context, value: string | null): void {
   setCookieOf(ctx, 'administration-step', value)
 }

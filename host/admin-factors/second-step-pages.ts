@@ -92,7 +92,7 @@ export const BY_ADMIN_SET_UP: StepWay = {
   audit: { none: 'The new factor is recorded as `factor-add`.' },
 }
 
-/** The pages that follow a correct password. */
+/** Adds the pages that operators see after they have entered the correct password. */
 export function addSecondStepPages(router: Router, parts: AdminFactorPageParts): void {
   const { adminFactors } = parts
 

@@ -130,7 +130,7 @@ export function createReceiveFrame(
     await apply(result)
   }
 
-  /** @returns the effects of the call */
+  /** Calls an event's handlers and applies their effects. @returns the effects of the call */
   async function fire(seq: number, event: Record<string, Json>, pressed: Press | null = null): Promise<Effects> {
     const isCounted = state.visitor.isLoginForm && event.type === 'onAction'
     if (isCounted && !(await mayTry(state))) return noEffects()

@@ -9,7 +9,7 @@ export interface ClientNotices {
   sayFailed(reference: string, key?: string): void
   /**
    * Tells the user that a button press was lost because the script context ended. The press is not repeated, because
-   * the form starts over in the new context. The user is told once per context.
+   * the form starts over in the new context. The loss is reported once per context.
    */
   sayUndone(mayBeDone?: boolean): void
   goTo(href: string, target: string | null | undefined): void

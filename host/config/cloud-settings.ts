@@ -1,6 +1,6 @@
 import type { Values } from '../../base/config/property-groups.ts'
 
-/** A Satellite's control center: its URL, and the credentials that they use to authenticate to each other. */
+/** A Satellite's control center: its URL, its public key, and the Satellite's token. */
 export type CloudSettings = {
   readonly url: URL
   /** `REMOTE_ENVIRONMENT_TOKEN` */

@@ -31,8 +31,8 @@ export function renderTextInput(shown: Shown<TextElement | EmailElement>): Marku
 }
 
 /**
- * The page never contains a password, only whether one is set. If so, the browser leaves the input unchanged;
- * otherwise, it clears the input.
+ * The page never contains a password. It contains only whether one is set. If so, the browser leaves the input
+ * unchanged; otherwise, it clears the input.
  */
 export function renderPassword(shown: Shown<PasswordElement>): Markup {
   const isKept = textValue(shown) !== ''
@@ -70,8 +70,8 @@ export function renderNumber(shown: Shown<NumberElement>): Markup {
 }
 
 /**
- * Covers the input with the grouped number while it is not being edited. Chosen here: by default only for amounts,
- * since years and house numbers are written without grouping.
+ * Shows the number with grouped digits over the input while it is not being edited. Chosen here: by default only for
+ * amounts, since years and house numbers are written without grouping.
  */
 function grouped(shown: Shown<NumberElement>, input: Markup): Markup {
   const { element, context } = shown

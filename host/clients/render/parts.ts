@@ -15,7 +15,7 @@ export type Shown<Element extends ElementDefinition = ElementDefinition> = {
   readonly isEnabled: boolean
 }
 
-/** Element types that an `onElementDataChange` from the browser may name. */
+/** The element types that browsers may send `onElementDataChange` for. */
 export type InputDefinition = Extract<ElementDefinition, { readonly required: boolean }>
 
 /** The id of an element's outermost tag. Ids are unambiguous, since element names contain neither hyphens nor dots. */

@@ -67,7 +67,8 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
         'the username, uid or tenant in the response has control characters or characters that change the text direction',
       )
     }
-    // Ignore permissions that this solution does not list, as in the users table: they belong to other solutions.
+    // Ignore permissions that this solution does not list, because they belong to other solutions. The users table does
+    // the same.
     const listed = permissionsOf(solution)
     const permissions = [...new Set(said.permissions)].filter(
       (name) => isVisible(name) && (listed?.includes(name) ?? true),
@@ -100,7 +101,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
       if (!asked.success) return refused('credentials')
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },
-    // The user has just used the passkey, so it counts as the credential.
+    // The user has just used the passkey, which counts as signing in with credentials.
     checkPasskey: (asking, { account }) => refresh(asking, account.uid, Date.now()),
     recheck: (asking, { uid, lastLoginAt }) => refresh(asking, uid, lastLoginAt),
     // The control center has just confirmed that the user has access. If they lose it afterwards, the next use of the
