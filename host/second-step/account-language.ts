@@ -15,7 +15,7 @@ export function languagesOf({ texts }: ActiveSolution, locale: string): AccountM
   return { options, value: chooseLocale(locale, available) }
 }
 
-/** Changes the language of this session, and, for users in the users table, of their later sign-ins and emails. */
+/** Changes the language of this session. For users in the users table, later sign-ins and emails use it too. */
 export async function setLanguage(
   { ctx, solution }: Arrival,
   { session, cookie }: FoundSession,

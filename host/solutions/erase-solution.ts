@@ -1,8 +1,8 @@
 import type { HostDatabase } from '../database/tables.ts'
 
 /**
- * Erases a solution's data except its versions and log. So another solution that is later uploaded under the same name
- * doesn't inherit any grants, secrets, user permissions or sessions.
+ * Erases a solution's data except its versions and log. Otherwise, another solution that is later uploaded under the
+ * same name would inherit its grants, secrets, user permissions and sessions.
  */
 export async function eraseSolutionData(db: HostDatabase, solution: string): Promise<void> {
   for (const table of [

@@ -77,7 +77,7 @@ export function createExampleUsers(
         try {
           await users.create({ username, password, mustChangePassword: false, permissions })
         } catch (error) {
-          // The name belongs to a user of the operator, or another node created the user at the same time.
+          // The operator already has a user with this name, or another node created the user at the same time.
           if (!(error instanceof PlatformError) || error.code !== 'ERR_NAME_EXISTS') throw error
         }
       }

@@ -62,7 +62,7 @@ function scopesOf(form: HTMLFormElement): readonly string[] {
   return [...named, ...chosen]
 }
 
-/** The permissions for calls of endpoints. Other kinds of tokens have none. */
+/** The permissions for calling endpoints. Other kinds of tokens have none. */
 function permissionsOf(form: HTMLFormElement): readonly string[] {
   if (kindOf(form) !== 'call') return []
   const names = valueIn(form, 'call-permissions').split('\n')

@@ -60,7 +60,7 @@ export function askToConfirm(href: string, answer: Answer): void {
   dialog.showModal()
 }
 
-/** Call this when the client or the page has ended: there is nothing left to confirm. */
+/** Call this when the client or the page has ended: closes the dialog, because there is nothing left to confirm. */
 export function closeConfirmDialog(): void {
   const before = question
   question = null

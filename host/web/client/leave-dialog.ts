@@ -32,7 +32,10 @@ export function askToLeave(leave: () => void): void {
   dialog.showModal()
 }
 
-/** Call this when the form is replaced or the client has ended: there is nothing left to decide. */
+/**
+ * Call this when the form is replaced or the client has ended: closes the dialog, because there is nothing left to
+ * decide.
+ */
 export function closeLeaveDialog(): void {
   shown?.close()
 }

@@ -99,7 +99,7 @@ export function rest(button: HTMLButtonElement): void {
   button.removeAttribute('aria-disabled')
 }
 
-/** Whether an attribute is user input that the host does not have yet. */
+/** Whether an attribute contains user input that the host does not have yet. */
 function isOfUser(name: string, element: Element, ahead: ReadonlySet<Control>): boolean {
   if (name === 'selected') {
     const select = element.closest('select')

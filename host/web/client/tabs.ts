@@ -34,7 +34,7 @@ export function forgetOpened(): void {
   opened.clear()
 }
 
-/** The tab that a key moves to from `tab`, or null. */
+/** Returns the tab that gets the focus if the user presses `key` in `tab`; null if no tab does. */
 export function tabByKey(tab: HTMLElement, key: string): HTMLElement | null {
   const tabs = [...(tab.closest('[role=tablist]')?.querySelectorAll<HTMLElement>('[role=tab]') ?? [])]
   const isRightToLeft = getComputedStyle(tab).direction === 'rtl'

@@ -163,7 +163,10 @@ function createPublishButton(publish: () => Promise<void>) {
   const button = partOf('publish-button')
   const state = { isLoaded: false, isSame: false, isRunning: false }
 
-  /** The button stays focusable, because screen readers read the reason together with it. */
+  /**
+   * Updates the button. It stays focusable while it is disabled, because screen readers read the reason together with
+   * it.
+   */
   function set(changed: Partial<typeof state>): void {
     Object.assign(state, changed)
     const { isLoaded, isSame, isRunning } = state
