@@ -28,8 +28,8 @@ export interface PageSessions {
   /**
    * Finds a session and extends its idle timeout, unless `isUse` is false. Automatic requests by a page set it to
    * false, so that they don't keep the session alive.
-   * @returns null if there is no such session, it has expired, the password has changed since, or its API token is
-   *   deleted or expired
+   * @returns null if the session is unknown or expired, the password has changed since, or its API token is deleted or
+   *   expired
    */
   find(cookie: string, options?: { readonly isUse?: boolean }): Promise<PageSession | null>
   end(cookie: string): Promise<void>

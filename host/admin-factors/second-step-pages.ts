@@ -42,7 +42,7 @@ const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'redirect'> = {
   redirect: (ctx, { to }) => goTo(ctx, to),
 }
 
-/** Completes a sign-in to the admin pages with a passkey, a code of an authenticator app, or a recovery code. */
+/** Completes a sign-in to the admin pages with a passkey, a code from an authenticator app, or a recovery code. */
 export const BY_ADMIN_SECOND_STEP: StepWay = {
   ...STEP_WAY,
   throttle: { none: '`checkFactor` counts the attempts, together with attempts to confirm an action.' },

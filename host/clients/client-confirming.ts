@@ -22,8 +22,8 @@ export interface ClientConfirming {
 }
 
 /**
- * After this many refusals in a row, users aren't asked again for `PAUSE` ms, so that a script can't pressure them into
- * confirming.
+ * After this many refusals in a row, users aren't asked again for `PAUSE` ms. This keeps scripts from pressuring users
+ * into confirming.
  */
 const MOST_REFUSED = 3
 const PAUSE = 5 * 60_000

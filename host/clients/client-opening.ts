@@ -22,8 +22,8 @@ export interface ClientOpening {
 }
 
 /**
- * If a client's scripts end their own context, the client is reopened automatically at most this many times within
- * `REOPENED_WITHIN` ms.
+ * How many times within `REOPENED_WITHIN` ms a client is reopened automatically after its scripts have ended their own
+ * context.
  */
 const MOST_REOPENED = 3
 const REOPENED_WITHIN = 60_000

@@ -30,8 +30,8 @@ export interface Clients {
    */
   renew(solution: string): Promise<number>
   /**
-   * On a live host: sets the report that the solution's pages show above their forms, both on open pages and on those
-   * opened later.
+   * On a live host: sets the report that the solution's pages show above their forms. This applies to open pages and to
+   * pages opened later.
    */
   report(solution: string, report: DevReport): void
   /** Called when a browser sent frames that no page sends. */
@@ -208,7 +208,7 @@ export function createClients(given: ClientsParts): Clients {
       }, STOP_TIME).unref()
       const moved = Promise.all([...clients.values()].map((client) => client.move(GOING_AWAY)))
       const isInTime = await within(ANSWERED_WITHIN, moved)
-      // Also close sockets without a client and those whose calls take longer, because the HTTP servers would wait for
+      // Also close sockets that have no client or whose calls take longer. Otherwise, the HTTP servers would wait for
       // them.
       for (const socket of sockets.clients) socket.close(GOING_AWAY)
       if (!isInTime) await within(STOP_TIME - ANSWERED_WITHIN, moved)

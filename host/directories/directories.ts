@@ -41,8 +41,8 @@ export interface Directories {
    */
   all(): Promise<readonly Directory[]>
   /**
-   * Stores settings. If the form has no password, the stored one stays, provided that the servers and the bind account
-   * are unchanged.
+   * Stores settings. If the form has no password, the stored one stays, unless the servers or the bind account have
+   * changed.
    * @throws ERR_REQUEST_INVALID if there are too many directories, or the bind account has no password
    */
   put(name: string, form: DirectoryForm): Promise<ShownDirectory>

@@ -1,6 +1,9 @@
 import { isAllowedAddress } from '../../../runtime/address.ts'
 
-/** Returns the URL if links may point to it (http, https, mailto or a path on the same server), otherwise null. */
+/**
+ * Returns the URL if links may point to it, otherwise null. Allowed are http, https, mailto and paths on the same
+ * server.
+ */
 export function safeAddress(address: string | undefined): string | null {
   return address !== undefined && address !== '' && isAllowedAddress(address) ? address : null
 }

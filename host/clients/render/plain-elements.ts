@@ -25,7 +25,7 @@ export function heading(level: number, id: string, text: string, testName: strin
 }
 
 /**
- * Renders a primary button as a submit button, because browsers activate that one when users press Enter in an input.
+ * Renders a primary button as a submit button. Browsers activate the submit button when users press Enter in an input.
  */
 export function renderButton(shown: Shown<ButtonElement>): Markup {
   const { kind, style = kind } = shown.element

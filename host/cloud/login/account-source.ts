@@ -97,7 +97,8 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
         address: asking.address,
         ...(Object.keys(custom).length === 0 ? {} : { custom }),
       })
-      // The control center has no user whose name or password exceeds the protocol's limits, so don't send the request.
+      // The name or password exceeds the protocol's limits, so the control center has no such user. Don't send the
+      // request.
       if (!asked.success) return refused('credentials')
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },

@@ -36,7 +36,7 @@ export interface CloudLoginRequests {
   refresh(solution: string, request: RefreshRequest): Promise<CloudAnswer<AuthenticateAnswer>>
 }
 
-/** Maximum sizes of a page with its texts, and of a response about a user, in bytes after decompression. */
+/** Maximum size of a page with its texts, and of a response about a user, in bytes after decompression. */
 const MOST_PAGE = 1024 ** 2
 const MOST_ANSWER = 512 * 1024
 /** Timeout of a request, including its whole response, in ms. */

@@ -24,8 +24,8 @@ export interface InForce {
    */
   finish(): Promise<number | null>
   /**
-   * Applies the parts that each node must apply itself, such as the log level, even if another node has applied the
-   * solutions.
+   * Applies the parts that each node must apply itself, such as the log level. This is needed even if another node has
+   * applied the solutions.
    */
   adopt(last: KeptState | null): void
   /** Why the accepted state is not applied yet; null if it is. */
@@ -63,7 +63,7 @@ export function createInForce(needs: Needs): InForce {
     const { state, hash } = statement
     const isNew = checkSuccession(statement, environment, await kept.taken(state.environment))
     const before = await kept.get()
-    // A database restored from a backup has an older state, but this node's file outside the database still has the
+    // A database restored from a backup has an older state. But this node's file outside the database still has the
     // newest number.
     const isKept = before?.state.environment === state.environment && before.state.number === state.number
     if (!isNew && isKept && before.token === token && before.key === key) return

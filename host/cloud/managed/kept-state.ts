@@ -9,7 +9,7 @@ import type { TakenFile } from './taken-file.ts'
 const KeptState = z.object({
   environment: z.uuid(),
   /**
-   * `storedHash` of the token that was in use when the statement was accepted, and the key that signed the statement.
+   * `token`: `storedHash` of the token that was in use when the statement was accepted. `key`: the key that signed it.
    */
   token: z.string(),
   key: z.string(),
