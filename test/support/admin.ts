@@ -35,7 +35,10 @@ export async function adminCookie(host: Pick<TestHost, 'adminUrl'>): Promise<str
   return (answer.headers['set-cookie'] ?? [])[0]?.split(';', 1)[0] ?? ''
 }
 
-/** Opens a page in a real browser that is already signed in. Signing in with the form would load another page. */
+/**
+ * Opens a page in a real browser. Sets a session cookie first, because signing in with the form would load another
+ * page.
+ */
 export async function openAdminPage(page: Page, host: Pick<TestHost, 'adminUrl'>, path: string): Promise<void> {
   await addCookie(page, `${host.adminUrl}/admin/`, await adminCookie(host))
   await page.goto(`${host.adminUrl}${path}`)

@@ -12,8 +12,8 @@ export function readNewApp(html: string) {
 const firstUses = new Map<string, number>()
 
 /**
- * Returns the code of the previous, the current or the next time step. Use them in this order, because a used code
- * invalidates older ones. Steps are counted from the secret's first use, so a slow test gets the same codes.
+ * Returns the code for the previous, current or next time step. Use them in this order, because a used code invalidates
+ * older ones. Steps are counted from the secret's first use, so a slow test gets the same codes.
  */
 export function codeOf(secret: string, step: -1 | 0 | 1): string {
   const from = firstUses.get(secret) ?? Date.now()
@@ -35,7 +35,7 @@ export function recoveryCodesIn(html: string): string[] {
   return [...html.matchAll(/<code>([0-9a-z]{5}-[0-9a-z]{5})<\/code>/g)].map(([, code]) => code ?? '')
 }
 
-/** Adds an app on the account page of a user who has just signed in. */
+/** Adds an authenticator app on the account page. The user must have just signed in. */
 export async function addApp(browser: Pick<Visitor, 'get' | 'post'>, solution: string) {
   await browser.get(`/solution/${solution}/account`)
   const page = await browser.post(`/solution/${solution}/account`, { act: 'new-app' })

@@ -8,8 +8,8 @@ import { waitUntil } from './wait-until.ts'
 /** Debian's Chromium, or undefined if it is not installed. Tests that need it are then skipped. */
 export const wholeBrowserPath = installed('/usr/bin/chromium')
 /**
- * The headless shell: the same engine without Chromium's own UI (tabs, address bar), which uses ten times as much CPU
- * time as our pages. Falls back to the full browser if the shell is not installed.
+ * The headless shell: the same engine without Chromium's own UI (tabs, address bar). That UI would use ten times as
+ * much CPU time as our pages. Falls back to the full browser if the shell is not installed.
  */
 export const browserPath = installed('/usr/bin/chromium-headless-shell') ?? wholeBrowserPath
 
@@ -66,8 +66,8 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
 
 /**
  * Collects what the page writes to the console, and its uncaught errors.
- * @param into receives the texts; for a test that collects those of several pages
- * @param isOurs whether a console message with this text, from a script with this URL, counts
+ * @param into receives the texts; pass the same array to collect from several pages
+ * @param isOurs decides from a console message's text and its script's URL whether to collect it
  */
 export function complaintsOf(
   page: Page,
@@ -107,16 +107,16 @@ export async function addAuthenticator(page: Page, { protocol = 'ctap2', verifie
 }
 
 /**
- * Waits until the expression is true on the page. Playwright's `waitForFunction` can't be used: after the first poll it
- * evaluates a string inside the page, which our Content-Security-Policy (no 'unsafe-eval') forbids.
+ * Waits until the expression is true on the page. Playwright's `waitForFunction` can't be used: after the first poll,
+ * it evaluates a string inside the page. Our Content-Security-Policy (no 'unsafe-eval') forbids that.
  */
 export function untilTrue(page: Page | Frame, expression: string): Promise<void> {
   return waitUntil(async () => expect(await page.evaluate(expression), expression).toBe(true))
 }
 
 /**
- * Waits for colour transitions of 120 ms to finish, because axe would report the colours in between. Endless animations
- * keep running.
+ * Waits for colour transitions (120 ms) to finish, because axe would report the colours in between. Doesn't wait for
+ * endless animations.
  */
 const TRANSITIONS_OVER = `Promise.allSettled(
   document.getAnimations()
@@ -124,7 +124,7 @@ const TRANSITIONS_OVER = `Promise.allSettled(
     .map(({ finished }) => finished)
 ).then(() => {})`
 
-/** The minified script: each page that a test checks loads it, and it has half the size. */
+/** The minified script, because every checked page loads it and it is half the size. */
 export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /**

@@ -208,7 +208,7 @@ async function startSatellite(
     while (!stopping.aborted) {
       const answer = await ask('desired?after=0&wait=30')
       if (answer?.status === 204 || answer?.status === 200) done.polls++
-      // Pause, because the same request would get the same statement again immediately.
+      // Pause before the next poll, because the same request would immediately return the same statement again.
       if (answer?.status !== 204) await pause(1000, undefined, { signal: stopping }).catch(() => {})
     }
   }

@@ -48,7 +48,8 @@ export async function startTestCenter(
   options: { readonly home?: string } = {},
 ): Promise<TestCenter> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'center-test-'))
-  // The test's process counts too. It holds everything that the worker's earlier files loaded.
+  // The test runs in this process too, with everything that the worker's earlier files loaded. The size limit is
+  // therefore high.
   const own = { PORT: '0', PLATFORM_HOME: home, RUNTIME_XMX: '8g' }
   const settings = readCenterSettings({ ...own, ...UNTHROTTLED, ...properties })
   const lines: string[] = []
@@ -141,7 +142,10 @@ export async function signInToCenter(center: Pick<ControlCenter, 'url'>, usernam
   }
 }
 
-/** Opens a page in a real browser that is already signed in. Signing in with the form would load another page. */
+/**
+ * Opens a page in a real browser. Sets a session cookie first, because signing in with the form would load another
+ * page.
+ */
 export async function openCenterPage(page: Page, center: Pick<ControlCenter, 'url'>, path: string): Promise<void> {
   await addCookie(page, `${center.url}/`, (await signInToCenter(center)).cookie)
   await page.goto(`${center.url}${path}`)

@@ -16,7 +16,7 @@ let before: Promise<unknown> = Promise.resolve()
 
 /**
  * Runs the command line in this process. Runs are sequential, because a process has only one working directory. The
- * tests' own environment is not passed on. Streams, signals and exit code are those of `runCliProcess`.
+ * tests' own environment is not passed on. Handles streams, signals and the exit code like `runCliProcess`.
  */
 export function runCli(words: readonly string[], options: CliOptions): Promise<CliRun> {
   const run = before.then(() => runHere(words, options))
@@ -74,7 +74,7 @@ export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions
   return { child, out: () => out, err: () => err, ended }
 }
 
-/** Where `dev` stores its state for processes started in this folder. */
+/** The folder in which `dev` stores its state if it is started in this folder. */
 export function stateOf(cwd: string): string {
   return join(cwd, '.state')
 }

@@ -109,7 +109,7 @@ export async function openClientPage(
     socket,
     send,
     until,
-    /** Waits for a frame of this kind. @returns the last one */
+    /** Waits for a frame of this kind. @returns the latest one */
     frame: <Kind extends HostFrame['kind']>(kind: Kind) =>
       until(kind, () => frames.findLast((one): one is Frame<Kind> => one.kind === kind)),
     hello: (extra: object = {}) =>

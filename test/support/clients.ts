@@ -26,16 +26,21 @@ export type Asked = { readonly text: Json; readonly answer: (value: Json) => voi
 
 export type ClientLab = {
   readonly supervisor: Supervisor
-  /** `forms` contains the forms by name. Each has a definition with all defaults, and a script. */
+  /**
+   * Creates a solution version. `forms` contains the forms by name. Each has a definition with all defaults, and a
+   * script.
+   */
   readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
   /**
    * Returns the same solution for the same source and forms, so that its clients share a process. Starting a process
    * takes far longer than most tests.
    */
   readonly shared: (source: string, forms: Readonly<Record<string, LabForm>>) => ActiveSolution
-  /** Makes calls as the host does, with the data that plugins get, and applies the resulting commands. */
+  /**
+   * Opens a client. Its calls get the same plugin data as on the host, and their commands are applied as on the host.
+   */
   readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
-  /** Applies the commands from an outcome, as if another call had sent them. */
+  /** Applies the commands from an outcome as a separate call. */
   readonly applied: (outcome: ClientOutcome, facts?: Partial<HostCall>) => HostedCall
   /** @throws Error if the client cannot be opened */
   readonly open: (version: Loadable) => Promise<LabClient>
@@ -69,7 +74,7 @@ export type HostedClient = {
   readonly close: () => void
 }
 
-/** Runs clients in real sandbox processes, without HTTP and a database. The test responds to `probe.ask(text)`. */
+/** Runs clients in real sandbox processes, without HTTP or a database. The test responds to `probe.ask(text)`. */
 export function createClientLab(
   options: {
     readonly limits?: Partial<Record<LimitName, number>>

@@ -122,7 +122,9 @@ export async function startTestCloud() {
     misbehave(how: Misbehaviour | null) {
       misbehaves = how
     },
-    /** Resets everything except the recorded requests. A page that changed in the meantime gets a new version. */
+    /**
+     * Resets everything except the recorded requests. If the login page was replaced, the original gets a new version.
+     */
     behave() {
       misbehaves = null
       answers = accept

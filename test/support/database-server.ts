@@ -49,8 +49,8 @@ export const PASSWORD = 'a test server’s password: \'"\\%'
 export const SERVER_START = 120_000
 
 /**
- * The server shared by all test files of this worker, which run sequentially, each with its own database. It starts
- * when it is first requested and ends with the worker. Its data is removed at the end of the run.
+ * The server shared by all test files of this worker. The files run sequentially, each with its own database. The
+ * server starts when it is first requested and ends with the worker. Its data is removed at the end of the run.
  */
 export function createSharedServer(start: (folder: string) => Promise<TestServer>): () => Promise<TestServer> {
   let starting: Promise<TestServer> | undefined
@@ -152,7 +152,7 @@ function sendTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** @returns the output of the server if it exited instead, otherwise nothing */
+/** @returns '' if the server is ready, or its output if it exited */
 function untilReady(child: ChildProcess, ready: RegExp): Promise<string> {
   return new Promise((resolve) => {
     let output = ''

@@ -70,7 +70,7 @@ export async function startDev(
 
   async function printed(pattern: RegExp): Promise<RegExpExecArray> {
     let isLate = false
-    // Fails before the test times out, so that the output is shown if the process prints nothing more.
+    // Ends before the test times out, so that the error contains the output if the process prints nothing more.
     const late = wait(PATIENCE, undefined, { ref: false }).then(() => {
       isLate = true
     })

@@ -67,7 +67,7 @@ export type Person = {
   readonly enter: (element: string, value: Json) => Promise<Effects>
   readonly selectRows: (element: string, ids: readonly number[]) => Promise<Effects>
   readonly openRow: (element: string, id: number) => Promise<Effects>
-  /** Agrees to leave the form without saving. @param form the form that a script has requested to show */
+  /** Agrees to leave the form without saving. @param form the form that a script requested */
   readonly leave: (form: string) => Promise<Effects>
 }
 

@@ -19,8 +19,8 @@ type Hello = Extract<BrowserFrame, { kind: 'hello' }>
 export const CLIENT = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ'
 
 /**
- * Simulates the host's end of a client connection, without a solution or sandbox. It accepts every value, sorts,
- * selects and pages, and records the events that it receives. Like a client, it survives reconnects.
+ * Simulates the host's end of a client connection, without a solution or sandbox. It accepts every value, sorts and
+ * pages tables, selects rows, and records the events that it receives. Its state survives reconnects.
  */
 export function createFormHost(definition: FormDefinition, context: RenderContext) {
   const elements = new Map<string, ElementState>()

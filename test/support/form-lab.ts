@@ -17,7 +17,7 @@ export type Changes = {
   readonly titles: Readonly<Record<string, string>>
   /** Whether a form has unsaved input, by form. */
   readonly unsaved: Readonly<Record<string, boolean>>
-  /** The form that a script has requested, shown once the user agrees to leave; null: the user is not asked. */
+  /** The form that a script requested, and that opens once the user agrees to leave. Null if the user needn't agree. */
   readonly leaving: string | null
   /** `null` means unchanged. */
   readonly listening: readonly string[] | null
@@ -80,7 +80,7 @@ export function definitionOf(written: unknown): FormDefinition {
 
 /**
  * Validates and applies the guest's commands, as the host does.
- * @throws Error if the call failed, and the validation errors
+ * @throws Error if the call failed or the validation found an error
  */
 export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<string, FormDefinition>): Changes {
   if (outcome.code !== 'returned') throw new Error(`${outcome.code}: ${outcome.message}`)

@@ -148,8 +148,8 @@ async function open(url: string, protocol: 'http/1.1' | 'h2' | null): Promise<So
 async function playRequest({ url }: FuzzTarget, random: Random): Promise<string> {
   const isSecure = url.startsWith('https:')
   const kind = isSecure ? random.below(10) : random.below(20) === 0 ? 1 : 9
-  // On a TLS port, one connection in ten does not use TLS, and three use HTTP/2. Other ports get little HTTP/2, because
-  // they don't support it.
+  // On a TLS port, one connection in ten does not use TLS, and three in ten use HTTP/2. Other ports get little HTTP/2,
+  // because they don't support it.
   if (isSecure && kind === 0) return converse(await open(url, null), random, fuzzedRequests(random))
   const isHttp2 = kind < 4
   return converse(

@@ -55,14 +55,14 @@ const SESSION = 'GLEWLWYD2_SESSION_ID'
 
 /**
  * Glewlwyd, an OpenID provider in C, on loopback with its own database. The caller stops it.
- *
  * Version 2.7.5 supports code, id_token, the three response modes, PKCE, refresh tokens with rotation, revocation,
- * RP-initiated and back-channel logout. Its discovery document has no `authorization_response_iss_parameter_supported`,
- * though it can send `iss`. Its logout tokens follow a draft: they have no `exp`, which Back-Channel Logout 1.0 section
- * 2.4 requires, so a conforming host rejects them. It does not decode the client id and secret in Basic authentication
- * (RFC 6749 section 2.3.1).
- * @param sendsIssuer whether its responses have `iss`. With form_post the value is wrong, because Glewlwyd encodes form
- * values like URL parameters, so a correct client rejects it
+ * RP-initiated and back-channel logout. Some of its behaviour is unusual:
+ * - Its discovery document has no `authorization_response_iss_parameter_supported`, though it can send `iss`.
+ * - Its logout tokens follow a draft and have no `exp`. Back-Channel Logout 1.0 section 2.4 requires it, so a
+ *   conforming host rejects them.
+ * - It does not decode the client id and secret in Basic authentication (RFC 6749 section 2.3.1).
+ * @param sendsIssuer whether its responses have `iss`. With form_post, a correct client rejects the value, because
+ * Glewlwyd encodes form values like URL parameters
  */
 export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer = false } = {}): Promise<Glewlwyd> {
   const program = glewlwydPath

@@ -5,7 +5,7 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
-/** The size of the young generation, in MB, saves a fifth of the CPU time to start a host. */
+/** The young generation's size is in MB. This value saves a fifth of the CPU time to start a host. */
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--min-semi-space-size=16']
 
 export type HostProcess = {
@@ -17,7 +17,7 @@ export type HostProcess = {
 }
 
 /**
- * The host as a separate process, on free ports, without examples. Started by the CLI, or by a script that communicates
+ * The host as a separate process, on free ports, without examples. The CLI starts it, or a script that communicates
  * over an IPC channel.
  * @param before a command that executes the command after it, for example after joining a cgroup
  */

@@ -1,4 +1,4 @@
-/** The message that the author sees, by a pattern for the case's name. The first match applies. */
+/** Patterns for a case's name, each with the message that the author must see. The first match applies. */
 const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/^(iss|response iss)\b/, /"iss"|issuer/],
   [/^azp/, /"azp"/],

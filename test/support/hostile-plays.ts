@@ -399,7 +399,7 @@ export const HOSTILE: readonly HostileCase[] = [
 ]
 
 export type AcceptedCase = FlowCase & {
-  /** The signing keys are rotated between the previous login and this one. For the client, 5 s pass in between. */
+  /** The signing keys are rotated between the previous login and this one. */
   readonly rotates?: boolean
 }
 

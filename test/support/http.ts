@@ -46,7 +46,7 @@ export function ask(url: string, { method = 'GET', headers = {}, body, path }: A
 
 export type FormOptions = {
   readonly headers?: Record<string, string>
-  /** The hidden token to send instead; null omits it. */
+  /** Replaces the stored hidden token. Null omits it. */
   readonly token?: string | null
 }
 

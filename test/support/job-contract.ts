@@ -16,7 +16,7 @@ type Declared = { readonly schedule?: string; readonly timeZone?: string; readon
 }
 
 /**
- * The rules for runs of jobs, which are the same on all kinds of databases.
+ * Tests of job runs that must pass on all kinds of databases.
  * @param open returns a database with the host's tables
  */
 export function testJobs(name: string, open: () => HostDatabase): void {
@@ -24,8 +24,8 @@ export function testJobs(name: string, open: () => HostDatabase): void {
   const now = () => time
   let count = 0
   const workers: JobWorker[] = []
-  // A worker's last search isn't awaited by `settled`. It would cancel the next test's runs, because it doesn't have
-  // their solution.
+  // Stop each worker. `settled` doesn't wait for a worker's last search for due runs. That search would cancel the next
+  // test's runs, because the worker doesn't have their solution.
   afterEach(async () => {
     for (const worker of workers.splice(0)) await worker.stop()
   })

@@ -55,7 +55,7 @@ async function upload(url: string): Promise<void> {
   assert.equal(status, 201)
 }
 
-/** Adds the cookie of each session that the host acknowledged. */
+/** Signs in repeatedly until the host is killed. Adds the cookie of each session that the host acknowledged. */
 async function signInUntilGone(url: string, username: string, cookies: string[]): Promise<void> {
   try {
     for (;;) {

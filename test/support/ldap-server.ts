@@ -58,8 +58,8 @@ const [SUCCESS, REFERRAL, NO_SUCH_OBJECT, INVALID_CREDENTIALS, PROTOCOL_ERROR] =
 const START_TLS = '1.3.6.1.4.1.1466.20037'
 
 /**
- * Simulates an LDAP server (RFC 4511) that behaves like Active Directory, or misbehaves, for tests that a real OpenLDAP
- * server doesn't allow.
+ * Simulates an LDAP server (RFC 4511) that behaves like Active Directory, or misbehaves, for tests that are impossible
+ * with a real OpenLDAP server.
  * @param secure `ldaps`: encrypted from the first byte; `start-tls`: encrypted after StartTLS; null: unencrypted
  */
 export async function startLdapServer(

@@ -31,7 +31,7 @@ export function startMariadb(options: { folder?: string } = {}): Promise<TestSer
       program,
       '--no-defaults',
       `--datadir=${path}/data`,
-      // A server that starts deletes the temporary tables in its folder, even those of other servers.
+      // On startup, a server deletes all temporary tables in its folder, even those of other servers.
       `--tmpdir=${path}/temporary`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',

@@ -43,7 +43,10 @@ export type Stage = {
   readonly strays: () => string[]
   /** Switches to this scenario. */
   readonly change: (play: Play) => void
-  /** Signs with another key from now on. The key set contains the new key, and also the old one with `keepsOld`. */
+  /**
+   * Signs with another key from now on. The key set contains the new key; with `keepsOld`, it also contains the old
+   * one.
+   */
   readonly rotate: (options?: { readonly keepsOld?: boolean }) => void
   /** The offset of the provider's clock, in ms. */
   readonly clock: { offset: number }
@@ -114,7 +117,7 @@ export type Reply = {
   readonly type: string
   readonly body: string
   readonly headers?: Record<string, string>
-  /** A response with an endless body, which continues with an occasional space. */
+  /** Whether the body never ends. A space is sent from time to time. */
   readonly isEndless?: boolean
 }
 
@@ -155,7 +158,7 @@ const DRIP = 20
 /** Created once per worker for all providers, since creating an RSA key is slow. */
 let pool: { readonly signing: readonly SigningKey[]; readonly others: Omit<Keys, 'current'> } | undefined
 
-/** Creates the provider without a server, with a loopback address at which nothing needs to listen. */
+/** Creates the provider without a server. Nothing needs to listen at its loopback address. */
 export function createPlayedProvider(hostPort: string, clientId = 'one'): PlayedProvider {
   pool ??= {
     signing: [makeSigningKey('RS256'), makeSigningKey('RS256')],

@@ -64,7 +64,9 @@ type Browser = SignedIn & {
   readonly remembers: boolean
 }
 
-/** An entry in a solution's history: the period in which hosts may serve this version, by `performance.now()`. */
+/**
+ * An entry in a solution's history: a version, and the period in which hosts may serve it, in `performance.now()` time.
+ */
 type Publication = { readonly version: string; readonly from: number; until: number }
 
 type Plan = {

@@ -51,7 +51,7 @@ export type OAuthInMemory = {
   /** Everything that the platform has logged. */
   readonly logged: () => string
   readonly audited: () => Promise<string>
-  /** Addresses that passed every check but have no server. */
+  /** Addresses that the host's checks allowed, but that have no server. */
   readonly reached: readonly string[]
   readonly stop: () => Promise<void>
 }

@@ -24,9 +24,7 @@ export const FLOWS = {
   'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
 } as const
 
-/**
- * An authenticator that accepts users with a verified email at example.org; `/session` shows the input of the script.
- */
+/** An authenticator that accepts users with a verified email at example.org. `/session` shows the script's input. */
 export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   const login = q.last_login
   application.output('asked ' + JSON.stringify({ arg, q }))
@@ -87,7 +85,7 @@ export async function addSolutionOfProvider(
 }
 
 /**
- * Adds one solution for all of `FLOWS`, which needs only one sandbox process. Its query parameter `flow` chooses the
+ * Adds one solution for all of `FLOWS`, so that one sandbox process is enough. Its query parameter `flow` chooses the
  * flow.
  */
 export function addFlowsOfProvider(

@@ -43,7 +43,8 @@ export type OidcProviderOptions = {
    */
   readonly claimsIn?: 'id_token' | 'userinfo'
   /**
-   * With `offline_access`, a refresh token is issued only for that scope with `prompt=consent` (OIDC Core section 11).
+   * With `offline_access`, the provider issues a refresh token only if the request has this scope and `prompt=consent`
+   * (OIDC Core section 11).
    */
   readonly refreshTokens?: 'offline_access' | 'always'
 }

@@ -9,7 +9,7 @@ type Labels = Readonly<Record<string, string | number>>
 
 export const TYPES = { pb: 'application/x-protobuf', json: 'application/json' } as const
 
-/** Simulates a host process whose counters start at zero, so it sends cumulative sums. */
+/** Simulates a host process. Its counters start at zero, and it sends cumulative sums. */
 export class SimulatedHost {
   readonly instance = randomUUID()
   private readonly started: number

@@ -42,7 +42,7 @@ export type HostKills = Losses & {
 
 export type ServerKills = Losses & {
   readonly rounds: number
-  /** The statuses while the database was down: of the login form, of the login page and of `/health/live`. */
+  /** The statuses of the login form, the login page and `/health/live` while the database was down. */
   readonly formStatuses: readonly number[]
   readonly pageStatuses: readonly number[]
   readonly liveStatuses: readonly number[]
@@ -142,7 +142,7 @@ export type Freeze = {
   /** The response times, in ms. */
   readonly formTime: number
   readonly pageTime: number
-  /** The time from when the server continues until a sign-in works, in ms. */
+  /** The time from resuming the server until a sign-in works, in ms. */
   readonly recovery: number
 }
 

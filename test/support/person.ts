@@ -27,9 +27,9 @@ export type Callback = {
 type Cookie = { readonly value: string; readonly path: string; readonly sameSite: string; readonly lasts: boolean }
 
 /**
- * One user's browser across several origins. It stores cookies by origin, name and path, and sends the headers for the
- * source of a request. A different origin counts as a different site, even if only the port differs. On loopback, this
- * is stricter than a real browser; for a host and a provider on the internet, it is the same.
+ * One user's browser across several origins. It stores cookies by origin, name and path, and sends the headers that
+ * describe a request's source. It treats each origin as a separate site, even if only the port differs. On loopback,
+ * this is stricter than a real browser. For a host and a provider on the internet, it is the same.
  * @param askAt replaces `ask`, for hosts without a server
  */
 export function createPerson(defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
@@ -136,7 +136,7 @@ export type SignInAnswers = {
 const STEPS = 20
 
 /**
- * Goes through the provider's pages, from the authorization URL until the provider redirects to another origin.
+ * Completes the provider's pages, from the authorization URL until the provider redirects to another origin.
  * @throws if the provider shows an error, or the same login page again
  */
 export async function signInAtProvider(person: Person, location: string, answers: SignInAnswers): Promise<Callback> {

@@ -31,7 +31,8 @@ export type PlayedCenter = {
   readonly url: string
   readonly key: SigningKey
   /**
-   * Sets the response to every request for the desired state, regardless of the sequence number. Null: no statement.
+   * Sets the response to every request for the desired state, regardless of the sequence number. Null means that there
+   * is no statement.
    */
   says(statement: string | null): void
   /** Sets the content of every bundle. */

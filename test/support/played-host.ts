@@ -16,8 +16,8 @@ import { askAdmin } from './users.ts'
 export type PlayedHost = PlayedSignIns & { readonly host: TestHost; readonly thief: Thief }
 
 /**
- * An attacker's server, which the host is allowed to reach, so that the tests don't depend on network rules to protect
- * the secrets.
+ * An attacker's server. The host may send requests to it, so that network rules don't protect the secrets in these
+ * tests.
  */
 type Thief = { readonly hostPort: string; readonly base: string; readonly got: readonly string[] }
 
@@ -36,8 +36,8 @@ function onSolutionOpen(arg, q) {
 }`
 
 /**
- * A host with a solution that chooses the stage and the flow by the query parameters `stage` and `way`, and a
- * misbehaving provider.
+ * Starts a host and a misbehaving provider. The host's solution chooses the stage and the flow by the query parameters
+ * `stage` and `way`.
  */
 async function startPlayedHost(properties: Record<string, string>, home: string): Promise<PlayedHost> {
   const [provider, thief] = [await startMisbehavingProvider(), await startThief()]
@@ -65,7 +65,7 @@ async function startPlayedHost(properties: Record<string, string>, home: string)
 let shared: Promise<PlayedHost> | undefined
 
 /**
- * This worker's host, see `sharedHost`. Its time limits are long enough for a busy machine, and each use of a
+ * Returns this worker's host (see `sharedHost`). Its time limits are long enough for a busy machine. Each use of a
  * remembered login sends a request to the provider.
  */
 export function sharedPlayedHost(): Promise<PlayedHost> {

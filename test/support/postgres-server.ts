@@ -15,7 +15,7 @@ export const postgresPath = existsSync(VERSIONS)
 export const sharedPostgres = createSharedServer((folder) => startPostgres({ folder }))
 
 /**
- * A PostgreSQL whose account `postgres` signs in with a password. The caller stops it.
+ * A PostgreSQL server whose account `postgres` signs in with a password. The caller stops it.
  * @param isDurable whether a commit waits for the disk, which measurements need
  */
 export function startPostgres(options: { isDurable?: boolean; folder?: string } = {}): Promise<TestServer> {

@@ -37,7 +37,8 @@ const PARAMETERS: Readonly<Record<string, { name: string; hash?: string; saltLen
 export type TokenParts = { readonly header?: object | string; readonly claims: object | string }
 
 /**
- * A token signed with `key`: unless `header` overrides them, its header has the key's `alg` and `kid`, and `typ` JWT.
+ * A token signed with `key`. By default, its header has the key's `alg` and `kid`, and the `typ` JWT. `header`
+ * overrides them.
  */
 export async function signToken(key: SigningKey, { header = {}, claims }: TokenParts): Promise<string> {
   const whole = typeof header === 'string' ? header : { alg: key.alg, kid: key.kid, typ: 'JWT', ...header }

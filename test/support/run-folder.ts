@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A folder in PATH with `solhost`, as in a container, so that commands in messages start with it. */
+/** A folder for PATH. It contains `solhost`, as in a container, so that commands in messages start with `solhost`. */
 export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
 
 /**
- * Runs once for all tests and creates a folder that is removed at the end. The hundreds of processes that tests start
- * share Node.js's compile cache there, which halves the CPU time to start a process.
+ * Runs once for all tests and creates a folder that is removed at the end. Tests start hundreds of processes, which
+ * share Node.js's compile cache in this folder. This halves the CPU time to start a process.
  */
 export default function makeRunFolder(): () => void {
   const folder = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'solhost-run-'))

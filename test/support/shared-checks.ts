@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import type { UploadCheck } from '../../runtime/check-upload.ts'
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
 
-/** Larger uploads are checked each time, so that the results of a whole run use little memory. In bytes. */
+/** In bytes. Larger uploads are checked each time, so that the stored results use little memory. */
 const LARGEST = 200 * 1024
 /** The checks of this worker, by everything that they depend on. */
 const checks = new Map<string, Promise<UploadCheck>>()
 
 /**
- * A supervisor for test hosts. Tests upload the same solutions to many hosts, and each check takes a process, so a
- * check that accepted an upload applies to all hosts of this worker. It starts no spare processes. Tests of either use
- * `createSupervisor`.
+ * A supervisor for test hosts. Tests upload the same solutions to many hosts, and each check needs a process. If a
+ * check accepts an upload, all hosts of this worker therefore reuse the result. The supervisor starts no spare
+ * processes. Tests of checks or spare processes use `createSupervisor`.
  */
 export function createSharedSupervisor(options: SupervisorOptions): Supervisor {
   const supervisor = createSupervisor({ ...options, keepsSpare: false })

@@ -20,9 +20,9 @@ export type SharedOAuthHost = {
 let shared: Promise<SharedOAuthHost> | undefined
 
 /**
- * Returns this worker's host for sign-ins with a provider; see `sharedHost`. The host has the solutions `flows`, whose
- * query parameter `flow` chooses one of `FLOWS`, and `offline`, whose users stay signed in. Each use of a remembered
- * login sends a request to the provider.
+ * Returns this worker's host for sign-ins with a provider (see `sharedHost`). Its solution `flows` has a query
+ * parameter `flow`, which chooses one of `FLOWS`. Users of its solution `offline` stay signed in. Each use of a
+ * remembered login sends a request to the provider.
  */
 export function sharedOAuthHost(): Promise<SharedOAuthHost> {
   shared ??= start()

@@ -23,8 +23,8 @@ const SLOW = [
 ]
 
 /**
- * Sorts test files by project, because a worker ends if the next file belongs to another project. Within a project,
- * slow files are first, and the others follow in vitest's order, largest first.
+ * Sorts test files by project, because a worker exits if the next file belongs to another project. Within a project,
+ * slow files are first. The others follow in vitest's order, largest first.
  */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,10 +1,7 @@
 import { ask } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/**
- * A solution with a login that takes a second if the field `custom_wait` is "yes", and that writes a log line in that
- * case.
- */
+/** A solution whose login takes a second and writes a log line if the field `custom_wait` is "yes". */
 export const slowSolution = (name = 'slow') =>
   bundleOf(
     { name, authenticator: 'AUTHENTICATOR', modules: ['auth'] },

@@ -68,7 +68,7 @@ export type ScriptLab = {
   readonly stop: () => void
 }
 
-/** Runs scripts in real sandbox processes with the real plugins, but without HTTP and a database. */
+/** Runs scripts in real sandbox processes with the real plugins, but without HTTP or a database. */
 export function createScriptLab(
   options: {
     readonly limits?: Partial<Record<LimitName, number>>

@@ -81,7 +81,7 @@ function watchGlobals(): void {
 }
 if (watch.file === 1) watchGlobals()
 
-/** Returns the test's last forbidden action, or null, and forgets it. */
+/** Returns the test's last forbidden action, or null, and resets it. */
 export function takeProblem(): string | null {
   const found = watch.problem
   watch.problem = null

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { vi } from 'vitest'
 import { PATIENCE } from './patience.ts'
 
-/** Waits until `look` no longer throws, for as long as `expect.poll` does here (vitest.config.ts). */
+/** Waits until `look` no longer throws. By default, it waits as long as `expect.poll` (vitest.config.ts). */
 export function waitUntil<T>(
   look: () => T | Promise<T>,
   options: { readonly timeout?: number; readonly interval?: number } = {},

@@ -75,7 +75,7 @@ async function tryAll(): Promise<Record<string, string>> {
 }
 
 await telemetry.init()
-// By now, files that are only read once have been read.
+// The first run also reads the files that are read only once.
 const before = await tryAll()
 await endThread()
 

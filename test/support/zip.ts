@@ -59,7 +59,7 @@ export type RawEntry = Partial<Header> & {
   /** The disk number in the central directory. */
   readonly disk?: number
   readonly comment?: Uint8Array
-  /** The value that the central directory gives for the offset of the local file header. */
+  /** The local file header's offset, as stated in the central directory. */
   readonly offset?: number
   /** Omits the local file header and the data. */
   readonly directoryOnly?: boolean

@@ -24,7 +24,8 @@ type LogLine = { level: string; file?: string; line?: number; column?: number; m
 
 /**
  * Checks what a code block claims about its section's solution. The first word after the block's language selects the
- * check. `session?tenant=acme username=anna&password=…` opens the page with that query, and enters these fields.
+ * check. For example, `session?tenant=acme username=anna&password=…` opens the page with the query `?tenant=acme` and
+ * enters these fields.
  */
 const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Promise<void>>> = {
   /** Signs in and requests `session`. The block contains the expected response. */
@@ -44,7 +45,7 @@ const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Pro
     await openAndClose(claim, visitor)
     await expectLog(claim)
   },
-  /** Checks the log lines too, after a remembered browser has returned without a session. */
+  /** Signs in with "remember", then returns without a session. The block contains the log lines that this adds. */
   async 'log-return'(claim) {
     const visitor = await signIn({ ...claim, fields: { ...claim.fields, remember: 'on' } }, 303)
     visitor.cookies.delete(`session-${claim.solution}`)

@@ -12,8 +12,8 @@ const LEFT_OUT = new Set(['.git', 'build', 'coverage', 'control-center-data', 'd
 export type Clone = Awaited<ReturnType<typeof openClone>>
 
 /**
- * A folder that looks like a fresh clone in which `npm ci` was run, with terminals for a reader of a guide. Its files
- * are links to this clone's. Hosts use free ports instead of the guide's.
+ * A folder that looks like a fresh clone after `npm ci`, with terminals in which a test follows a guide. Its files are
+ * links to this clone's. Hosts use free ports instead of the guide's.
  */
 export async function openClone() {
   const path = mkdtempSync(join(tmpdir(), 'solhost-clone-'))

@@ -15,13 +15,13 @@ import type { GuideHost } from './claims.ts'
 /** Commands that run until they are terminated. */
 export const GOES_ON = /\b(npm start|solhost (start|dev)\b|logs\b.* (-f|--follow)\b)/
 
-/** One command and its expected output; null: any. */
+/** One command and its expected output, or null if any output is allowed. */
 export type Step = { readonly command: string; readonly expected: string | null }
 
 /** A folder in which a guide's commands run, as a reader would type them. */
 export type CommandFolder = {
   readonly path: string
-  /** The host that the commands use: the one that they started or, if there is none, the given host. */
+  /** The host that the commands use. If they haven't started one, it is the given host. */
   readonly host: () => GuideHost
   /** The folder of the solution created by the commands. */
   readonly solution: () => string | null
@@ -174,7 +174,7 @@ export function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** `npx` runs this package's program and no other, so that no test contacts a registry. */
+/** The `npx` in this folder runs only this package's program, so that no test contacts a registry. */
 export function addProgram(folder: string, name: 'solhost' | 'npx'): void {
   const file = join(folder, '.bin', name)
   mkdirSync(dirname(file), { recursive: true })

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { type Block, ROOT, readBlocks } from './blocks.ts'
 import { escapePattern } from './commands.ts'
 
-/** An instruction to the readers of a guide, which is a sentence in its text, and a function that carries it out. */
+/** A sentence in a guide that tells the reader to do something, and a function that does it. */
 export type Instruction = readonly [sentence: string, follow: () => Promise<void>]
 
 /**
- * Follows a guide from top to bottom. Carries out each code block, and each of these instructions at the place of its
- * sentence in the text.
+ * Follows a guide from top to bottom. Runs each code block, and follows each of these instructions where its sentence
+ * occurs in the text.
  * @throws if the guide no longer contains one of the sentences, so that this code is updated together with the guide
  */
 export async function followGuide(

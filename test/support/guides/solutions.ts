@@ -42,7 +42,7 @@ function filesOf(blocks: readonly Block[]): Record<string, string> {
   return files
 }
 
-/** The example of `solutions/` that a section quotes; null if it quotes none. */
+/** The example in `solutions/` that a section quotes, or null if it quotes none. */
 export function quotedExample(blocks: readonly Block[]): string | null {
   const paths = blocks.filter((one) => kindOf(one) === 'excerpt').map(({ words }) => words[0] as string)
   const names = new Set(
