@@ -143,7 +143,10 @@ async function open(host: RealHost, username: string): Promise<ClientPage> {
   return openClient(host.url, NAME, visitor)
 }
 
-/** Response times in ms. @throws Error if a click gets no response */
+/**
+ * Clicks at a fixed rate, each time in a random client. @returns response times in ms @throws Error if a click gets no
+ * response
+ */
 async function clicks(pages: readonly ClientPage[], milliseconds: number): Promise<number[]> {
   const times: number[] = []
   const running: Promise<void>[] = []

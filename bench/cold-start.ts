@@ -18,8 +18,8 @@ process.stdout.write('ready')
 setInterval(() => {}, 1000)`
 
 /**
- * Measures the first login of a solution that no process has loaded, with a spare process ready, and the start of a
- * sandbox process.
+ * Measures the first login of a solution that no process has loaded, with a spare process ready. Also measures the
+ * start of a sandbox process.
  */
 export async function measureColdStart(): Promise<Row[]> {
   const lab = createScriptLab()

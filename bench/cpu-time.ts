@@ -34,7 +34,7 @@ function childrenOf(pid: number): Times[] {
 function timesOf(pid: number): Times | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The process name may contain anything, so parse after its closing parenthesis; fields are counted from "state",
+    // The process name may contain anything, so parse after its closing parenthesis. The first field there is "state",
     // the third.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const at = (field: number) => Number(fields[field - 3])

@@ -33,14 +33,17 @@ const HALF = Number(process.env.BENCH_HALF ?? 5000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 /** Duration of the flood in ms. */
 const FLOOD = Number(process.env.BENCH_FLOOD ?? 60_000)
-/** Interval between the sign-ins of each solution during the flood, in ms. Together, they are as many as in other rows. */
+/**
+ * Interval between the sign-ins of each solution during the flood, in ms. The two solutions together have as many
+ * sign-ins as in other rows.
+ */
 const FLOOD_DUE = 40
 /** Requests in progress while the throughput is measured. */
 const AT_ONCE = 8
 
 /**
- * Measures the throughput of an endpoint in both realms compared with workerd, and sign-ins to the same and to another
- * solution while requests to its endpoints arrive. The host has default settings, except that requests per network are
+ * Measures an endpoint's throughput in both realms, compared with workerd. Also measures sign-ins to the same and to
+ * another solution while requests to its endpoints arrive. The host has default settings, but requests per network are
  * limited only during the flood.
  */
 export async function measureEndpoints(): Promise<Row[]> {

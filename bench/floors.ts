@@ -11,16 +11,16 @@ import { openLoginPage, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, median, ROUNDS } from './rounds.ts'
 
-/** High enough that the ticks of 10 ms, in which Linux counts CPU time, don't matter. */
+/** Linux counts CPU time in ticks of 10 ms. This number is high enough that the ticks don't matter. */
 const COUNT = 1500
 const USER = nameOf('member', 0)
 
 type Contestant = { readonly pid: number; readonly port: number; readonly bytes: Buffer; readonly times: number[] }
 
 /**
- * Measures the CPU time of two requests that run no script, compared with a bare Koa app that does the minimum for
- * them: the login page against Eta with the same page, and `GET session` against a session in a Map. The host also
- * reads and checks the request, looks up the solution and the session, and sets its security headers.
+ * Measures the CPU time of two requests that run no script. Each is compared with a bare Koa app that does the minimum:
+ * the login page with Eta rendering the same page, and `GET session` with a session in a Map. The host also reads and
+ * checks the request, looks up the solution and the session, and sets its security headers.
  */
 export async function measureFloors(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, 1))

@@ -16,9 +16,8 @@ const CONNECTIONS = 8
 /**
  * Posts the login form for `milliseconds`. Each connection posts again as soon as it gets a response. The requests are
  * those of a browser that has loaded the page: no session, the login cookie, the hidden token. All requests use the
- * same page, since the host doesn't record pages; so only the POST is measured.
- *
- * The client runs in the bench process and uses little of the two cores: requests are built once, and only the status,
+ * same page, since the host doesn't record pages. Only the POST is therefore measured.
+ * The client runs in the bench process and uses little of the two cores. Requests are built once, and only the status,
  * length and session cookie of a response are read.
  * @throws if a response is not a 303 with a session cookie
  */

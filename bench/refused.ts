@@ -10,7 +10,7 @@ const WARM_UP = 20
 
 /**
  * Measures refused logins of known and unknown users, which must take the same time. They are sent in pairs in random
- * order: with strict alternation, work that the host delays (it counts failures in batches) could always affect the
+ * order. With strict alternation, work that the host delays (it counts failures in batches) could always affect the
  * same kind.
  */
 export async function measureRefusals(): Promise<Row[]> {

@@ -29,9 +29,8 @@ type Served = {
 }
 
 /**
- * Measurement W2: the login hook, called by a form POST over HTTP. In each round, all contestants get the same bytes
- * from the same client, sequentially, and respond with 303, the same headers, a new session cookie and a new login
- * cookie.
+ * Measurement W2: the login hook, called by a form POST over HTTP. In each round, the contestants take turns and get the
+ * same bytes from the same client. They respond with 303, the same headers, a new session cookie and a new login cookie.
  * - The host: a separate process with default settings. It checks the hidden token, runs the hook in fresh globals in
  * its sandbox processes, and stores the session in its database (synced to disk) before it responds.
  * - workerd: one process, the hook in one global scope. It reads the form and the cookie, runs the hook, and stores the

@@ -50,7 +50,7 @@ let patient: ScriptLab
  * they have the lowest priority.
  */
 let unhurried: ScriptLab
-/** The same with little memory, for memory attacks: they fill it in less CPU time. */
+/** Like `unhurried`, but with little memory, which memory attacks fill in less CPU time. */
 let small: ScriptLab
 let healthy: { readonly asked: number; readonly answered: number }
 let asking: Promise<void>
@@ -128,7 +128,7 @@ function servingProcesses(): number[] {
   return all.filter(({ key }) => key !== null).map(({ pid }) => pid)
 }
 
-/** Whether the process is running at every check. */
+/** Checks the process several times. @returns whether it was running each time */
 async function isBusy(pid: number): Promise<boolean> {
   for (let looks = 0; looks < 8; looks++) {
     if (!wantsToRun(pid)) return false

@@ -12,7 +12,7 @@ export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escap
 export type Attack = {
   readonly name: string
   readonly source: string
-  /** The permitted ends, from the lines `// expect:`, `// also:`, `// also2:` and so on. */
+  /** The permitted outcomes, from the lines `// expect:`, `// also:`, `// also2:` and so on. */
   readonly expected: readonly string[]
   /** `// calls: n` runs `n` logins, sequentially. */
   readonly calls: number
@@ -23,7 +23,7 @@ export type Attack = {
    * how the script is loaded or on a separate process, and leaves nothing behind.
    */
   readonly isShared: boolean
-  /** `// code:` is the expected error code. Needed if several codes count as an `error`. */
+  /** `// code:` is the expected error code. Needed if `error` would allow several codes. */
   readonly code: string | null
   /** `// lines: n` is the expected number of log lines. */
   readonly lines: number | null
@@ -72,7 +72,7 @@ export type ClientAttack = {
   readonly name: string
   readonly source: string
   /**
-   * The permitted ends, from the lines `// expect:` and `// also:`. "contained": the attempts fail or have only
+   * The permitted outcomes, from the lines `// expect:` and `// also:`. "contained": the attempts fail or have only
    * permitted effects. "error": the user sees an error.
    */
   readonly expected: readonly ('contained' | 'error' | 'closed' | 'reopened')[]

@@ -63,7 +63,7 @@ let solutions = 0
 let shared: string
 let neighbour: ClientPage
 beforeAll(async () => {
-  // With a short grace period, the client of one attack is closed before the next attack needs its place.
+  // With a short grace period, an attack's client is closed before the next attack needs to open one.
   host = await startTestHost({ CLIENT_GRACE: '500ms' })
   shared = await add(EVALUATES)
   neighbour = await openClient(host.url, await add('// well behaved'), createVisitor(host.url))
@@ -124,7 +124,7 @@ function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
     if (frame.kind === 'message') expect(frame.text.length).toBeLessThan(10_000)
     expect(['sign-in', 'sign-out']).not.toContain(frame.kind)
   }
-  // There may be at most one message for each call.
+  // An attack may open at most one URL.
   expect(kinds(page).filter((kind) => kind === 'go').length).toBeLessThanOrEqual(1)
 }
 
@@ -145,7 +145,7 @@ test.concurrent.each(readClientAttacks())(
     const [page] = await Promise.all([play(attack), pressBeside()])
     expect(attack.expected).toContain(endOf(page))
     checkFrames(page, attack)
-    // The attacking client still works, unless it was closed. It may behave differently for its own users.
+    // The attacking client still works, unless it was closed or the attack declares otherwise.
     if (endOf(page) !== 'closed' && attack.settles) {
       await page.press('main', 'ok')
       expect(page.element('main', 'name')).toMatch(/value="fine \d+"/)

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { check, checkOwn, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// All attack scripts again, in the hardened realm, except those that never end: hardened-loops.parts.test.ts. Their
-// logins share one context. The realm may also refuse an action of a script.
+// Runs all attack scripts again in the hardened realm, except those that never end (see hardened-loops.parts.test.ts).
+// Their logins share one context. The realm may also refuse a script's action.
 
 useLabs('hardened')
 

@@ -13,7 +13,7 @@ import {
 } from '../support/zip.ts'
 
 // The malicious bundles that the host itself must reject, each with a description and the expected error codes in
-// order. `bundles.test.ts` reads each, `uploads.flow.test.ts` sends each to a real host.
+// order. `bundles.test.ts` reads each bundle, and `uploads.flow.test.ts` sends each to a real host.
 
 export type HostileBundle = {
   /** The description, which completes "a bundle …". */

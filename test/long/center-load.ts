@@ -3,7 +3,7 @@ import { type LoadedCenter, type LoadedDatabase, NEEDLE, startLoadedCenter } fro
 import { percentile, type Rows } from './report.ts'
 
 const SATELLITES = Number(process.env.CENTER_SATELLITES ?? 50)
-/** How long to measure page response times, in minutes, alternating between phases with and without load. */
+/** How long to measure page response times, in minutes. Phases with and without load alternate. */
 const MINUTES = Number(process.env.CENTER_MINUTES ?? 5)
 /** The number of log lines that all Satellites together send before the measurement. */
 const LINES = Number(process.env.CENTER_LINES ?? 1_000_000)
@@ -64,9 +64,9 @@ async function fill({ satellites }: LoadedCenter, rows: Rows): Promise<void> {
 }
 
 /**
- * Alternates between phases with and without load, and which of them is first, so that other work on the machine
- * affects both. The first phase doesn't count, because code that is not compiled yet and remaining work from the flood
- * of lines would make the idle phase look slow.
+ * Alternates between phases with and without load, and changes which comes first, so that other work on the machine
+ * affects both. The first phase isn't counted. Code that is not compiled yet, and work left over from the flood of
+ * lines, would make the idle phase look slow.
  */
 async function measurePages(loaded: LoadedCenter, rows: Rows): Promise<void> {
   const times = { idle: new Map<string, number[]>(), loaded: new Map<string, number[]>() }

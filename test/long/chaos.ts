@@ -18,7 +18,8 @@ const WARM_UP = 15_000
 const TWICE_KILLED = 2
 
 /**
- * The additional work of a login: none, ask (a request without side effects) or change. The last two wait for 100 ms.
+ * The number of solutions by the additional work of a login: none, ask (a request without side effects) or change. The
+ * last two wait for 100 ms.
  */
 const KINDS = { quick: 8, asks: 4, changes: 2 } as const
 type Kind = keyof typeof KINDS
@@ -30,7 +31,7 @@ const SCRIPTS: Readonly<Record<Kind, string>> = {
 }
 
 type Login = LoginEnd & { readonly solution: string; readonly start: number; readonly end: number }
-/** `solution` is null for a spare process, or one that is being prepared for a solution. */
+/** `solution` is null for a spare process, or for one that is being prepared. */
 type Kill = { readonly at: number; readonly solution: string | null; readonly calls: number }
 type Rest = { readonly heap: number; readonly size: number; readonly files: number; readonly processes: number }
 
@@ -130,8 +131,8 @@ async function killAtRandom(host: WatchedHost): Promise<readonly Kill[]> {
 }
 
 /**
- * Whether a failed login has an explanation: its solution's process was killed during the login, or the solution was
- * paused because of the kill.
+ * Adds the results for all logins to the table. A failed login is explained if its solution's process was killed during
+ * the login, or if the solution was paused because of the kill.
  */
 function tellLogins(rows: Rows, logins: readonly Login[], kills: readonly Kill[]): void {
   const lost = logins.filter(({ problem }) => problem !== null)

@@ -39,8 +39,7 @@ export async function forgottenPassword(rows: Rows): Promise<void> {
     const headers = { authorization: admin, 'content-type': 'application/zip' }
     const body = await bundleOf({ name: 'crm', authenticator: 'DEFAULT' })
     await ask(`${url}/admin/api/solutions/crm`, { method: 'PUT', headers, body })
-    // Alternate the kinds, so that neither the length of the names nor the users' place in the table distinguishes
-    // them.
+    // All names have the same length, so that the length does not distinguish known from unknown names.
     for (let at = 0; at < PAIRS; at++) {
       await addUser({ url, admin }, nameOf('u', at), { email: `${nameOf('u', at)}@example.org` })
     }
@@ -63,7 +62,7 @@ export async function forgottenPassword(rows: Rows): Promise<void> {
 const nameOf = (kind: 'u' | 'x', at: number) => `${kind}-person-${String(at).padStart(5, '0')}`
 const ratioOf = (one: number, other: number) => Math.max(one, other) / Math.min(one, other)
 
-/** Asks for known and unknown names alternately; which is first alternates too. */
+/** Requests links for known and unknown names alternately. Which kind is first alternates too. */
 async function measure(url: string, mails: readonly unknown[]): Promise<{ known: number[]; unknown: number[] }> {
   const times = { known: [] as number[], unknown: [] as number[] }
   let mailsSent = 0

@@ -33,7 +33,7 @@ export async function fullScale(rows: Rows): Promise<void> {
   }
 }
 
-/** Whether the test file uses that module, directly or through a file named `*contract.ts` that several tests share. */
+/** Whether the test file uses `test/support/scale.ts`, directly or through a shared file named `*contract.ts`. */
 function usesScale(file: string): boolean {
   const text = readFileSync(join(ROOT, file), 'utf8')
   const shared = [...text.matchAll(/'([^']*contract\.ts)'/g)].map(([, path = '']) => join(file, '..', path))

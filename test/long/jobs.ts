@@ -17,7 +17,7 @@ const MINUTES = Number(process.env.LONG_MINUTES ?? 10)
 const PER_MINUTE = 50
 /** How long after the last kill all runs must have succeeded, in ms. */
 const END_TIME = 180_000
-/** A run can be repeated for each call that a host ran when it was killed. */
+/** How many calls a host runs at the same time. If the host is killed, each of these runs can be repeated. */
 const AT_ONCE = Math.max(1, availableParallelism() - 1)
 
 /** How long the database is down at the end, in ms. */
@@ -45,8 +45,8 @@ const KINDS = {
 } as const
 
 /**
- * Starts two hosts with one database, and repeatedly kills one of them while runs of jobs are queued. Each run must
- * succeed, and only a few may be repeated. Then it kills the database server. No due time may be lost.
+ * Starts two hosts with one database. Repeatedly kills one of them while runs of jobs are queued. Each run must
+ * succeed, and only a few may be repeated. Then kills the database server. No scheduled run may be missed.
  */
 export async function jobs(rows: Rows, only?: Kind): Promise<void> {
   for (const name of only === undefined ? (Object.keys(KINDS) as Kind[]) : [only]) {
@@ -87,7 +87,9 @@ async function killedWhileQueuing(
   let kills = 0
   const begun = performance.now()
 
-  /** Calls `work` when it is due; an earlier call that took longer delays only the next one. */
+  /**
+   * Calls `work` at each due time. If a call takes too long, the next one is late, but later due times don't change.
+   */
   async function repeatEvery(interval: number, work: () => Promise<void>): Promise<void> {
     for (let due = interval; due < MINUTES * MINUTE; due += interval) {
       await wait(Math.max(0, begun + due - performance.now()))
@@ -166,7 +168,10 @@ async function upload({ url }: HostProcess): Promise<void> {
   if (status !== 201) throw new Error(`the solution was refused: ${text}`)
 }
 
-/** Asks a random host, and the other one if the first is down. @returns the run's id; null if none confirmed it */
+/**
+ * Queues a run on a random host, or on the other one if the first is down. @returns the run's id, or null if no host
+ * confirmed it
+ */
 async function queue(hosts: readonly HostProcess[]): Promise<string | null> {
   for (const { url } of Math.random() < 0.5 ? hosts : hosts.toReversed()) {
     try {

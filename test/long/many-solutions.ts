@@ -12,7 +12,7 @@ const SOLUTIONS = Number(process.env.LONG_SOLUTIONS ?? 1000)
 const WARM_UP = SOLUTIONS / 10
 const ACTIVE = 25
 const ACTIVE_TIME = 15_000
-/** The number of cold solutions that are started one by one, and the number visited afterwards, several at a time. */
+/** The number of cold solutions to log in to one by one, and the number to use afterwards, several at a time. */
 const COLD = Math.min(100, SOLUTIONS / 10)
 const WALKED = Math.min(300, SOLUTIONS / 2)
 const MAXIMUM = 1024
@@ -64,10 +64,7 @@ async function uploadAll(rows: Rows, host: WatchedHost, names: readonly string[]
   rows.tell('host (PSS) after all uploads, MB', after.size / 1024 ** 2)
 }
 
-/**
- * The host's memory in bytes, after garbage collection, and after freed memory has been returned to the system, which
- * takes a while.
- */
+/** The host's memory in bytes, after garbage collection. Waits until freed memory has been returned to the system. */
 async function held(host: WatchedHost): Promise<{ readonly heap: number; readonly size: number }> {
   let heap = 0
   const sizes: number[] = []
@@ -92,8 +89,8 @@ async function useAtOnce(rows: Rows, host: WatchedHost, names: readonly string[]
 }
 
 /**
- * The memory is full of processes that wait for logins. The process that has been idle longest is ended to make room
- * for the next solution.
+ * Logs in to cold solutions one by one, while the memory is full of idle processes. For each, the host must end the
+ * process that has been idle longest.
  */
 async function wakeOneByOne(rows: Rows, host: WatchedHost, names: readonly string[]): Promise<void> {
   const cold: number[] = []

@@ -255,8 +255,8 @@ function findFault(copy: string, { fault, file, from, to, otherwise }: Mutation)
 }
 
 /**
- * Returns the first test that fails. With 'related' and a file, only tests that import the file run, which is enough
- * because no other test can be affected.
+ * Returns the first test that fails. With 'related' and a file, it runs only the tests that import the file. No other
+ * test can be affected.
  */
 function failedTest(copy: string, options: readonly string[]): string | null {
   const report = join(copy, 'mutation-report.json')

@@ -48,7 +48,7 @@ export function sumOfSizes(host: number): number {
   return [host, ...childrenOf(host)].reduce((sum, pid) => sum + proportionalSize(pid), 0) / MEGABYTE
 }
 
-/** An upper bound of that sum: private memory plus the largest shared part, as `memoryOf` explains. */
+/** An upper bound of `sumOfSizes`: private memory plus the largest shared part, as `memoryOf` explains. */
 function sumOfMemory(host: number): number {
   const all = [host, ...childrenOf(host)].map(memoryOf)
   return (all.reduce((sum, { own }) => sum + own, 0) + Math.max(...all.map(({ shared }) => shared))) / MEGABYTE

@@ -12,7 +12,7 @@ import type { Rows } from './report.ts'
 const ADMIN = 'secret-of-admin'
 const SEARCHER = 'Searcher-with-few-rights-7'
 const passwordOf = (name: string) => `Green-tractors-of-${name}-8`
-/** Sign-ins over StartTLS, which opens and closes a connection for each one. */
+/** The number of sign-ins over StartTLS. Each one opens and closes a connection. */
 const MANY = Number(process.env.LONG_SIGN_INS ?? 100)
 
 /** Anna is in a mapped group, Bram in a group within it, and Dora in none. */

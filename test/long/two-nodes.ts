@@ -17,8 +17,9 @@ const DRAIN_TIME = '6s'
 const PAUSE = 4000
 
 /**
- * Runs two nodes in network namespaces, with one PostgreSQL database and HAProxy configured as in `deploy/`, with
- * sign-ins, requests and open clients. One node is killed repeatedly, then both are restarted in turn, equally often.
+ * Runs two nodes in network namespaces, with one PostgreSQL database and HAProxy configured as in `deploy/`. Users sign
+ * in, send requests and have open clients. One node is killed repeatedly, then both nodes are restarted in turn,
+ * equally often.
  */
 export async function twoNodes(rows: Rows): Promise<void> {
   if (postgresPath === undefined) throw new Error('it takes PostgreSQL (postgresql)')
@@ -102,7 +103,7 @@ async function begin({ origin }: ProxiedNodes): Promise<Load> {
   return load
 }
 
-/** Waits until each open client has received another response. */
+/** Waits until each open client has received at least two more responses. */
 async function goOn({ clients }: Load): Promise<void> {
   const before = clients.map(({ answered }) => answered)
   await until('the clients to go on', async () =>

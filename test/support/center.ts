@@ -14,8 +14,8 @@ export const OWNER = 'owner@example.org'
 export const CENTER_PASSWORD = 'a long test password'
 
 /**
- * A response with its parsed JSON, or undefined if it has no body. The JSON is untyped, since each test expects a
- * different structure.
+ * A response whose `body` is the parsed JSON, or undefined if there is no body. The JSON is untyped, since each test
+ * expects a different structure.
  */
 // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
 export type ApiAnswer = Answer & { readonly body: any }

@@ -12,7 +12,7 @@ export function formWith(...elements: readonly unknown[]): Record<string, unknow
 
 export type FormCheck = {
   readonly form: FormDefinition | null
-  /** Each in the form `code: message`. */
+  /** The errors, each as `code: message`. */
   readonly faults: readonly string[]
   readonly warnings: readonly string[]
 }

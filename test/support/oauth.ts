@@ -136,7 +136,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
       const fields: Fields = after === undefined ? [] : [['after', after]]
       return person.open(`${base}/logout`, { method: 'POST', from: page, ...(after === undefined ? {} : { fields }) })
     },
-    /** Opens a client with the browser's cookies, see `openOnce`. */
+    /** Opens a client with the browser's cookies (see `openOnce`). */
     openClient(query = '') {
       const pairs = [...person.cookies(host.url)]
       const cookies = new Map(pairs.map(([name, value]) => [name, { value, path: '/' }]))

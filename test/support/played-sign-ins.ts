@@ -60,7 +60,7 @@ export type PlayedSignIns = PlayedPlace & {
   readonly playSignIn: (way: Way, play: Play, options?: { readonly needsEarlier?: boolean }) => Promise<Played>
 }
 
-/** The settings for a flow, for the stage in the query parameter `stage`. */
+/** The settings for a flow. The query parameter `stage` selects the stage. */
 export function settingsOf(way: Way): Record<string, string> {
   return { api: 'Custom', clientId: 'one', apiSecret: '%%CLIENT%%', ...WAYS[way].oauth }
 }
@@ -117,7 +117,10 @@ function secretsOf(callback: Callback | null): readonly string[] {
   return pairs.filter(([name]) => name === 'code' || name === 'id_token').map(([, value]) => value)
 }
 
-/** The outcome of a sign-in, as shown to the user and the author. Equals `refusedBy` if it was rejected correctly. */
+/**
+ * The outcome of a sign-in, as shown to the user and the author. If the sign-in was rejected correctly, it equals the
+ * result of `refusedBy`.
+ */
 export async function whatCameOf(played: Played, { linesOf }: Pick<PlayedPlace, 'linesOf'>) {
   const { solution, visitor, answer, secrets, stage, requests } = played
   const reference = String(answer.headers['x-correlation-id'])
@@ -151,7 +154,7 @@ export function refusedBy(problem: OAuthProblemCode, message: RegExp, strays: re
   }
 }
 
-/** The requests of a correct client, in order, each of them once. */
+/** A correct client sends these requests in this order, each only once. */
 const STEPS = ['/.well-known/openid-configuration', '/authorize', '/token', '/jwks', '/userinfo']
 
 /** Finds requests that are out of order or repeated, and codes and tokens sent to the wrong place. */

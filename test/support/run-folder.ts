@@ -26,7 +26,7 @@ export default function makeRunFolder(): () => void {
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** The maximum size of the files that tests write there, including container images, in bytes. */
+/** The space that the run folder needs, in bytes. Tests also store container images there. */
 const ROOM = 6 * 1024 ** 3
 
 /**

@@ -35,7 +35,7 @@ function refuse(what: string): never {
   throw new Error(watch.problem)
 }
 
-/** @param file the test file, so that a timer that outlives its file is not reported in the next one */
+/** @param file the number of the test file that set the timer; a later file does not report it */
 function checkDelay(delay: unknown, file: number): void {
   if (file !== watch.file) return
   if (Number(delay) < LONGEST_DELAY || delay === undefined) return

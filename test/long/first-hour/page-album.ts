@@ -19,7 +19,7 @@ const SCHEMES = [
 
 const OTHER_LOCALES = PLATFORM_LOCALES.filter((locale) => locale !== 'en')
 
-/** If a text is missing, a page of the platform or of a solution contains `!its.key!`. */
+/** Pages show `!its.key!` in place of a missing text. */
 const MISSING_TEXT = /![a-z]+(?:[.-][a-z]+)+!/g
 
 /**
@@ -30,8 +30,8 @@ const EXPECTED = /status of 4\d\d|Failed to execute 'postMessage' on 'DOMWindow'
 
 export type AddOptions = {
   /**
-   * For pages that end users see: also loads the page in the other languages. If this is a function, it signs in first,
-   * because a session keeps its language.
+   * Also loads the page in the other languages. Use it for pages that end users see. If this is a function, it signs in
+   * first, because a session keeps its language.
    */
   readonly inLanguages?: boolean | Enter
   /** The content that shows that the page has loaded. */

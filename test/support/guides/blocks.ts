@@ -57,7 +57,7 @@ const FILE_LANGUAGES = new Set(['js', 'ts', 'json', 'html', 'css'])
 export const CLAIMS = ['check', 'session', 'refused', 'log', 'log-return', 'form'] as const
 export type ClaimName = (typeof CLAIMS)[number]
 
-/** @returns null if the block does not have such a description */
+/** @returns the block's kind, or null if its description matches none */
 export function kindOf({ guide, language, words: [first = ''] }: Block): BlockKind | null {
   if (language === 'sh' || language === 'console') return first === '' ? 'commands' : null
   if (language === 'sql') return first === 'embedded' ? 'sql' : null

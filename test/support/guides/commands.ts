@@ -43,7 +43,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     writeFileSync(join(path, file), content, { mode: 0o600 })
   }
   for (const name of ['solhost', 'npx'] as const) addProgram(path, name)
-  // Sets up the files of a cloned repository after a first start.
+  // Makes the folder look like a cloned repository after a first start.
   symlinkSync(join(ROOT, 'solutions'), join(path, 'solutions'))
   symlinkSync(join(ROOT, 'package.json'), join(path, 'package.json'))
   symlinkSync(join(ROOT, 'bin'), join(path, 'bin'))
