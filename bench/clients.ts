@@ -144,8 +144,9 @@ async function open(host: RealHost, username: string): Promise<ClientPage> {
 }
 
 /**
- * Clicks at a fixed rate, each time in a random client. @returns response times in ms @throws Error if a click gets no
- * response
+ * Clicks at a fixed rate, each time in a random client.
+ * @returns response times in ms
+ * @throws Error if a click gets no response
  */
 async function clicks(pages: readonly ClientPage[], milliseconds: number): Promise<number[]> {
   const times: number[] = []

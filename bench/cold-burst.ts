@@ -12,9 +12,9 @@ type StartHost = typeof startRealHost
 type Burst = { readonly rate: number; readonly cpu: number; readonly times: readonly number[]; readonly upload: number }
 
 /**
- * Measures the first sign-in of many solutions that no process has loaded, 4 at a time, and how long an upload takes
- * until its version is active. If `BENCH_BEFORE=<folder>` is a checkout of another commit with its packages, also
- * measures the host in that folder.
+ * Measures the first sign-in of many solutions that no process has loaded, 4 at a time. Also measures how long an
+ * upload takes until its version is active. If `BENCH_BEFORE=<folder>` is a checkout of another commit with its
+ * packages, also measures the host in that folder.
  */
 export async function measureColdBurst(): Promise<Row[]> {
   const folder = process.env.BENCH_BEFORE

@@ -151,8 +151,8 @@ async function measureBeside(
 }
 
 /**
- * Measures sign-ins to the flooded solution and to another one during a flood of `FLOOD` ms, compared with half that
- * time before the flood and half after it.
+ * Measures sign-ins to the flooded solution and to another one during a flood of `FLOOD` ms. They are compared with
+ * half that time before the flood and half after it.
  */
 async function measureFlood(path: string, perSecond: number): Promise<Row[]> {
   const host = await startHost({})

@@ -14,8 +14,8 @@ const APART = 3
 
 /**
  * Measures the host's longest event loop delay while it hashes 50 concurrent sign-ins, compared with the same host idle
- * for the same time. Measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms are sent 3 ms apart:
- * 50 that arrive at the same moment block the loop for about 25 ms even if each is rejected before hashing.
+ * for the same time. Measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms are sent 3 ms apart.
+ * If 50 arrived at the same moment, they would block the loop for about 25 ms, even without hashing.
  */
 export async function measureHashing(): Promise<Row[]> {
   const monitor = new URL('loop-delay.ts', import.meta.url).href

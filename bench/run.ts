@@ -1,5 +1,5 @@
-// Measures the metrics of docs/performance.md (all rows, or only the named ones), each as a ratio within this run: npm
-// run bench -- w1 events --json figures.json
+// Measures the metrics of docs/performance.md: all rows, or only the named ones. Each is a ratio within this run.
+// Usage: npm run bench -- w1 events --json figures.json
 import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'
 import { measureClients } from './clients.ts'

@@ -16,8 +16,8 @@ type Contestant = { readonly bytes: Buffer; readonly holds: string; readonly tim
  * - `GET session` against a media file of the same solution with the same size. The first looks up a session and
  *   returns its data; the second returns a file from memory. Neither renders a template, so the difference is the
  *   session.
- * - For a signed-in user, the page of a solution that requires sign-in, compared with that of a solution that doesn't:
- *   the same middleware, the same template, no script, and both browsers have the form's cookie. The user's data in the
+ * - For a signed-in user, the page of a solution that requires sign-in, compared with the page of one that doesn't. Both
+ *   use the same middleware and template, and no script. Both browsers have the form's cookie. The user's data in the
  *   page is included.
  */
 export async function measureSessions(): Promise<Row[]> {

@@ -31,14 +31,13 @@ type Served = {
 /**
  * Measurement W2: the login hook, called by a form POST over HTTP. In each round, the contestants take turns and get the
  * same bytes from the same client. They respond with 303, the same headers, a new session cookie and a new login cookie.
- * - The host: a separate process with default settings. It checks the hidden token, runs the hook in fresh globals in
- * its sandbox processes, and stores the session in its database (synced to disk) before it responds.
+ * - The host: a separate process with default settings. It checks the hidden token and runs the hook in fresh globals in
+ *   its sandbox processes. Before it responds, it stores the session in its database and syncs that to disk.
  * - workerd: one process, the hook in one global scope. It reads the form and the cookie, runs the hook, and stores the
- * session in memory; no token is verified and nothing is written. That is less work than the host does, which puts the
- * host at a disadvantage.
+ *   session in memory. It verifies no token and writes nothing, so it does less work than the host.
  * - workerd with the smallest login: the session is a signed cookie, and there are no other headers.
- * - A plain function: the host's own app, sessions and database (`plain-host.ts`), but a plain function in the host
- * process in place of `run-entry.ts` and all that it calls.
+ * - A plain function: the host's own app, sessions and database (`plain-host.ts`). A function in the host process
+ *   replaces `run-entry.ts` and everything that it calls.
  */
 export async function measureFormPosts(): Promise<Row[]> {
   const host = await startRealHost()

@@ -1,5 +1,5 @@
-// Builds the files that the first start would otherwise build, for installations whose files are read-only at run time:
-// the programs that run in separate processes, and our scripts without types.
+// Builds the files that the first start would otherwise build: the programs that run in separate processes, and our
+// scripts without types. Installations whose files are read-only at run time need this.
 import { builtInPlugins } from '../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
 import { readTrusted } from '../base/bundles/trusted.ts'

@@ -7,8 +7,8 @@ import { platformOf } from '../runtime/platforms.js'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
- * Finds the Node.js binary to use: the one that npm installed as an optional dependency, or else the running one if it
- * is new enough.
+ * Finds the Node.js binary to use. Prefers the binary that npm installed as an optional dependency. Otherwise, uses the
+ * running one if it is new enough.
  * @param {string} [folder] the project's folder
  * @param {import('../runtime/platforms.js').Platform} [platform]
  * @param {string} [version] the version of the running Node.js

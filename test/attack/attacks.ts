@@ -3,7 +3,7 @@ import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
 import type { ScriptEnd } from '../support/solutions.ts'
 
 /**
- * How an attack may end: its attempts fail ("contained"), it is stopped in one of these ways, or it succeeds
+ * How an attack may end. Its attempts fail ("contained"), it is stopped in one of these ways, or it succeeds
  * ("escaped").
  */
 export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escaped'
@@ -37,7 +37,7 @@ export type Attack = {
 /** Whether this is `npm run long -- attacks`, which runs every script in every place. The usual tests leave some out. */
 export const isEveryAttackRun = process.env.LONG_ATTACKS === 'all'
 
-/** The first scripts of each kind, such as `cpu-` or `escape-`, for a place where a run takes long. */
+/** Returns only the first scripts of each kind, such as `cpu-` or `escape-`, because running all of them takes long. */
 export function someOfEachKind(attacks: readonly Attack[], count: number): readonly Attack[] {
   if (isEveryAttackRun) return attacks
   const kinds = Map.groupBy(attacks, ({ name }) => name.split('-')[0])

@@ -12,8 +12,9 @@ const HELD = 600
 const BETWEEN = 1000
 
 /**
- * Runs the tests and repeatedly suspends one of their processes for a moment, to simulate a busy machine: a test, host,
- * sandbox process, browser or database server, chosen at random. If a test fails, it depends on timing.
+ * Runs the tests and repeatedly suspends one of their processes for a moment, to simulate a busy machine. The process
+ * is chosen at random: a test, host, sandbox process, browser or database server. If a test fails, it depends on
+ * timing.
  */
 export async function heldTests(rows: Rows): Promise<void> {
   const { pid, report } = runTests(PATHS)

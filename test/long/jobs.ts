@@ -169,8 +169,8 @@ async function upload({ url }: HostProcess): Promise<void> {
 }
 
 /**
- * Queues a run on a random host, or on the other one if the first is down. @returns the run's id, or null if no host
- * confirmed it
+ * Queues a run on a random host, or on the other one if the first is down.
+ * @returns the run's id, or null if no host confirmed it
  */
 async function queue(hosts: readonly HostProcess[]): Promise<string | null> {
   for (const { url } of Math.random() < 0.5 ? hosts : hosts.toReversed()) {

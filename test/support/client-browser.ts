@@ -28,8 +28,8 @@ const EXPECTED = /WebSocket connection to|ERR_|status of 404|can escape its sand
 export type Watched = Awaited<ReturnType<typeof openWatched>>
 
 /**
- * Opens a separate browser profile. It records the frames and the HTML that its pages receive, and their errors:
- * uncaught exceptions, console warnings and errors, and violations of the Content-Security-Policy.
+ * Opens a separate browser profile. It records the frames and the HTML that its pages receive, and their errors. Errors
+ * are uncaught exceptions, console warnings and errors, and violations of the Content-Security-Policy.
  */
 export async function openWatched(browser: Browser, options: BrowserContextOptions = {}) {
   const profile = await browser.newContext({

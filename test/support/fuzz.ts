@@ -193,7 +193,7 @@ async function converse(socket: Socket, random: Random, bytes: Buffer): Promise<
   return received
 }
 
-/** Waits for the first response. @returns '' if the connection ends or the time is up first */
+/** Waits for the first response. @returns '' if the connection closes or the time is up first */
 function answerOf(socket: Socket, time = ANSWER_TIME): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const timer = setTimeout(resolve, time, '')

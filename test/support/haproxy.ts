@@ -56,7 +56,8 @@ export async function centerProxyVariables(center: string, port: number, certifi
 }
 
 /**
- * Writes the certificate and the key to one file, as HAProxy requires. Also returns a function that removes the file.
+ * Writes the certificate and the key to one file, as HAProxy requires.
+ * @returns the file's path, and a function that removes the file
  */
 export function proxyCertificate() {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-proxy-'))

@@ -7,7 +7,7 @@ import { halfHash, type Json, makeSigningKey, type SigningKey, signToken } from 
 
 /**
  * A provider that misbehaves as its scenario (a "play") specifies, and is otherwise correct. Each scenario has its own
- * issuer under the same address, so that the data that a client caches for one doesn't affect another.
+ * issuer under the same address. The data that a client caches for one scenario therefore doesn't affect another.
  */
 export type PlayedProvider = {
   readonly base: string

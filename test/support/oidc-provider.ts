@@ -19,7 +19,7 @@ export type ProviderAccount = {
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
-/** A client's metadata by the names of OpenID Connect Registration; defaults are in `CLIENT`. */
+/** A client's metadata, with the names from OpenID Connect Registration. `CLIENT` contains the defaults. */
 export type ProviderClient = Readonly<Record<string, unknown>> & {
   readonly client_id: string
   readonly redirect_uris: readonly string[]
@@ -38,8 +38,8 @@ export type OidcProviderOptions = {
   /** Whether the login page lists accounts and passwords. */
   readonly showsAccounts?: boolean
   /**
-   * Where email and profile are returned in the code flow: in the ID token, as most providers do, or only at the
-   * UserInfo endpoint, as the specification requires.
+   * Where email and profile are returned in the code flow. Most providers return them in the ID token. The
+   * specification requires the UserInfo endpoint instead.
    */
   readonly claimsIn?: 'id_token' | 'userinfo'
   /**

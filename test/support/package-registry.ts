@@ -12,8 +12,8 @@ type Manifest = { readonly version: string; readonly resolved?: string; readonly
 export type PackageRegistry = { readonly url: string; stop(): Promise<void> }
 
 /**
- * A local npm registry. It contains one package, as after `npm publish`, and the packages in its shrinkwrap. Their
- * tarballs are in npm's cache since `npm ci`, so nothing is downloaded.
+ * A local npm registry. It contains one package, as after `npm publish`, and the packages in its shrinkwrap. It serves
+ * the tarballs that `npm ci` has stored in npm's cache, so nothing is downloaded.
  * @param folder the folder of the built package
  */
 export async function startPackageRegistry(folder: string, tarball: string): Promise<PackageRegistry> {

@@ -160,7 +160,7 @@ export async function signInAtProvider(person: Person, location: string, answers
 /**
  * Signs out at the provider's end session endpoint.
  * @param confirm whether the user confirms the sign-out
- * @returns how the provider sends the browser away, or its last page
+ * @returns how the provider redirects the browser, or its last page
  */
 export function signOutAtProvider(
   person: Person,
@@ -171,9 +171,9 @@ export function signOutAtProvider(
 }
 
 /**
- * Delivers the provider's response to our host as a browser with JavaScript does: adds a fragment's parameters to the
+ * Delivers the provider's response to our host as a browser with JavaScript does. Adds a fragment's parameters to the
  * page's form, and posts self-submitting forms.
- * @returns the first response that is not such a page
+ * @returns the first response that needs no such step
  */
 export async function deliver(person: Person, { method, url, fields, from }: Callback): Promise<Page> {
   const sent = method === 'POST' ? { method, fields, from } : { from }

@@ -4,8 +4,8 @@ import { test } from 'vitest'
 const IS_FULL = process.env.SOLHOST_FULL_SCALE === 'true'
 
 /**
- * Chooses the number of rounds, rows or requests in a test: few in the normal suite, the full number in `npm run long
- * -- full-scale`.
+ * Chooses the number of rounds, rows or requests in a test. The normal suite uses few, and `npm run long -- full-scale`
+ * uses all.
  */
 export function scaled(few: number, full: number): number {
   return IS_FULL ? full : few

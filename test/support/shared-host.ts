@@ -6,8 +6,8 @@ import { runFolder } from './run-folder.ts'
 const hosts = new Map<string, Promise<Omit<TestHost, 'stop'>>>()
 
 /**
- * Returns this worker's host with these properties. It is for test files that only read, or only change what they added
- * under unique names. The worker's test files share it and must not stop it. It ends with the worker, and its folder is
+ * Returns this worker's host with these properties. All of the worker's test files share it, so they must not stop it.
+ * They may only read, or change what they added under unique names. The host ends with the worker, and its folder is
  * removed after the run.
  */
 export function sharedHost(properties: Record<string, string> = {}): Promise<Omit<TestHost, 'stop'>> {

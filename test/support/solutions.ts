@@ -56,7 +56,7 @@ export type ScriptEnd = EntryResult & { readonly log: readonly (NewLogLine & Gue
 
 export type ScriptLab = {
   readonly run: (run: ScriptRun) => Promise<ScriptEnd>
-  /** Ends the process of a script that no test runs again, since idle processes take CPU time too. */
+  /** Ends the process of a script that no test runs again, because idle processes use CPU time too. */
   readonly retire: (run: Pick<ScriptRun, 'script' | 'file'>) => void
   /** Runs a function body and returns its result as JSON. */
   readonly evaluate: (body: string, options?: Omit<ScriptRun, 'script'>) => Promise<unknown>

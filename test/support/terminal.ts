@@ -82,7 +82,7 @@ export async function openTerminal(options: {
     },
     async [Symbol.asyncDispose]() {
       await tmux('kill-server')
-      // Retries, because npm writes its log there after all other processes have ended.
+      // Retries, because npm can still write its log there after all other processes have ended.
       rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
   }

@@ -3,11 +3,11 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 type OpenedPage = AsyncDisposable & { readonly page: Page }
 
 /**
- * Opens pages for the tests of a file. A new browser profile starts a process and compiles all scripts again, which takes
+ * Opens pages for a file's tests. A new browser profile starts a process and compiles all scripts again, which takes
  * more CPU time than most tests. Tests without special needs therefore share one page.
- * @param parts evaluated at the first call, because hooks start the browser
- * @returns a function that opens the shared page or, with options, a page in its own browser profile. The shared page is
- * left clean, except for its cookies. Tests that change cookies, the language or the clock need their own profile.
+ * @param parts called when the first page opens, because hooks start the browser
+ * @returns a function that opens the shared page or, with options, a page in its own browser profile. The shared page
+ * is left clean, except for its cookies. Tests that change cookies, the language or the clock need their own profile.
  */
 export function createPages(
   parts: () => {

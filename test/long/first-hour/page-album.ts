@@ -23,8 +23,8 @@ const OTHER_LOCALES = PLATFORM_LOCALES.filter((locale) => locale !== 'en')
 const MISSING_TEXT = /![a-z]+(?:[.-][a-z]+)+!/g
 
 /**
- * Chromium logs the status of a page, which is expected for a refused sign-in. axe logs that it can't access the
- * sandboxed preview of a login page.
+ * Chromium logs a page's status, and a refused sign-in has an error status. axe logs that it can't access the sandboxed
+ * preview of a login page.
  */
 const EXPECTED = /status of 4\d\d|Failed to execute 'postMessage' on 'DOMWindow'/
 
