@@ -36,10 +36,10 @@ export type Form = { readonly url: string; readonly headers: Record<string, stri
 
 /**
  * Measures logins of a healthy solution, first alone and then while three malicious solutions run on the same host. The
- * host is a separate process with default settings. Each malicious solution always has a call running. A login's time counts
- * from when it was due, so slow responses don't reduce the number of measurements. Percentiles are over the logins of
- * all rounds, since a median of rounds would hide the worst one. The client runs at a higher priority where the system
- * allows it: it represents browsers on other machines, which malicious scripts cannot slow down.
+ * host is a separate process with default settings. Each malicious solution always has a call running. A login's time
+ * counts from when it was due, so slow responses don't reduce the number of measurements. Percentiles are over the
+ * logins of all rounds, since a median of rounds would hide the worst one. The client runs at a higher priority where
+ * the system allows it. It represents browsers on other machines, which malicious scripts cannot slow down.
  */
 export async function measureNeighbour(): Promise<Row[]> {
   const kinds = 'sign-ins while one solution loops, one allocates memory and one crashes'

@@ -47,7 +47,7 @@ let lab: ScriptLab
 let patient: ScriptLab
 /**
  * A lab with a long deadline, for attacks that must end in another way. On a busy machine, this can take long, because
- * they have the lowest priority.
+ * attacks run at the lowest priority.
  */
 let unhurried: ScriptLab
 /** Like `unhurried`, but with little memory, which memory attacks fill in less CPU time. */

@@ -32,7 +32,7 @@ export type TestCenter = ControlCenter & {
   readonly logged: () => string
   /** Sends API requests as the owner of the organisation `acme`, or with another API token. `null` sends no token. */
   readonly api: (method: string, path: string, body?: unknown, token?: string | null) => Promise<ApiAnswer>
-  /** Creates another API token of that organisation. */
+  /** Creates another API token for the organisation `acme`. */
   readonly tokenOf: (role: Role, organisation?: string) => Promise<string>
   /** Creates an environment of `acme` with a remote environment token. */
   readonly environment: (name: string) => Promise<{ readonly id: string; readonly token: string }>

@@ -74,7 +74,7 @@ export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions
   return { child, out: () => out, err: () => err, ended }
 }
 
-/** The folder in which `dev` stores its state if it is started in this folder. */
+/** The folder in which `dev` stores its state if it is started in `cwd`. */
 export function stateOf(cwd: string): string {
   return join(cwd, '.state')
 }

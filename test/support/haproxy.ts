@@ -14,7 +14,7 @@ export const HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', 
 /** The HAProxy configuration for a control center. */
 export const CENTER_HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/control-center/haproxy.cfg', import.meta.url))
 
-/** The host name in the certificate of `test/support/tls`. */
+/** The host name in the certificate from `test/support/tls`. */
 export const PROXIED_NAME = 'api.example.test'
 const tls = (file: string) => readFileSync(new URL(`./tls/${file}`, import.meta.url))
 

@@ -35,7 +35,7 @@ export type FlowCase = {
 }
 
 export type HostileCase = FlowCase & {
-  /** The error that the sign-in is expected to end with. */
+  /** The sign-in's expected error. */
   readonly problem: OAuthProblemCode
 }
 

@@ -335,7 +335,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     clearInterval(counting)
     const [run] = await runs.list(solution, {}, 9)
     expect(run).toMatchObject({ job: 'mail', missed: 999, scheduledFor: time - (time % 60_000) })
-    // The timer ran often in the meantime, so the host could also have handled requests.
+    // The timer ran often in the meantime, so the event loop was free to handle requests.
     expect(turns).toBeGreaterThan(10)
   })
 

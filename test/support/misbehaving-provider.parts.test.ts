@@ -83,7 +83,7 @@ test('malicious scenarios: names are unique, and each lists the flows in which i
   expect(BAD_LOGOUT_TOKENS.length).toBeGreaterThanOrEqual(19)
 })
 
-/** Responses that openid-client accepts, so that the host itself must reject them. */
+/** openid-client accepts these responses, so the host itself must reject them. */
 const CODE: readonly Flow[] = ['query', 'form_post', 'fragment']
 const PASSES_OPENID_CLIENT: Readonly<Record<string, readonly Flow[]>> = {
   'at_hash wrong': CODE,

@@ -38,7 +38,7 @@ export type Stage = {
   /** Every code and token that the provider has issued, oldest first. */
   readonly given: readonly string[]
   /**
-   * Requests that a correct client never sends, with an unknown path, a wrong method, a used code or a wrong secret.
+   * Requests that a correct client never sends, such as a wrong method, an unknown path, a used code or a wrong secret.
    */
   readonly strays: () => string[]
   /** Switches to this scenario. */

@@ -44,7 +44,7 @@ async function onSolutionOpen(arg, q) {
     case 'logs': console.log('a line of the log', { n: kept.length }); return void login()
     case 'refuses': return JSON.stringify({ error: 'no', list: kept })
     case 'leaves': {
-      // The listener and the calls are left behind, and their closures retain as much as they can.
+      // The script leaves these behind. Their closures retain as much as they can.
       const large = new Array(10000).fill('large')
       globalThis.held = () => large
       eventsManager.addEventListener('fired', () => large)

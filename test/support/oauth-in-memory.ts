@@ -59,7 +59,7 @@ export type OAuthInMemory = {
 /** The result of a solution's script for the URL's query parameters. */
 export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
 
-/** A server that the host can reach: returns the response to a request. */
+/** Simulates a server that the host can reach. Returns the response to a request. */
 export type Answering = (request: ProviderRequest) => Reply | Promise<Reply>
 
 const HOST_PORT = '127.0.0.1:1'

@@ -29,7 +29,7 @@ type Cookie = { readonly value: string; readonly path: string; readonly sameSite
 /**
  * One user's browser across several origins. It stores cookies by origin, name and path, and sends the headers that
  * describe a request's source. It treats each origin as a separate site, even if only the port differs. On loopback,
- * this is stricter than a real browser. For a host and a provider on the internet, it is the same.
+ * this is stricter than a real browser. On the internet, a real browser would do the same with a host and a provider.
  * @param askAt replaces `ask`, for hosts without a server
  */
 export function createPerson(defaults: Record<string, string> = {}, askAt: typeof ask = ask) {

@@ -80,7 +80,7 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
     return problem === null
   }
 
-  /** Signs in: requests the page, posts the form and requests the next page. Fails if one of them fails. */
+  /** Signs in: requests the page, posts the form and requests the next page. Throws if a step fails. */
   async function signIn(): Promise<void> {
     const username = `user-${begun++}`
     const visitor = createVisitor(origin, {}, askProxied)

@@ -21,7 +21,7 @@ export default function makeRunFolder(): () => void {
   mkdirSync(process.env.TMPDIR)
   chmodSync(process.env.TMPDIR, 0o1777)
   process.env.PATH = `${INSTALLED}:${process.env.PATH ?? ''}`
-  // Set if npx runs the tests. Printed commands would then start with npx.
+  // npx sets this variable. If it were still set, printed commands would start with npx.
   delete process.env.npm_command
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }

@@ -44,6 +44,7 @@ export function readBlocks(guide: string): Block[] {
 }
 
 /**
+ * The kinds of code blocks, with examples of the words after the fence:
  * - `solution`: `js globals.js`, a file of the solution that its section builds
  * - `folder`: `js shop/globals.js`, a file in the folder in which the guide's commands run
  * - `excerpt`: `json solutions/orders/solution.json`, lines of an existing file
