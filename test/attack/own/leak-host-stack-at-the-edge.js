@@ -1,5 +1,5 @@
 // expect: contained
-// why: near the stack limit, the host's own callback may overflow before it can catch: its stack must not be visible
+// why: near the stack limit, the host's callback may overflow before it can catch the error: its stack must not be visible
 function onSolutionOpen(arg, queryParams) {
   var errors = [], n = 0, tries, fails, f;
   function dive() { try { dive(); } catch (e) {} if (fails) try { f(); fails = tries++ < 3; } catch (e) { errors[n++] = e; } }
