@@ -24,12 +24,12 @@ export interface LiveSolutions {
   /** Calls `listener` for each new line of the solution's log. @returns a function that unsubscribes */
   follow(name: string, listener: (line: LogLine) => void): () => void
   /**
-   * Replaces the report that the solution's pages show above their forms, both on open pages and on those opened later.
+   * Replaces the report above the forms of the solution's pages. This affects both open pages and those opened later.
    */
   report(name: string, report: DevReport): void
   /**
-   * Shows the report in place of the solution, because the first version of this run was rejected. If there is a
-   * version from an earlier run, its pages show the report. Activating a new version removes the report.
+   * Shows the report instead of the solution if the first version of this run was rejected. If there is a version from
+   * an earlier run, its pages show the report. Activating a new version removes the report.
    */
   reportFirst(report: DevReport): Promise<void>
   /**

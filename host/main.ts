@@ -78,7 +78,9 @@ export type HostOptions = {
   readonly settings: Settings
   readonly log: Logger
   readonly version: string
-  /** Whether the output is a terminal. If so, a generated password is returned; otherwise it is written to a file. */
+  /**
+   * Whether the output is a terminal. If it isn't, a generated password is written to a file instead of being returned.
+   */
   readonly terminal: boolean
   /**
    * Development mode (`solhost dev`): open clients switch to the next version of their solution automatically, and
@@ -93,7 +95,7 @@ export type HostOptions = {
    * environment variable or a bundle.
    */
   readonly inspect?: { readonly port: number; readonly node: DebugNode } | undefined
-  /** Default: `createSupervisor`. Tests pass one that reuses the checks of uploads of other hosts. */
+  /** Default: `createSupervisor`. Tests pass a supervisor that reuses upload checks from other hosts. */
   readonly createSupervisor?: typeof createSupervisor
 }
 
@@ -109,7 +111,7 @@ export type Host = Addresses & {
   readonly solutionNames: () => Promise<readonly string[]>
   /** Whether the first start added the example solutions. */
   readonly hasExamples: boolean
-  /** Users of the example `orders`; null if this host has no examples, or other machines can reach it. */
+  /** Users of the example `orders`. Null if this host has no examples, or if other machines can reach the host. */
   readonly exampleUsers: Pick<ExampleUsers, 'list' | 'file'> | null
   /** Operations for live hosts, see `HostOptions`; null if `isLive` is off. */
   readonly live: LiveSolutions | null
@@ -188,8 +190,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
       throttle,
       platformDatabase,
       storeRuns: jobStore.storeRuns,
-      // If the operator has set a policy, it replaces the one in the manifest, so the manifest's `passkey` has no
-      // effect.
+      // An operator's policy replaces the manifest's, so the manifest's `passkey` then has no effect.
       takesPasskeys: async (name) =>
         passkeyPlaces.isOfferedFor(name) || (await policies.policyFor({ name, manifest: null })).source === 'operator',
     },

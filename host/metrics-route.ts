@@ -23,10 +23,10 @@ export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin:
 }
 
 /**
- * `/metrics` without authentication, on a separate port that serves nothing else. Chosen here: a scraper inside a
- * cluster then needs no access to the admin pages and stores no token; the network controls access to the port.
+ * Serves `/metrics` without authentication, on a separate port that serves nothing else. Chosen here: a scraper inside
+ * a cluster then stores no token and needs no access to the admin pages. The network controls access to the port.
  * Requests from browser pages are rejected, whatever host name they use.
- * @param names host names to accept in addition: `METRICS_HOST` and `ALLOWED_HOSTS`
+ * @param names additional host names to accept: `METRICS_HOST` and `ALLOWED_HOSTS`
  */
 export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: readonly string[]): Server {
   return createServer({ requestTimeout: 10_000, headersTimeout: 5000, maxHeaderSize: 8192 }, (request, response) => {
@@ -52,8 +52,8 @@ const NOT_A_NAME = 'Use an IP address or a private host name, or add this name t
 const PRIVATE_NAME = /^[^.]+$|\.(?:internal|local|svc)$/
 
 /**
- * Over http, a page that uses DNS rebinding sends neither `Origin` nor Fetch Metadata. But its `Host` then contains the
- * page's own host name, which is in public DNS.
+ * Whether no web page can have this host name. Over http, a page that uses DNS rebinding sends neither `Origin` nor Fetch
+ * Metadata. But its `Host` header contains the page's own host name, which is in public DNS.
  */
 function isOwnName(host: string, names: readonly string[]): boolean {
   const name = hostnameOf(host.toLowerCase())

@@ -39,7 +39,7 @@ function filterOfActiveDirectory({ dn }: Person, isNested: boolean): Filter {
   return new ExtensibleFilter({ matchType: 'member', rule: IN_CHAIN, value: dn })
 }
 
-/** @param username null: only groups that list their members by distinguished name */
+/** Returns the filter for groups that list any of these members. @param username if null, POSIX groups are left out */
 function filterFor(members: readonly string[], { username }: Pick<Person, 'username'>): Filter {
   const equal = (attribute: string, value: string) => new EqualityFilter({ attribute, value })
   const filters = members.flatMap((dn) => [equal('member', dn), equal('uniqueMember', dn)])
@@ -49,8 +49,8 @@ function filterFor(members: readonly string[], { username }: Pick<Person, 'usern
 }
 
 /**
- * Resolves nested groups level by level, from the person's groups to the groups that contain them, because standard
- * LDAP has no search for this.
+ * Resolves nested groups level by level, because standard LDAP has no search for this. It starts with the groups that
+ * list the person.
  */
 async function walk(connection: Connection, directory: Directory, person: Person): Promise<readonly MappedGroup[]> {
   const { base, groupBase, groups } = directory

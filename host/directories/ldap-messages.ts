@@ -1,12 +1,12 @@
 /**
  * Checks the messages of a directory server before the library reads them. If the lengths in a message are
  * inconsistent, the library's parser loops forever and uses up the memory. It also recurses once for each message in a
- * chunk. A server, or before StartTLS anyone on the network, could crash the host that way.
+ * chunk. Without this check, a malicious server could crash the host. Before StartTLS, so could anyone on the network.
  */
 export interface MessageReader {
   /**
    * Adds received bytes.
-   * @returns the complete messages, each without its controls, because the host requests none
+   * @returns the complete messages without their controls, because the host requests none
    * @throws Error if the bytes are not responses of an LDAP server
    */
   read(chunk: Buffer): Buffer[]

@@ -81,7 +81,7 @@ class Failed extends Error {
   }
 }
 
-/** Tests each server, because a sign-in uses the others only while the first one is down. */
+/** Tests each server separately, because a sign-in uses the other servers only while the first one is down. */
 async function checkServers(connections: Connections, directory: Directory): Promise<string> {
   const lines: string[] = []
   let failures = 0

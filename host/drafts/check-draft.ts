@@ -27,8 +27,8 @@ export interface DraftChecks {
    */
   check(of: DraftOf): Promise<DraftCheck>
   /**
-   * The draft, prepared to run as after an upload. Cached until the draft changes.
-   * @throws ERR_BUNDLE_REFUSED with its errors
+   * Prepares the draft to run, as an upload would. The result is cached until the draft changes.
+   * @throws ERR_BUNDLE_REFUSED with the draft's errors
    */
   prepare(of: DraftOf): Promise<PreparedDraft>
 }

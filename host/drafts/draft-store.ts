@@ -29,7 +29,7 @@ export type DraftChange = {
   readonly base?: string | null | undefined
   /** New contents by path; null if the draft deletes the base's file. */
   readonly put?: ReadonlyMap<string, Uint8Array | null>
-  /** Paths of files that are the same as in the base again. */
+  /** Paths of files that no longer differ from the base. */
   readonly drop?: readonly string[]
 }
 
@@ -40,7 +40,7 @@ export interface DraftStore {
     draft: Pick<Draft, 'solution' | 'base' | 'owner'>,
     files: ReadonlyMap<string, Uint8Array | null>,
   ): Promise<Draft>
-  /** Drafts of a solution with the number of their changed files; the one that was changed last comes first. */
+  /** A solution's drafts, each with the number of changed files. The most recently changed draft comes first. */
   list(solution: string): Promise<readonly (Draft & { readonly changedFiles: number })[]>
   /** @throws ERR_DRAFT_NOT_FOUND */
   need(solution: string, id: string): Promise<Draft>
@@ -49,9 +49,10 @@ export interface DraftStore {
   content(id: string, path: string): Promise<Uint8Array | null>
   contents(id: string): Promise<ReadonlyMap<string, Uint8Array | null>>
   /**
-   * Changes a draft. Of two simultaneous changes, on any host, the later one sees the result of the first.
-   * @param decide returns the change, or null if there is nothing to change; called again if the draft changes in the
-   * meantime
+   * Changes a draft. If two changes are made at the same time, even on different hosts, the second one builds on the
+   * first.
+   * @param decide returns the change, or null if there is nothing to change. It is called again if the draft changes in
+   *   the meantime
    * @throws ERR_DRAFT_NOT_FOUND, and the errors of `decide`
    */
   change(
@@ -65,9 +66,9 @@ export interface DraftStore {
   sweep(): Promise<void>
 }
 
-/** Marks a file that the draft deletes: no content has this etag. */
+/** The etag of a file that the draft deletes. No content has this etag. */
 const DELETED = ''
-/** Enough for many writers: each attempt fails only because another one succeeded. */
+/** An attempt fails only if another writer's change succeeds first, so this is enough for many writers. */
 const MOST_ATTEMPTS = 20
 
 export function createDraftStore(
@@ -112,8 +113,7 @@ export function createDraftStore(
   async function write(draft: Draft, { base, put = new Map(), drop = [] }: DraftChange): Promise<Draft | null> {
     const changed = { revision: draft.revision + 1, changed_at: now() }
     const isWritten = await db.transaction().execute(async (transaction) => {
-      // Update this row first: the update decides which of two simultaneous changes is made, and locks the draft for
-      // it.
+      // Update this row first. The update locks the draft, and decides which of two simultaneous changes succeeds.
       const { numUpdatedRows } = await transaction
         .updateTable('drafts')
         .set(base === undefined ? changed : { ...changed, base_sha256: base })

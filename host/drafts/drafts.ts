@@ -45,7 +45,7 @@ export interface Drafts extends DraftChecks {
   /** @throws ERR_FILE_NOT_FOUND, ERR_VERSION_NOT_FOUND */
   versionFile(solution: string, sha256: string, path: string): Promise<ReadFile>
   active(solution: string): Promise<VersionRef | null>
-  /** The version with this SHA-256, with its number. */
+  /** The version with this SHA-256, and its version number. */
   version(solution: string, sha256: string | null): Promise<VersionRef | null>
   bundle(of: DraftOf): Promise<DraftBundle>
 }

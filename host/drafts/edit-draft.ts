@@ -22,8 +22,8 @@ export type EditedFile = FileFacts & { readonly path: string; readonly revision:
  */
 export interface DraftEditor {
   /**
-   * Writing the content that the file already has succeeds, because the response to an earlier request may have been
-   * lost.
+   * Writes a file. Writing the content that the file already has also succeeds, because the client may retry after a
+   * lost response.
    */
   write(of: DraftOf, path: string, content: Uint8Array, expected: ExpectedFile): Promise<EditedFile>
   /** @returns the new revision */
@@ -31,8 +31,8 @@ export interface DraftEditor {
   /** @throws ERR_FILE_EXISTS */
   rename(of: DraftOf, names: { readonly from: string; readonly to: string }, expected: string): Promise<EditedFile>
   /**
-   * Gives a file the content that it has in the draft's base, or removes it if the base lacks it.
-   * @returns `etag` is null if there is no file afterwards
+   * Restores a file's content from the draft's base, or removes the file if the base doesn't contain it.
+   * @returns `etag` is null if the file was removed
    */
   revert(of: DraftOf, path: string, expected: ExpectedFile): Promise<{ etag: string | null; revision: number }>
 }
@@ -57,7 +57,7 @@ export function createDraftEditor({ drafts, versions, limits }: DraftEditorParts
     return content
   }
 
-  /** @param base the file at this path in the draft's base */
+  /** Returns the change that writes a file. @param base the file at this path in the draft's base */
   function written(path: string, content: Uint8Array, base: FileFacts | undefined): DraftChange {
     return base?.etag === contentEtag(content) ? { drop: [path] } : { put: new Map([[path, content]]) }
   }

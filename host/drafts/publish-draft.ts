@@ -58,7 +58,7 @@ export async function publishDraft<Shown extends Pick<Uploaded, 'sha256'>>(
   }
 }
 
-/** The changes that were saved in a draft after it was read, relative to the published version. */
+/** Returns the changes that someone saved after the draft was read. They are relative to the published version. */
 function savedSince(
   draft: Draft,
   entries: DraftEntries,
@@ -77,7 +77,7 @@ function savedSince(
 
 export type Choices = Readonly<Record<string, 'draft' | 'onto'>>
 
-/** A file that changed on both sides, with its etags; an etag is null if there is no such file. */
+/** A file that changed both in the draft and in the new base. An etag is null if that side has no such file. */
 export type Conflict = {
   readonly path: string
   readonly draft: string | null
@@ -88,7 +88,7 @@ export type Conflict = {
 export type Rebased = {
   readonly isDone: boolean
   readonly draft: Draft
-  /** Files that the draft gets from the new base. */
+  /** Files whose content was taken from the new base. */
   readonly taken: readonly string[]
   readonly conflicts: readonly Conflict[]
 }

@@ -34,23 +34,23 @@ export type Tried = {
 }
 
 /**
- * Runs a draft's scripts on a stage, as `solhost test` does: on a separate host in a temporary folder, without grants,
- * secrets, users or a network. Its processes end when the run ends.
+ * Runs a draft's scripts as `solhost test` does: on a separate host in a temporary folder, without grants, secrets,
+ * users or a network. Its processes are stopped when the run ends.
  * @throws ERR_SANDBOX_BUSY, ERR_MEMORY_FULL, ERR_BUNDLE_REFUSED if the draft has errors, ERR_DRAFT_NOT_FOUND,
- *   ERR_BODY_TOO_LARGE if the data of a job is larger than JOB_DATA
+ *   ERR_BODY_TOO_LARGE if a job's data exceeds JOB_DATA
  */
 export type TryDraft = (of: DraftOf, form: TryForm) => Promise<Tried>
 
 export type TryParts = {
   readonly drafts: Pick<Drafts, 'bundle'>
-  /** The host's own supervisor, which only checks whether there is enough free memory. */
+  /** The host's own supervisor. It is used only to check whether there is enough free memory. */
   readonly supervisor: Pick<Supervisor, 'needRoom'>
   readonly limits: Limits
-  /** PLATFORM_HOME. It contains the temporary folders, because the system's temporary folder may not be writable. */
+  /** PLATFORM_HOME. Temporary folders are created here, because the system's temporary folder may not be writable. */
   readonly home: string
 }
 
-/** How long a run waits until other runs have ended, in ms. */
+/** How long a run waits for other runs to end, in ms. */
 const PATIENCE = 5000
 /** How often the memory is measured, in ms. */
 const MEASURE = 50
@@ -126,7 +126,8 @@ async function runOn(stage: Stage, form: TryForm): Promise<Omit<Tried, 'revision
   const progress: Progress = { client: null }
   const ended = await endOf(() => run(stage, form, progress), progress)
   const { commands, log, milliseconds } = recorder.since(mark)
-  // The author's input doesn't include closing the client, so close it only after the effects have been recorded.
+  // Close the client only after its effects have been recorded. Closing it isn't part of the run that the author
+  // requested.
   await progress.client?.close().catch(() => {})
   return { ...ended, would: wouldLines(commands), log, milliseconds, requests: stage.httpRequests() }
 }

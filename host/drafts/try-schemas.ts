@@ -9,8 +9,8 @@ const MOST_EVENTS = 20
 const MOST_ANSWERS = 50
 
 /**
- * The request's body has already been parsed as JSON. A schema for all JSON values would have to refer to itself in the
- * description of the API.
+ * Accepts any value, because the request's body has already been parsed as JSON. A schema for JSON values would be
+ * recursive in the API description.
  */
 const AnyJson = z.unknown() as z.ZodType<Json>
 const Name = z.string().min(1).max(200)

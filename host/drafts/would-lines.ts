@@ -38,7 +38,7 @@ function shown(value: Json | undefined): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
 }
 
-/** The command has the whole run as its argument. */
+/** Describes the command that queues a run. Its only argument is the whole run. */
 function queued(run: Json | undefined): string {
   const { job, data, after, at, tenant } = { ...(run as Partial<QueuedRun>) }
   return [

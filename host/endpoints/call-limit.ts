@@ -3,7 +3,7 @@ import type { Limits } from '../../runtime/limits.ts'
 
 /** How long a call waits for its turn, in ms. */
 const PATIENCE = 1000
-/** Maximum waiting calls per running call. Each holds its body in memory. */
+/** Maximum number of waiting calls for each running call. The body of each waiting call stays in memory. */
 const WAITING_EACH = 16
 
 type Turns = { readonly gate: Gate; count: number }

@@ -21,7 +21,7 @@ import { needOwnOrigin } from './own-origin.ts'
 import type { RawBody } from './read-request.ts'
 import { hasSignature, readSignature, TOLERANCE, verifySignature } from './signatures.ts'
 
-/** The caller of an endpoint: a signed-in user, a token, a signed webhook, or anyone. */
+/** Who calls an endpoint: a signed-in user, a client with an API token, the sender of a signed webhook, or anyone. */
 export type Caller = Pick<HostCall, 'user' | 'account' | 'methods'> & { readonly way: Authentication }
 
 export type CallerParts = {
@@ -53,7 +53,7 @@ export type FindCaller = (
 export function createCallers(parts: CallerParts): FindCaller {
   const { db, sites, sessions, secrets, maintenance, solutionLog, now } = parts
   const isNews = createNews()
-  /** A deleted token stops working within a second on all hosts. */
+  /** The cache is brief, so a deleted token stops working within a second on all hosts. */
   const tokens = createBriefCache<ApiToken | null>((token) => parts.tokens.find(token), now)
   const secretValues = createBriefCache<string | null>((key) => {
     const [solution = '', name = ''] = key.split(' ')
@@ -97,10 +97,7 @@ export function createCallers(parts: CallerParts): FindCaller {
     return { way: 'signature', ...NOBODY }
   }
 
-  /**
-   * Whether no host has accepted this signature before. The signature is stored until its time is too old to be
-   * accepted.
-   */
+  /** Whether no host has accepted this signature before. The signature is stored until it is too old to be accepted. */
   function isFirst(signed: string, time: number): Promise<boolean> {
     const expires_at = time + 2 * TOLERANCE
     return insertOnce(db, 'used_tokens', { id: storedHash(`endpoint ${signed}`), expires_at })

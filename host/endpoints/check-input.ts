@@ -3,13 +3,13 @@ import type { InputSchema } from '../../runtime/bundle/endpoint-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** A value that a schema rejects. `path` is, for example, `body.items.0.sku`. */
+/** A value that doesn't match its schema. `path` is, for example, `body.items.0.sku`. */
 export type InputFault = { readonly path: string; readonly message: string }
 
 /** Checks an endpoint's query and body with the schemas of its manifest. */
 export type InputCheck = (query: unknown, body: unknown) => void
 
-/** Maximum number of refused values in a response, and maximum number of characters in each path and message. */
+/** Limits for the error response: the number of rejected values, and the characters in each path and message. */
 const MOST_FAULTS = 20
 const LONGEST_TEXT = 300
 
@@ -27,7 +27,7 @@ export function createInputCheck({ declaration }: Endpoint): InputCheck {
   }
 }
 
-/** Exported for a test that tries each key, because zod may ignore keys that it doesn't support. */
+/** Exported for a test of each supported schema keyword, because zod may ignore keywords that it doesn't support. */
 export function zodOf(schema: InputSchema): z.ZodType {
   return z.fromJSONSchema(strictSchema(schema) as Parameters<typeof z.fromJSONSchema>[0])
 }

@@ -87,7 +87,7 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     if (endpoint.declaration.authentication.includes('none')) {
       isCounted()
       await network.admit(stateOf(ctx).client.address)
-      // The function must not run for a client that has closed its connection while the request waited for its turn.
+      // Don't run the function if the client closed its connection while the request was waiting.
       if (ctx.res.destroyed) return
     }
     let raw: Promise<RawBody> | null = null
@@ -140,7 +140,7 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
         isCounted = true
       })
     } catch (error) {
-      // Count refused requests too, so that nobody can try an unlimited number of tokens or URLs.
+      // Count rejected requests too. Otherwise, an attacker could try an unlimited number of tokens or URLs.
       if (isRefusal(error) && error.code !== 'ERR_THROTTLED' && !isCounted) network.count(stateOf(ctx).client.address)
       throw error
     }

@@ -4,7 +4,7 @@ import type { Authentication, EndpointMethod } from '../../runtime/bundle/endpoi
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 
-/** Counts the calls on this host in the last `hours` hours, by entry function. */
+/** Statistics about calls on this host in the last `hours` hours, by entry function. */
 export type EndpointFigures = {
   entries(hours: number): readonly {
     readonly solution: string
@@ -37,8 +37,8 @@ export type ListEndpointsParts = {
 }
 
 /**
- * The endpoints of a solution's active version. `retryAt` is when paused scripts may run again, in epoch ms; null if
- * they are not paused.
+ * Lists the endpoints of a solution's active version. `retryAt` is the time in epoch ms when paused scripts may run
+ * again; null if they are not paused.
  */
 export async function listEndpoints(
   name: string,

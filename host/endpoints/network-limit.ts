@@ -7,13 +7,15 @@ export interface NetworkLimit {
   /** @throws ERR_THROTTLED if the address's network has sent more than `REQUESTS_NETWORK` requests in this minute */
   count(address: string): void
   /**
-   * Counts a request, and waits until it may start. A tenth of `REQUESTS_NETWORK` starts immediately; the next requests
-   * start at a rate at which the whole limit takes 6 s. Otherwise, a flood's first requests would all run together, and
-   * delay sign-ins.
+   * Counts a request, and waits until it may start. A tenth of `REQUESTS_NETWORK` starts immediately. The others start
+   * at a constant rate that spreads the whole limit over 6 s. Otherwise, the first requests of a flood would all run
+   * together and delay sign-ins.
    * @throws ERR_THROTTLED like `count`
    */
   admit(address: string): Promise<void>
-  /** Returns the error that `count` would throw, but counts nothing. Null if the network may send more requests. */
+  /**
+   * Returns the error that `count` would throw, but counts nothing. Returns null if the network may send more requests.
+   */
   refusal(address: string): PlatformError | null
   /**
    * Runs `read` unless the network is already sending `MOST_BODIES` bodies.
@@ -24,16 +26,16 @@ export interface NetworkLimit {
 
 /** The window in which requests are counted, in ms. */
 const WINDOW = 60_000
-/** Maximum networks that are counted separately; all others are counted together. */
+/** Maximum number of networks with their own counter. All further networks share one counter. */
 const MOST_NETWORKS = 100_000
-/** Maximum bodies that one network sends at the same time. They are read before the caller is known. */
+/** Maximum number of bodies that one network may send at the same time. They are read before the caller is known. */
 const MOST_BODIES = 64
-/** Time in ms within which all requests that one network may send in a window are started. */
+/** Time in ms over which a network's requests are spread if it uses its whole limit. */
 const SPREAD = 6000
-/** The part of these requests that starts immediately. */
+/** The fraction of a network's limit that may start immediately. */
 const IMMEDIATE = 0.1
 
-/** `due`: when the network's next request would start if none started immediately. */
+/** `due`: the start time of the network's next request, ignoring the requests that may start immediately. */
 type Sent = { count: number; due: number }
 
 /** @param now the clock, in ms */
@@ -45,8 +47,8 @@ export function createNetworkLimit(
   const bodies = new Map<string, number>()
   let endsAt = 0
   /**
-   * The last error. It is reused during a flood, because creating an error takes a tenth of the time of a request,
-   * mostly for its stack.
+   * The last error, which is reused during a flood. Creating an error, mostly its stack, takes a tenth of the time that
+   * a request takes.
    */
   let last: { readonly retryAfter: number; readonly error: PlatformError } | null = null
 

@@ -40,7 +40,10 @@ export function queryOf(ctx: Context): Json {
   return recordOf(readQuery(ctx))
 }
 
-/** Headers that only the platform and proxies use, or that could be used to act as the caller. */
+/**
+ * Headers that scripts don't receive. Only the platform and proxies use them, or someone could use them to act as the
+ * caller.
+ */
 const HIDDEN = /^(?::|(?:authorization|cookie|forwarded)$|proxy-|x-forwarded-)/
 
 export function headersOf({ headers }: IncomingMessage): Json {

@@ -5,12 +5,12 @@ import { stateOf } from '../../base/http/request.ts'
 import type { NetworkLimit } from './network-limit.ts'
 
 const ENDPOINT = /^\/solution\/[^/]+\/api\//
-/** Without these headers, a request can only be for an endpoint without authentication, or be refused. */
+/** A request without any of these headers has no credentials, so only endpoints without authentication accept it. */
 const CREDENTIALS = ['authorization', 'cookie', 'stripe-signature', 'x-hub-signature-256', 'webhook-signature'] as const
 
 /**
- * Refuses requests to endpoints before all other work if they have no credentials and their network has sent too many
- * already. A flood then costs the host so little that sign-ins stay fast.
+ * Rejects requests without credentials if their network has already sent too many requests to endpoints. This check
+ * runs before all other work, so that sign-ins stay fast during a flood.
  */
 export function refuseFloods(network: Pick<NetworkLimit, 'refusal'>): Middleware {
   return (ctx, next) => {

@@ -48,8 +48,7 @@ export function createRunEndpoint({ limits, runEntry, supervisor, solutionLog }:
       return readEndpointAnswer(result, limits.ANSWER_SIZE)
     } catch (error) {
       const failed = failureOf(error)
-      // The binding should have refused the response, so the guest may have bypassed it: its process must not be
-      // reused.
+      // The guest may have bypassed the binding, which should have rejected this response. So don't reuse its process.
       if (failed.code === 'script_error') supervisor.retire(solution.loadable.key)
       solutionLog.write(solution.name, { ...failureLine(failed), correlationId: caller.correlationId })
       return failed

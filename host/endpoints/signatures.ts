@@ -4,11 +4,11 @@ import type { SIGNATURE_SCHEMES } from '../../runtime/bundle/endpoint-schema.ts'
 
 export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number]
 
-/** The parts of a request's headers that concern its signature. */
+/** What a request's headers contain about its signature. */
 export type SignatureHeaders = {
   /** The text that precedes the body in the signed content. */
   readonly prefix: string
-  /** HMACs; one of them must be correct. */
+  /** The HMACs in the header. The signature is valid if one of them is correct. */
   readonly macs: readonly Buffer[]
   /** The signature's time in epoch ms; null if the scheme has none. */
   readonly time: number | null
@@ -16,7 +16,7 @@ export type SignatureHeaders = {
 
 /** Maximum signatures in one request: senders use two while they replace a secret. */
 const MOST_MACS = 10
-/** Maximum difference to the host's clock, in ms. */
+/** Maximum difference between the signature's time and the host's clock, in ms. */
 export const TOLERANCE = 5 * 60_000
 
 const HEADERS: Readonly<Record<SignatureScheme, string>> = {
@@ -47,7 +47,7 @@ const READERS: Readonly<Record<SignatureScheme, (headers: IncomingHttpHeaders) =
   },
 }
 
-/** Whether the request has a header of the scheme at all. */
+/** Whether the request has the scheme's signature header, valid or not. */
 export function hasSignature(scheme: SignatureScheme, headers: IncomingHttpHeaders): boolean {
   return headers[HEADERS[scheme]] !== undefined
 }

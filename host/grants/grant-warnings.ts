@@ -34,10 +34,10 @@ export function requestsOf(manifests: readonly Asked[]): Asked {
 }
 
 /**
- * Why a grant must be rejected, or null. A grant is rejected if it opens the platform's own database. It is also
- * rejected if it uses the platform's account on that server, which can change users, grants and all other rows. Names
- * are compared case-insensitively, as some servers do. After a wrong rejection, the operator only needs another name,
- * but a wrong acceptance would expose all accounts.
+ * Returns why a grant must be rejected, or null. A grant is rejected if it opens the platform's own database. It is
+ * also rejected if it uses the platform's account on that server, because this account can change users, grants and all
+ * other rows. Names are compared case-insensitively, as some servers do. If this rejects too much, the operator only
+ * has to choose another name. If it accepted too much, all accounts would be exposed.
  */
 export function refusalOf({ server, database, username }: GrantedPlace, platform: PlatformPlace): string | null {
   if (server !== platform.server) return null
@@ -57,7 +57,8 @@ function isSameName(one: string, other: string): boolean {
 }
 
 /**
- * Warnings for the operator. The grants apply anyway, except those with `refused`, which an earlier version accepted.
+ * Warnings for the operator. The grants apply anyway, except those with `refused`: an earlier release accepted them,
+ * but they must be rejected.
  */
 export function warnOfGrants(
   grants: Pick<Grants, 'http'> & {

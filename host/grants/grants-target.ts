@@ -17,7 +17,7 @@ export function grantsTarget(granted: ShownGrants, wanted: Grants): string {
   return changes.length === 0 ? 'no change' : changes.join(', ')
 }
 
-/** Describes grants by name, with the resource that each points to. */
+/** Returns a map from each grant's name to the resource that it opens. */
 function placesOf({ databases, http, users }: Grants | ShownGrants): Map<string, string> {
   return new Map([
     ...Object.entries(databases).map(([name, { server, database, username }]) => {

@@ -50,7 +50,7 @@ export function addSolutionAccessPages(
 
 /**
  * Databases by name, requested ones first. `needsGrant` is false for the solution's own database in this host.
- * `needsAccount` means that it is on the platform's own database server, where a grant without an account is refused.
+ * `needsAccount` is true for databases on the platform's own server, where a grant needs its own account.
  */
 function databaseRows(asked: Asked, granted: ShownGrants, platform: PlatformPlace) {
   const names = new Set([...Object.keys(asked.databases), ...Object.keys(granted.databases)])
@@ -73,7 +73,7 @@ function hostRows(asked: Asked, granted: ShownGrants) {
   })
 }
 
-/** All secrets. Those that the manifest names but that are not set come first; their `hosts` is null. */
+/** All secrets. Secrets that the manifest names but nobody has set come first; their `hosts` is null. */
 function secretRows(active: ActiveSolution | null, listed: readonly ListedSecret[]) {
   const ofProvider = secretNameOf(active?.manifest.oauth?.apiSecret ?? '')
   const ofSignatures =

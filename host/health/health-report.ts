@@ -34,7 +34,7 @@ export type HealthReport = {
   readonly processes: readonly SeenProcess[]
   /** Solutions whose scripts are paused; null if the database did not respond. */
   readonly quarantined: readonly { readonly solution: string; readonly retryAt: number }[] | null
-  /** The latest problems with PLATFORM_CLOUD sign-ins, or with the login page for these sign-ins, on this host. */
+  /** The latest problems with PLATFORM_CLOUD sign-ins or their login page on this host. */
   readonly cloudLogins: readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]
   /** State of the control center connection; null if there is no control center. */
   readonly cloud: CloudState | null

@@ -11,7 +11,7 @@ import type { Health, HealthReport } from './health-report.ts'
 
 export type HealthPageParts = { readonly health: Health; readonly maintenance: Pick<Maintenance, 'isOn'> }
 
-/** Above this fraction of RUNTIME_XMX, sandbox processes are terminated to free memory. */
+/** If sandbox processes use more than this fraction of RUNTIME_XMX, some are terminated to free memory. */
 const MEMORY_FULL = 0.9
 /** Maximum number of entry functions and handlers on the page. */
 const SHOWN_ENTRIES = 15
@@ -56,8 +56,8 @@ export function allFindings(report: HealthReport, isInMaintenance: boolean): Fin
 const DROPS_SHOWN = 60 * 60_000
 
 /**
- * Report a single finding for all signals, since they usually share one collector. If the collector rejects them,
- * report one finding per property that must be corrected.
+ * Returns a single finding for all signals, since they usually share one collector. If the collector rejects them,
+ * returns one finding for each property that must be corrected.
  */
 export function telemetryFindings(telemetry: HealthReport['telemetry'], now = Date.now()): Finding[] {
   const barred = Map.groupBy(

@@ -1,6 +1,6 @@
 import type { Failed } from '../../runtime/outcome.ts'
 
-/** Retry delay in seconds if no sandbox process was free and it is unknown when one will be free. */
+/** Retry delay in seconds if no sandbox process is free and nobody knows when one will be. */
 const BUSY_FOR = 5
 
 /** Retry delay after `sandbox_busy`, in seconds. */

@@ -4,8 +4,8 @@ import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { goesOnPage } from '../web/pages.ts'
 
 /**
- * Redirects the browser to a URL that a script set (`application.showURL`). If the URL is on another origin,
- * the response to a form POST is a page that redirects, because browsers block a direct redirect under `form-action`.
+ * Redirects the browser to a URL that a script set (`application.showURL`). After a form POST, browsers enforce
+ * `form-action` and block a direct redirect to another origin. In that case, the response is a page that redirects.
  * @param origin the solution's origin
  */
 export function sendToAddress(ctx: Context, address: string, origin: string, locale: string): void {

@@ -20,9 +20,12 @@ type Row = Selectable<HostTables['job_runs']>
 type Change = Updateable<HostTables['job_runs']>
 type Writing = HostDatabase | Transaction<HostTables>
 
-/** The number of waiting runs of a job that a host tries to start, because other hosts try to start the same ones. */
+/**
+ * How many of a job's waiting runs a host tries to start. It needs several, because other hosts may start the same ones
+ * first.
+ */
 const TRIED = 5
-/** How often a transaction is repeated if the database rolls it back because of a deadlock. */
+/** Maximum attempts to run a transaction that the database rolls back because of deadlocks. */
 const ROUNDS = 5
 
 type Parts = {
@@ -33,13 +36,13 @@ type Parts = {
 }
 
 /**
- * The runs in the table `job_runs`, on all kinds of databases. Hosts don't wait for each other: conditional updates
- * decide which one gets a run, and the unique column `slot` limits how many runs of a job are running.
+ * Stores runs in the table `job_runs`, on all kinds of databases. Hosts don't wait for each other. Conditional updates
+ * decide which host gets a run. The unique column `slot` limits how many runs of a job are in progress.
  *
- * Chosen here: PostgreSQL has the same queue as all other databases, not pg-boss, and no host has to lead. Without
- * PostgreSQL, this queue is needed anyway, and its updates are also safe with several hosts. pg-boss would add tables
- * with their own upgrades, and every rule would have to be built and tested a second time: keys, skipped due times,
- * `atOnce`, and storing the runs that a job queues together with its result.
+ * Chosen here: PostgreSQL uses the same queue as all other databases, not pg-boss. The other databases need this queue
+ * anyway, and its updates are safe with several hosts, without a leader. pg-boss would add tables with their own
+ * upgrades. Every rule would also have to be implemented and tested twice: keys, skipped due times, `atOnce`, and
+ * storing a job's result together with the runs that it queues.
  * @param now the clock, in epoch ms
  */
 export function createDatabaseRuns(db: HostDatabase, limits: Parts['limits'], now: () => number = Date.now): JobRuns {
@@ -100,7 +103,10 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
     return new Set(rows.map(({ slot }) => slot))
   }
 
-  /** @returns whether this host started the run; null if another run got the slot, or the database ended a deadlock */
+  /**
+   * @returns whether this host started the run; null if another run got the slot, or the database rolled back a
+   *   deadlock
+   */
   async function start(id: string, slot: string, lease: string): Promise<boolean | null> {
     const time = now()
     try {
@@ -158,11 +164,11 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
   }
 }
 
-/** Renews, ends and expires the attempts of runs in progress. */
+/** Creates the methods that renew, end and expire the attempts of runs in progress. */
 function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
   const { db, now } = parts
 
-  /** The run was cancelled while its attempt ended. */
+  /** Cancels the run if someone requested this while its attempt was ending. */
   async function cancelIfAsked(id: string): Promise<void> {
     await db
       .updateTable('job_runs')
@@ -221,7 +227,7 @@ function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
   }
 }
 
-/** Cancels runs, and queues them again. */
+/** Creates the methods that cancel runs or queue them again. */
 function cancelled({ db, now }: Parts): Pick<JobRuns, 'cancel' | 'cancelAll' | 'again'> {
   async function cancelWaiting(solution: string, id: string | null): Promise<boolean> {
     let query = db
@@ -337,7 +343,7 @@ async function addAll({ limits, now }: Parts, to: Writing, runs: readonly NewRun
   }
 }
 
-/** Lets a key be used again if its run failed or was cancelled, or succeeded longer than `JOB_KEY` ago. */
+/** Makes a key available again if its run failed, was cancelled, or succeeded more than `JOB_KEY` ago. */
 async function freeKey({ limits, now }: Omit<Parts, 'db'>, to: Writing, key: string): Promise<void> {
   const old = await to
     .selectFrom('job_runs')

@@ -1,7 +1,7 @@
 import type { QueuedRun } from '../../plugins/jobs/host.ts'
 import type { Tenant } from '../../plugins/security/host.ts'
 
-/** `skipped`: when the run was due, the job's previous scheduled run was still waiting or running. */
+/** `skipped`: the run did not start, because the job's previous scheduled run was still waiting or running. */
 export const RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const
 export type RunState = (typeof RUN_STATES)[number]
 
@@ -49,17 +49,17 @@ export type AttemptEnd =
   /** `retryAt` is null after the last attempt. */
   | { readonly kind: 'failed'; readonly failure: RunFailure; readonly retryAt: number | null }
   | { readonly kind: 'cancelled' }
-  /** The run was returned to the queue, and the attempt doesn't count. */
+  /** The run was returned to the queue. The attempt isn't counted. */
   | { readonly kind: 'returned'; readonly dueAt: number }
 
 export type RunFilter = {
   readonly job?: string | undefined
   readonly state?: RunState | undefined
-  /** The id of a run: only older ones are listed. */
+  /** A run's id. Only runs older than this one are listed. */
   readonly before?: string | undefined
 }
 
-/** A job that has waiting runs that are due. */
+/** A job with waiting runs that are due. */
 export type DueJob = { readonly solution: string; readonly job: string; readonly dueAt: number }
 
 /**
@@ -68,8 +68,8 @@ export type DueJob = { readonly solution: string; readonly job: string; readonly
  */
 export interface JobRuns {
   /**
-   * Adds either all of these runs or none. Runs with a key that is in use are left out.
-   * @throws WaitingTooMany if the solution then has more waiting runs than `JOBS_WAITING`
+   * Adds either all of these runs or none, except those whose key is already in use.
+   * @throws WaitingTooMany if the solution would then have more waiting runs than `JOBS_WAITING`
    */
   add(runs: readonly NewRun[]): Promise<void>
   /**
@@ -80,14 +80,14 @@ export interface JobRuns {
   due(now: number): Promise<readonly DueJob[]>
   /** Starts the job's next waiting run, unless `atOnce` runs are already running on all hosts together. */
   claim(solution: string, job: string, atOnce: number): Promise<ClaimedRun | null>
-  /** @returns whether the lease is still valid, and the run isn't to be cancelled */
+  /** Renews a run's lease, unless it was lost or the run is to be cancelled. */
   renew(run: ClaimedRun): Promise<'renewed' | 'lost' | 'cancelled'>
   /** Records how an attempt ended. @returns false if the lease was lost, so that nothing was recorded */
   end(run: ClaimedRun, end: AttemptEnd): Promise<boolean>
   /**
-   * Ends the attempts of hosts that didn't renew their lease.
-   * @param attemptsOf the maximum number of attempts of a job
-   * @returns the runs that failed, since these were their last attempts
+   * Ends attempts whose host did not renew the lease.
+   * @param attemptsOf returns the maximum number of attempts of a job
+   * @returns the runs that failed because they have no attempts left
    */
   loseExpired(attemptsOf: (solution: string, job: string) => Promise<number>): Promise<readonly Run[]>
   /** @returns the previous state, or null if there is no such run */

@@ -28,7 +28,9 @@ export type JobWorkerParts = {
   readonly now: () => number
   /** Whether the worker queues a run when a job is due. Default: true. */
   readonly hasSchedules?: boolean
-  /** Maximum concurrent runs of all solutions together. Default: the number of processor cores less one. */
+  /**
+   * Maximum number of runs in progress for all solutions together. Default: the number of processor cores minus one.
+   */
   readonly atOnce?: number
 }
 
@@ -36,12 +38,17 @@ export type JobWorkerParts = {
 export interface JobWorker {
   /** Looks for due runs now instead of at the next interval. */
   wake(): void
-  /** Handles due times, expires attempts whose host is gone, and starts due runs. For tests; `start` repeats it. */
+  /**
+   * Handles due times, expires attempts whose host is gone, and starts due runs. `start` calls it repeatedly; tests
+   * call it directly.
+   */
   work(): Promise<void>
   /** Renews the leases of running calls. For tests; `start` repeats it. */
   renew(): Promise<void>
   start(): void
-  /** Starts nothing new, kills running calls, and returns their leases, so that other hosts start them immediately. */
+  /**
+   * Stops starting runs, kills running calls, and returns their leases, so that other hosts can start them immediately.
+   */
   stop(): Promise<void>
   /** Resolves when no run is in progress on this host. */
   settled(): Promise<void>
@@ -53,17 +60,17 @@ const TICK = 5000
 const RENEW = 10_000
 /**
  * Time in ms after which a call is killed if its lease couldn't be renewed. It is shorter than a lease, so no other
- * host has started the run yet.
+ * host can have started the run yet.
  */
 const UNRENEWED = 30_000
-/** Delay before another attempt to record the end of a run, in ms. */
+/** Delay before the host tries again to record how a run ended, in ms. */
 const RECORD_AGAIN = 1000
 
 type Running = {
   readonly run: ClaimedRun
   readonly abort: AbortController
   why: 'lost' | 'cancelled' | 'stopping' | null
-  /** When the lease was last renewed, in the time of `performance.now()`. */
+  /** When the lease was last renewed, as measured by `performance.now()`. */
   renewedAt: number
   done: Promise<void>
 }
@@ -79,7 +86,8 @@ function createAttempts(parts: JobWorkerParts, isStopping: () => boolean) {
     try {
       ended = await runJob(run, abort.signal)
     } catch (error) {
-      // For example, the database was unreachable when the version was loaded. The script isn't responsible.
+      // The script isn't responsible for this error. For example, the database was unreachable when the version was
+      // loaded.
       report(error as Error)
       ended = { kind: 'returned', dueAt: now() + TICK }
     }
@@ -89,7 +97,10 @@ function createAttempts(parts: JobWorkerParts, isStopping: () => boolean) {
     await record(one, ended)
   }
 
-  /** While the database is unreachable, tries again as long as no other host can have started the run. */
+  /**
+   * Records how an attempt ended. If the database is unreachable, retries until another host could have started the
+   * run.
+   */
   async function record(one: Running, ended: AttemptEnd): Promise<void> {
     for (;;) {
       try {
@@ -142,7 +153,7 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
   const { limits, catalog, runs, schedules, pauses, mayStart, now } = parts
   const { atOnce = Math.max(1, availableParallelism() - 1), hasSchedules = true } = parts
   const running = new Map<string, Running>()
-  /** When this host last started a run of a solution and of a job, so that each gets its turn. */
+  /** When this host last started a run of each solution and job. It is used to let them take turns. */
   const lastStarted = new Map<string, number>()
   const { serve, end, renewOne, report, reportFailed } = createAttempts(parts, () => isStopping)
   let starts = 0
@@ -237,8 +248,8 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
           await look()
         }
       } finally {
-        // Do this in the same step as the last check of `looksAgain`, so that no call gets a search that has already
-        // ended.
+        // Don't await anything between the last check of `looksAgain` and this line. Otherwise, a caller could get a
+        // search that has already ended.
         looking = null
       }
     })()

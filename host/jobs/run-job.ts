@@ -70,7 +70,7 @@ export function createRunJob({ catalog, runEntry, serverUrlOf, now }: RunJobPart
   }
 }
 
-/** @param tenant the call's tenant */
+/** Returns a run that a call queues. @param tenant the call's tenant */
 export function newRun(solution: string, run: QueuedRun, tenant: NewRun['tenant'], time: number): NewRun {
   const { id, job, data, key } = run
   return { id, solution, job, data, key, tenant: run.tenant ?? tenant, dueAt: run.at ?? time + (run.after ?? 0) }
@@ -89,7 +89,7 @@ export function retryTime(attempt: number, random: () => number = Math.random): 
   return Math.round(time * (0.9 + 0.2 * random()))
 }
 
-/** The guest sends `{"value":…}`. */
+/** Returns the value that the guest sends as `{"value":…}`. */
 function resultOf(result: string | null): string | null {
   if (result === null) return null
   const { value } = JSON.parse(result) as { value?: unknown }

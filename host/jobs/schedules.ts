@@ -41,7 +41,7 @@ type Known = { readonly sha256: string; readonly jobs: readonly ScheduledJob[] }
 const LATE = 60_000
 /** Maximum due times that are counted as missed. */
 const MOST_MISSED = 1000
-/** Computing one due time takes about 0.1 ms. After this many, other requests are handled. */
+/** How many due times are computed before other requests are handled. Computing one takes about 0.1 ms. */
 const DUE_AT_ONCE = 20
 const DAY = 86_400_000
 
@@ -49,7 +49,7 @@ export function createSchedules(parts: SchedulesParts): Schedules {
   const { db, catalog, runs, pauses, timeZone, now } = parts
   /** The scheduled jobs of active versions, by solution. */
   const known = new Map<string, Known>()
-  /** The next due time of a job according to this host, by solution, job and schedule. */
+  /** The next due time of each job that this host has computed, by solution, job and schedule. */
   const expected = new Map<string, number>()
 
   function scheduled(declaration: JobDeclaration): Schedule | null {
@@ -81,7 +81,7 @@ export function createSchedules(parts: SchedulesParts): Schedules {
     }
   }
 
-  /** The time until which hosts have handled the job's due times; null if this is its first time. */
+  /** The time up to which the job's due times have been handled by any host; null if none has handled them yet. */
   async function checkedUntil(solution: string, { name, text }: ScheduledJob): Promise<number | null> {
     const row = await db
       .selectFrom('job_schedules')
@@ -115,8 +115,8 @@ export function createSchedules(parts: SchedulesParts): Schedules {
   }
 
   /**
-   * The due time is unique, so only one host adds the run. `checked_until` is updated only afterwards, so that no due
-   * time is lost.
+   * Adds the run for a due time. The due time is unique, so only one host adds the run. `checked_until` is updated only
+   * afterwards, so that no due time is lost.
    */
   async function addRun(
     solution: string,
@@ -165,8 +165,7 @@ export function createSchedules(parts: SchedulesParts): Schedules {
 }
 
 /**
- * Returns the last due time after `since` until `time`, and the number of due times in between. It stops counting at
- * `MOST_MISSED`.
+ * Returns the last due time after `since` and up to `time`, and how many there are. It stops counting at `MOST_MISSED`.
  */
 async function dueSince(schedule: Schedule, since: number, time: number) {
   let last: number | null = null

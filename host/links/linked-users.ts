@@ -15,8 +15,8 @@ export interface LinkedUsers {
   /**
    * Sets a password that the user chose, and ends their sessions and remembered logins.
    * @param isAddressProved whether the user also proved that they have access to their mailbox
-   * @returns why the password was rejected; `changed` if the user's password or address changed in the meantime or they
-   *   were disabled; null if it was set
+   * @returns null if the password was set, or else why it was rejected. `changed` means that the user was disabled, or
+   *   their password or address changed in the meantime
    * @throws ERR_PASSWORDS_BUSY
    */
   choosePassword(user: User, password: string, isAddressProved: boolean): Promise<PasswordFault | 'changed' | null>

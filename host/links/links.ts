@@ -59,7 +59,7 @@ export interface Links {
   sweep(): Promise<void>
 }
 
-/** The token in a form. Without scripts, users paste the link from the email. */
+/** Returns the token in a form. If the browser doesn't run scripts, users paste the whole link from the email. */
 export function tokenIn(fields: ReadonlyMap<string, string>): string {
   const text = (fields.get('token') || fields.get('link') || '').trim()
   return /(?:^|#token=)([A-Za-z0-9_-]{43})$/.exec(text)?.[1] ?? ''

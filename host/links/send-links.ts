@@ -157,8 +157,8 @@ export interface OperatorLinks extends Pick<SendLinks, 'needShare' | 'fromOperat
   /** The solutions in which users of the users table sign in, so links can open their pages. */
   solutions(): Promise<readonly LinkSolution[]>
   /**
-   * @param name if undefined, the default solution, or else the only one
-   * @throws ERR_REQUEST_INVALID if the solution is unknown, or it isn't clear which one is meant
+   * @param name if undefined, the default solution is used, or the only one if there is no default
+   * @throws ERR_REQUEST_INVALID if the solution is unknown, or there are several and none is the default
    */
   solutionFor(name: string | undefined): Promise<LinkSolution>
 }

@@ -85,7 +85,7 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
   }
 }
 
-/** The names of i18n tables only have to look like a locale, so `tag` may be an unknown locale. */
+/** Returns a locale's name. `tag` may be an unknown locale, because an i18n table's name only has to look like one. */
 function nameOf(names: Intl.DisplayNames, tag: string): string {
   try {
     return names.of(tag) ?? tag

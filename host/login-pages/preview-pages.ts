@@ -32,7 +32,7 @@ export const PreviewQuery = z.object({
   name: z.literal('kept').nullable().catch(null),
 })
 
-/** Shown in the username field, in states that keep its value. */
+/** The example username, shown in states in which the page keeps the user's input. */
 const KEPT_NAME = 'anna@example.org'
 
 /**
@@ -59,8 +59,8 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
   })
 
   /**
-   * Check the ticket for the page too: it becomes part of the page's Content-Security-Policy, so it must not contain
-   * any other text.
+   * Check the ticket even for the page itself. It becomes part of the page's Content-Security-Policy, so unchecked text
+   * could change the policy.
    */
   function requireTicket(name: string, ticket: string): void {
     if (previewTickets.isFor(name, ticket)) return
@@ -101,8 +101,8 @@ export function previewPath(name: string, ticket: string): string {
 }
 
 /**
- * CSP can't express IPv6 addresses (CSP 3, section 2.3.1), so allow the whole origin for these. Requests send no
- * cookies.
+ * Returns the CSP source for the preview's media. CSP can't express IPv6 addresses (CSP 3, section 2.3.1). For these,
+ * allow the page's whole origin. Requests send no cookies.
  */
 function mediaSource(ctx: Context, folder: string): string {
   const origin = adminOrigin(ctx)

@@ -13,8 +13,8 @@ export interface PreviewTickets {
 
 const PURPOSE = 'login-preview'
 /**
- * In ms: the default lifetime of sessions on the admin pages. A ticket only gives access to media that the solution's
- * users see anyway.
+ * In ms: the default lifetime of sessions on the admin pages. A ticket only gives access to media that all the
+ * solution's users can see.
  */
 const LIFETIME = 12 * 3_600_000
 /** The maximum length of a ticket, in characters. */

@@ -3,14 +3,14 @@ import type { Json } from '../../runtime/plugin.ts'
 /** Browser histories and logs contain URLs, so scripts get these parameters only from the form. */
 const NEVER_FROM_URL = new Set(['username', 'password'])
 /**
- * Fields for the host itself, and `last_login`, which only the host may set: authenticators skip the password check if
- * it is set.
+ * Fields that scripts never receive. Most are for the host itself. Only the host may set `last_login`, because
+ * authenticators skip the password check if it is set.
  */
 const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'passkey', 'remember', 'last_login'])
 
 /**
- * `queryParams` for an entry function: the URL's parameters, then the form's fields, which take precedence. All values
- * are strings, in their original order. The object has no prototype, not even in the guest.
+ * Returns `queryParams` for an entry function: the URL's parameters, then the form's fields, which take precedence. All
+ * values are strings, in their original order. The object has no prototype, not even in the guest.
  */
 export function queryParams(
   url: ReadonlyMap<string, string>,

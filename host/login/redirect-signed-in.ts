@@ -5,7 +5,7 @@ import type { Arrival } from './arrival.ts'
 /** A user who is signed in, and where to send their browser. */
 export type SignedIn = {
   readonly username: string
-  /** Where a script sends the browser instead of to `page`, or null. */
+  /** The URL to which a script sends the browser instead of to `page`, or null. */
   readonly showUrl: string | null
   readonly page: string
   /** The locale of the page that links to another origin. */

@@ -20,9 +20,9 @@ export type FirstStep = {
   readonly source: AccountSourceName
   readonly providerLogin: string | null
   readonly methods: readonly SignInMethod[]
-  /** Starts a remembered login, unless null. */
+  /** If not null, a remembered login is started. */
   readonly remember: Pick<RememberedUser, 'custom'> | null
-  /** The account that the host later recognises this browser for; null: none. */
+  /** The account for which the host will recognise this browser at the next sign-in, or null. */
   readonly knownAs: { readonly source: string; readonly username: string } | null
   /** The state of the user's password when it was checked; null if it isn't in the users table. */
   readonly password: Pick<User, 'passwordChangedAt' | 'mustChangePassword'> | null
@@ -30,13 +30,13 @@ export type FirstStep = {
   readonly isRaised: boolean
 }
 
-/** Every sign-in passes this gate after its first step, before its session starts. */
+/** Decides after the first step of every sign-in, before a session starts, whether a second step is needed. */
 export interface SecondStepGate {
   /** @returns null if the sign-in is complete; otherwise the browser is sent to the page of the next step */
   check(arrival: Arrival, first: FirstStep): Promise<Refusal | null>
   /**
-   * Whether a remembered login may be used again. Its sign-in must meet the policy that now applies to the user. The
-   * source has already accepted the user.
+   * Whether a remembered login may be used again. Its original sign-in must satisfy the policy that now applies to the
+   * user. The source has already accepted the user.
    */
   allowsAgain(asking: Asking, series: Series, accepted: Pick<Accepted, 'login' | 'effects'>): Promise<boolean>
 }

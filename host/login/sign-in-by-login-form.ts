@@ -34,8 +34,8 @@ type FormSignIn = ClientSignIn & { readonly isOfClient: boolean }
 type Attempt = Arrival & { readonly fields: ReadonlyMap<string, string> }
 
 /**
- * After a client's login form has signed a user in, the client's page sends a form. `id_token` is either a client's
- * token or a login token. All other fields are ignored: names and passwords are only for the form's script.
+ * Handles the form that a client's page sends after the client's login form has signed a user in. `id_token` is either
+ * a client's token or a login token. All other fields are ignored: names and passwords are only for the form's script.
  */
 export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedIn, LoginFormParts> = {
   ownPage: checkPage,
@@ -57,7 +57,7 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedI
     const effects = { ...noEffects(), login, tenant, locale }
     const { account, methods } = firstStepOf(attempt, signIn)
     const basis = isOfClient ? { ...BASIS_OF_TOKEN, factorsOf: account.source, methods } : BASIS_OF_TOKEN
-    // Never remember this user: no source could check the user again, so a remembered login would stay valid after the
+    // Never remember this user, because no source could check them again. A remembered login would stay valid after the
     // user lost their permissions.
     const session = await acceptSignIn(attempt, { login, effects }, basis, null, parts)
     return session === null ? refused(attempt) : { ...signIn, username: login.username }
@@ -80,7 +80,7 @@ export async function signInByLoginForm(
   await walkSignIn(BY_LOGIN_FORM, { ...readArrival(ctx, solution, locale, parts.sites), fields }, parts)
 }
 
-/** No source can check the user again, so the account's source is ''. */
+/** The source is '', because no source can check the user again. */
 function firstStepOf({ solution }: Attempt, signIn: FormSignIn): FirstStep {
   const { login, tenant, locale, page, showUrl, authenticatedUid, needsSecondFactor } = signIn
   return {

@@ -6,8 +6,8 @@ export type FormMode = 'DEFAULT' | 'AUTHENTICATOR' | 'PLATFORM_CLOUD'
 export type ProviderMode = 'OAUTH' | 'OAUTH_AUTHENTICATOR'
 
 /**
- * How a solution's users sign in, derived from current and older manifest properties. `LOGIN_FORM`: in one of the
- * solution's forms, which is opened in a client without a user.
+ * How a solution's users sign in, derived from current and older manifest properties. With `LOGIN_FORM`, users sign in
+ * with one of the solution's own forms, in a client without a user.
  */
 export type SignInMode = 'NONE' | FormMode | 'LOGIN_FORM' | ProviderMode
 

@@ -30,7 +30,7 @@ export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, Sessio
   secondStep: { none: '`recheck` ends remembered logins that do not meet the policy.' },
   accept: startAgain,
   audit: auditRemembered,
-  // The page itself is the response to this request.
+  // No redirect is needed: the response to this request is the requested page.
   redirect: (_asked, { found }) => ({ found }),
 }
 
@@ -91,7 +91,7 @@ async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts:
     use.kind === 'current'
       ? await remembered.rotate(cookie, { ...answer.login, ...valuesOf(attempt, answer.effects) })
       : null
-  // In the meantime, another tab may have rotated the remembered login, or it may have been ended.
+  // Another tab may have rotated the remembered login in the meantime, or someone may have ended it.
   const isAlive = next !== null || (await remembered.use(solution.name, cookie)).kind === 'previous'
   if (!isAlive) return new Refusal(null, () => null)
   if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
@@ -124,7 +124,7 @@ function auditRemembered(
 
 type KnownUse = { readonly cookie: string; readonly use: Exclude<RememberedUse, { kind: 'unknown' }> }
 
-/** Returns the valid cookie. A stolen cookie is returned only if none is valid. */
+/** Finds the remembered login with a valid cookie. Returns a stolen one only if no cookie is valid. */
 export async function findUse(
   solution: string,
   cookies: readonly string[],

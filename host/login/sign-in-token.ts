@@ -11,7 +11,10 @@ export type ClientSignIn = {
   readonly locale: string
   /** Path and query of the requested page, as returned by `requestedPage`. */
   readonly page: string
-  /** Where the script sends the browser instead (`application.showURL`), already checked; null for `page`. */
+  /**
+   * The URL to which the script sends the browser instead of to `page`, already checked (`application.showURL`); or
+   * null.
+   */
   readonly showUrl: string | null
   /** The uid of the user that `security.authenticate` found in the same call; null: none. */
   readonly authenticatedUid: string | null
@@ -32,8 +35,8 @@ export interface ClientSignIns {
   issue(signIn: ClientSignIn & { readonly solution: string; readonly browser: string }): string
   /**
    * Marks a token as used on all hosts. The caller checks its permissions against those in the solution's manifest.
-   * @returns null if the token was not issued to a client, is expired or was already used, or if it is for another
-   *   solution or another browser, in which case it stays unused
+   * @returns null if the token was not issued to a client, is expired or was already used. Also null if it is for
+   *   another solution or browser; the token then remains unused
    */
   consume(solution: string, token: string, browser: string): Promise<ClientSignIn | null>
 }
@@ -41,8 +44,8 @@ export interface ClientSignIns {
 /** How long a token is valid, in ms. The time is short, because the page posts the token immediately. */
 const LIFETIME = 60_000
 /**
- * In characters. The token is sent in a form, which `FORM_BODY` limits to 64 KiB, and has room for a few hundred
- * permissions.
+ * Maximum characters of a token, enough for a few hundred permissions. The token is sent in a form, which `FORM_BODY`
+ * limits to 64 KiB.
  */
 const LONGEST = 48 * 1024
 

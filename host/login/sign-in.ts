@@ -54,7 +54,7 @@ type Attempt = Arrival & { readonly source: FormSource; readonly fields: Readonl
 
 type Shown = Pick<Attempt, 'ctx' | 'solution' | 'locale' | 'fields'>
 
-/** The source that checks credentials is unreachable or rejects the request, so the credentials were not checked. */
+/** Errors after which the credentials were not checked, because the source is unreachable or rejects the request. */
 const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DATABASE_UNREACHABLE: 'unavailable',
   ERR_CLOUD_UNREACHABLE: 'cloudAway',
@@ -62,7 +62,7 @@ const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DIRECTORY_UNREACHABLE: 'directoryAway',
   ERR_DIRECTORY_REFUSED: 'directoryAway',
 }
-/** `Retry-After` in seconds, used if the error does not contain a time. */
+/** `Retry-After` in seconds for errors that don't contain a time. */
 const RETRY_AFTER = 5
 
 /** More passwords are being checked than the machine can handle at the same time. */
@@ -139,7 +139,10 @@ export async function signIn(
   await walkSignIn(way, attempt, parts)
 }
 
-/** The page may just have been open for too long, so the user gets a new one with their input. */
+/**
+ * Checks that the form came from our own page. If the page was merely open for too long, the user gets a new one with
+ * their input.
+ */
 function checkPage(attempt: Attempt, { formTokens, sendLoginPage }: SignInParts): Attempt | Refusal {
   if (cameFromOwnPage(attempt, attempt.fields, formTokens)) return attempt
   return new Refusal(null, () => sendState(attempt, LOGIN_STATES.expired, sendLoginPage))
@@ -232,8 +235,8 @@ function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Chec
     providerLogin: null,
     methods: [passkeyOf === undefined ? source.method : 'passkey'],
     remember: (fields.get('remember') ?? '') === '' ? null : { custom: customFields(attempt.url, fields) },
-    // For a passkey, don't recognise the browser: no password was guessed, and the name in the form may be someone
-    // else's.
+    // Don't recognise the browser after a passkey sign-in. No password was entered, and the name in the form may be
+    // someone else's.
     knownAs:
       passkeyOf === undefined ? { source: source.countedAs(solution), username: fields.get('username') ?? '' } : null,
     password: user,
@@ -270,7 +273,8 @@ export function showRecheckError(
   error: unknown,
   { sendLoginPage }: SignInParts,
 ): Promise<void> {
-  // An unreachable database has a separate error page, because without it, the browser's session can't be read.
+  // An unreachable database has its own error page, because the host can't read the browser's session without the
+  // database.
   const isShown = isSourceAway(error) || (error instanceof PlatformError && error.code === 'ERR_THROTTLED')
   if (!isShown) throw error
   const fields = keptFields(readQuery(ctx), { username: false })
@@ -288,7 +292,7 @@ export function showRecheckFailure(
   return showFailure({ ctx, solution, locale, fields: new Map() }, failure, 200, sendLoginPage)
 }
 
-/** The source rejected the sign-in, which is a valid response and not an error. */
+/** Handles a rejection by the source, which is a valid response and not an error. */
 function refused(attempt: Attempt, { effects, values, state }: Refused, { sendLoginPage }: SignInParts): Refusal {
   const { ctx, solution, locale, fields, serverUrl } = attempt
   return new Refusal(endedBy(attempt, 'refused'), () => {
@@ -331,7 +335,8 @@ function endedBy({ fields }: Attempt, outcome: string): Ended {
 }
 
 /**
- * The source failed, so it neither accepted nor rejected. The user sees an error and an id that is also in the log.
+ * Handles a failure of the source, which neither accepted nor rejected the user. The user sees an error and an id that
+ * is also in the log.
  * @param status the status of the page, unless the host is busy
  */
 function showFailure(shown: Shown, failure: Failed, status: 200 | 401, sendLoginPage: LoginPageSender): Promise<void> {

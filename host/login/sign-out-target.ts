@@ -7,16 +7,17 @@ import { z } from '../../runtime/zod.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 
 /**
- * Where the browser goes after a script has signed its user out: a URL from `application.showURL`, or a solution.
+ * Where the browser goes after a script has signed its user out: a URL from `application.showURL`, or a solution's
+ * page.
  */
 export type SignOutTarget =
   | { readonly address: string }
   | { readonly solution: string; readonly argument: string | null }
 
 /**
- * Signed tokens that pass a target from a client's script through the page to the solution's logout, which would
- * otherwise be an open redirect. A token is valid for a minute and for one session. It may be used again, since the
- * first use ends the session.
+ * Creates signed tokens that contain a sign-out target. A client's script passes the target through the page to the
+ * solution's logout. Without a signature, the logout would be an open redirect. A token is valid for a minute and for
+ * one session. It may be used again, since the first use ends the session.
  */
 export interface SignOutTargets {
   /** @param session the session's public id */
@@ -29,7 +30,8 @@ const PURPOSE = 'client-sign-out'
 /** How long a token is valid, in ms. The time is short, because the page posts the token immediately. */
 const LIFETIME = 60_000
 /**
- * Maximum characters of a token. Addresses and arguments have up to 2,048, which JSON and base64 multiply by up to 8.
+ * Maximum characters of a token. Addresses and arguments have up to 2,048, and their JSON in base64 is up to 8 times as
+ * long.
  */
 const LONGEST = 20_000
 

@@ -14,7 +14,7 @@ import { noteSignedOut } from './signed-out-browser.ts'
 export type ProviderSignOut = {
   /** Where the browser goes next. */
   readonly address: string
-  /** Whether the browser goes to the provider, which ends its own session. */
+  /** Whether the browser is redirected to the provider to end the provider's session. */
   readonly endsThere: boolean
 }
 
@@ -30,7 +30,7 @@ export type SignOutParts = {
 }
 
 /**
- * Ends the session and the remembered login, and the provider's session if the provider supports that.
+ * Ends the session and the remembered login. Also ends the provider's session if the provider supports this.
  * @param target where a script sends the browser afterwards; null for the signed-out page
  * @returns the URL to redirect to now
  */

@@ -5,16 +5,16 @@ import { type CookieScope, readCookie, setCookie } from '../../base/http/cookies
 const NOTED_FOR = 365 * 86_400_000
 
 /**
- * Records in the browser that its user signed out here but is still signed in at the provider. Otherwise the provider
- * would sign the same person in again without asking.
+ * Records in the browser that its user signed out here. They may still be signed in at the provider, which would
+ * otherwise sign them in again without asking.
  */
 export function noteSignedOut(ctx: Context, scope: CookieScope): void {
   setCookie(ctx, 'signed-out', scope, '1', NOTED_FOR)
 }
 
 /**
- * Whether the user signed out here since their last sign-in. Stays true until the next sign-in succeeds, so that the
- * provider also prompts after a sign-in that the user abandoned.
+ * Whether the user signed out here since their last sign-in. Stays true until a sign-in succeeds. So the provider
+ * prompts the user again even after an abandoned sign-in.
  */
 export function wasSignedOut(ctx: Context, scope: CookieScope): boolean {
   return readCookie(ctx, 'signed-out', scope) !== undefined

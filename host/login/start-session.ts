@@ -31,8 +31,8 @@ export type SessionBasis = {
 }
 
 /**
- * The basis of sign-ins with tokens. A script may issue a token for any uid, so the token's user may be someone other
- * than an account with the same uid. No source can check the user again.
+ * The basis of sign-ins with tokens. A script may issue a token for any uid, even that of someone else's account. No
+ * source can check the user again.
  */
 export const BASIS_OF_TOKEN: SessionBasis = {
   source: '',
@@ -55,8 +55,8 @@ export type SessionParts = {
 type Accepted = { readonly login: Login; readonly effects: Effects }
 
 /**
- * Signs in with credentials that have just been checked. Ends the browser's remembered login.
- * @param remember starts a new remembered login, unless null
+ * Signs in a user whose credentials have just been checked. Ends the browser's remembered login.
+ * @param remember if not null, a new remembered login is started
  * @returns the result of `startSession`
  */
 export async function acceptSignIn(
@@ -96,7 +96,7 @@ export async function acceptSignIn(
 /**
  * Starts a session with a new id and ends the browser's previous one.
  * @param selector the remembered login that the session belongs to, or null
- * @returns null if the user's access ended in the meantime: they are not signed in
+ * @returns null if the user's access ended in the meantime, so they are not signed in
  */
 export async function startSession(
   arrival: Arrival,

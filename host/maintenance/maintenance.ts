@@ -34,7 +34,7 @@ export function createMaintenance(db: HostDatabase, now: () => number = Date.now
 
   let last = false
 
-  /** While the database is unreachable, the last known state applies. The sign-in itself then reports the outage. */
+  /** Uses the last known state while the database is unreachable. The sign-in itself then reports the outage. */
   async function isProbablyOn(): Promise<boolean> {
     try {
       last = cache.cached(KEY) ?? (await answeredWithin(PATIENCE, cache.get(KEY)))

@@ -1,7 +1,7 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** The next step after a sign-out. Before it, the browser may go to the provider and back. */
+/** What happens after a sign-out, which may include a redirect to the provider and back. */
 export type AfterLogout = {
   /** Where a script sends the browser with `application.showURL`; null for the signed-out page. */
   readonly target: string | null
@@ -12,12 +12,12 @@ export type AfterLogout = {
 }
 
 /**
- * Passes this data in the parameter `state` of the signed-out page. It is valid for an hour. It is encrypted, so that
- * it can't be forged to redirect elsewhere (open redirect), and the provider, which sends it back, can't read it.
+ * Passes this data in the parameter `state` of the signed-out page. It is valid for an hour. It is encrypted, so nobody
+ * can forge it to redirect users elsewhere (open redirect). The provider returns it but can't read it.
  */
 export interface AfterLogoutState {
   write(solution: string, after: AfterLogout): string
-  /** @returns null if the data is expired or this platform did not write it for the solution */
+  /** @returns null if the data is expired, or this platform did not issue it for the solution */
   read(solution: string, state: string): AfterLogout | null
 }
 

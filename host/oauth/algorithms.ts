@@ -11,9 +11,9 @@ const RSA = { kty: 'RSA', crv: null } as const
 const ED25519 = { kty: 'OKP', crv: 'Ed25519', hash: 'sha512' } as const
 
 /**
- * All algorithms that are accepted for a provider's tokens. None is symmetric, so that neither a client secret nor a
- * public key used as a secret can sign a token. OIDC Core specifies no hash for Ed25519. Chosen here: the hash that the
- * signature itself uses.
+ * All algorithms that are accepted for a provider's tokens. None is symmetric. Otherwise, a token could be signed with
+ * a client secret, or with a public key used as a secret. OIDC Core specifies no hash for Ed25519. Chosen here: the
+ * hash that the signature itself uses.
  */
 export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
   RS256: { ...RSA, hash: 'sha256' },

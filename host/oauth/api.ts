@@ -31,8 +31,8 @@ export type OAuthApiParts = {
 }
 
 /**
- * A secret in the settings themselves would be stored in plain text, and could be sent to any host that the author
- * names.
+ * Settings may only name a secret. A secret in them would be stored in plain text, and the author could have it sent to
+ * any host.
  */
 const OAuthSettingsForm = PartialOAuthForm.refine(
   ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),

@@ -63,8 +63,8 @@ export function checkAuthorizationResponse(
 }
 
 /**
- * RFC 9207: a response from another provider must not be used with this one. ID tokens contain their issuer (section
- * 2.4).
+ * Ensures that a response from another provider is not used with this one (RFC 9207). An ID token contains its issuer
+ * (section 2.4).
  */
 function checkIssuer(
   parameters: URLSearchParams,
@@ -88,7 +88,7 @@ function checkIssuer(
   throw new OAuthProblem('oauth_token', `the response is from the issuer ${quote(issuer)}, not from ${quote(expected)}`)
 }
 
-/** Accept any tenant here: the ID token contains the tenant, and is checked for consistency. */
+/** Accepts any tenant, because the ID token contains the tenant and is checked for consistency. */
 function isOfTenant(issuer: string, template: string): boolean {
   const [before = '', after = ''] = template.split('{tenantid}')
   const tenant = issuer.slice(before.length, issuer.length - after.length)

@@ -19,8 +19,8 @@ export type AuthorizeParts = {
 }
 
 /**
- * Query parameter of the link "use another account" on the refusal page. With it, the provider asks for the account
- * again.
+ * Query parameter of the link "use another account" on the refusal page. It lets the user choose another account at the
+ * provider.
  */
 const OTHER_ACCOUNT = 'other-account'
 

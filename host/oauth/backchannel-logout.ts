@@ -34,8 +34,8 @@ export type BackchannelLogoutParts = {
 type Registered = { readonly configuration: OAuthConfiguration; readonly provider: Provider }
 
 /**
- * Handles a provider's message that a user signed out there (OIDC Back-Channel Logout 1.0). Ends all sessions and
- * remembered logins that began with the sign-ins that the message names, on all hosts within a second.
+ * Handles a provider's message that a user signed out there (OIDC Back-Channel Logout 1.0). It ends all sessions and
+ * remembered logins that started with the sign-ins in the message. They end on all hosts within a second.
  * @returns why the token is rejected; null if it was accepted
  */
 export async function backchannelLogout(
@@ -92,9 +92,9 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
 }
 
 /**
- * Finds the registration that a token is for: the one of a current provider login. If there is none, this is the
- * registration in the settings, unless the settings depend on query parameters. `iss` and `aud` are not verified yet,
- * so they are used only for the lookup.
+ * Finds the registration that a token was issued for. It is taken from a current provider login. If there is none, it
+ * is taken from the settings, unless these depend on query parameters. `iss` and `aud` are not verified yet, so they
+ * are used only for the lookup.
  */
 async function registeredAs(
   asking: Asking,

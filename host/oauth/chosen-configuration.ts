@@ -44,8 +44,8 @@ export function createConfigurationChooser({
   }
 
   /**
-   * Chosen here: the script returns the whole configuration. It is not merged with the settings in the manifest or from
-   * the operator, since a mixture of two providers' settings would fail, or sign in the wrong user.
+   * Chosen here: the script returns the whole configuration. It is not merged with the manifest's or the operator's
+   * settings. With settings for two providers, a sign-in would fail, or sign in the wrong user.
    */
   async function fromScript(asking: Asking): Promise<OAuthConfiguration> {
     const { solution, locale, url, correlationId, serverUrl, address } = asking
@@ -86,7 +86,10 @@ export function createConfigurationChooser({
   }
 }
 
-/** The settings for a provider's URLs. If the operator sets one, the manifest's values for all of them are ignored. */
+/**
+ * The settings for a provider's URLs. If the operator sets any of them, the manifest's values for all of them are
+ * ignored.
+ */
 const PLACES = [
   'issuer',
   'tenant',
@@ -100,9 +103,9 @@ const PLACES = [
 ] as const satisfies readonly (keyof WrittenOAuthSettings)[]
 
 /**
- * The manifest's settings, overridden one by one by the operator's. If the operator chose another provider, the
- * author's settings are ignored, except `login_failed_url`. If the operator set one of the provider's URLs, all URLs
- * from the author are ignored, so that users, codes and tokens are sent only to the operator's URLs.
+ * Returns the manifest's settings, each overridden by the operator's. If the operator chose another provider, the
+ * author's settings are ignored, except `login_failed_url`. If the operator set one of the provider's URLs, all the
+ * author's URLs are ignored. Users, codes and tokens are then sent only to the operator's URLs.
  * @returns null if neither has settings
  */
 export function mergeSettings(

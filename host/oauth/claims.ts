@@ -123,9 +123,9 @@ const CLAIMS_OF_SCOPE = {
 } as const
 
 /**
- * Chosen here: the host requests UserInfo in only two cases. In the first, the ID token lacks claims of the scope,
- * which many providers send only in the UserInfo response. The second is a refresh without an ID token, where only
- * UserInfo shows changes.
+ * Chosen here: the host requests UserInfo in only two cases. The first is an ID token that lacks claims of the scope,
+ * because many providers send these only in UserInfo. The second is a refresh without an ID token, where only UserInfo
+ * shows changes.
  */
 function asksForMore(scope: string, claims: Claims, idToken: string | null): boolean {
   const scopes = scope.split(' ')
@@ -136,7 +136,7 @@ function asksForMore(scope: string, claims: Claims, idToken: string | null): boo
 
 /** Maximum characters of all claims together as JSON, because they become parameters of an authenticator. */
 const LONGEST_CLAIMS = 32 * 1024
-/** Claims about the token, not the user: only those in the signed ID token count. */
+/** Claims about the token, not the user. They are used only if they are in the signed ID token. */
 const OF_TOKEN = [
   'iss',
   'sub',
@@ -155,15 +155,15 @@ const OF_TOKEN = [
   'jti',
 ]
 
-/** `*_verified` applies only to the address in the same document. */
+/** Each `*_verified` claim applies only to the value in the same document. */
 const VERIFIED = [
   ['email', 'email_verified'],
   ['phone_number', 'phone_number_verified'],
 ] as const
 
 /**
- * @param isNewer whether `info` is newer than `claims`, because these are from an earlier ID token. If so, `info` takes
- *   precedence; otherwise, the signed claims do
+ * @param isNewer whether `claims` are from an earlier ID token, so `info` is newer and takes precedence. Otherwise, the
+ *   signed claims take precedence
  */
 function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, isNewer: boolean): Claims {
   const ofUser = Object.fromEntries(Object.entries(strictly(info)).filter(([name]) => !OF_TOKEN.includes(name)))
@@ -178,7 +178,7 @@ function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, i
 }
 
 /**
- * The rules are as strict as for tokens: the depth is limited, and no key may change a prototype if a script copies the
+ * Applies the same rules as for tokens. The depth is limited. No key may change a prototype when a script copies the
  * object.
  */
 function strictly(info: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -133,7 +133,7 @@ export function checkConfiguration(
   }
 }
 
-/** @returns the URL if a browser may be sent there after a failed sign-in (`login_failed_url`), otherwise null */
+/** Returns `login_failed_url` if browsers may be sent there after a failed sign-in, otherwise null. */
 export function loginFailedUrlOf(written: unknown): string | null {
   if (typeof written !== 'string' || !isAllowedAddress(written)) return null
   return /^(?:https?:\/\/|\/)/i.test(written) ? written : null

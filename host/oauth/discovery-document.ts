@@ -43,11 +43,11 @@ export function discoveryAddress(issuer: string): string {
 const SHARED_TENANT = /\/(?:common|organizations)\/v2\.0$/
 
 /**
- * The issuer of the provider's tokens. The document must name exactly the issuer in the settings (OIDC Discovery
- * section 4.3), which proves that the document belongs to this issuer.
+ * Returns the issuer of the provider's tokens. The document must name exactly the issuer in the settings (OIDC
+ * Discovery section 4.3), which proves that the document belongs to this issuer.
  *
- * Microsoft differs in two ways: for `common` and `organizations` the document has `{tenantid}` instead of the tenant,
- * and for a tenant named by a domain it has the tenant's GUID.
+ * Microsoft differs in two ways. For `common` and `organizations`, the document contains `{tenantid}` instead of the
+ * tenant. For a tenant named by a domain, it contains the tenant's GUID.
  * @returns the issuer, with `{tenantid}` if the configuration's `issuerHasTenant` is true
  * @throws OAuthProblem `oauth_provider`
  */

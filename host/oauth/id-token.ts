@@ -11,11 +11,11 @@ export type ExpectedIdToken = {
   /** Null if none was sent, as in a refresh. */
   readonly nonce: string | null
   /**
-   * If `nonce` is null: the nonce of the sign-in. A token may omit the nonce, but not have a different one (OIDC Core
-   * section 12.2).
+   * The nonce of the sign-in, used if `nonce` is null. A token may omit the nonce, but must not contain a different one
+   * (OIDC Core section 12.2).
    */
   readonly earlierNonce?: string | null | undefined
-  /** When the sign-in or refresh started. Older tokens belong to a different one. */
+  /** When the sign-in or refresh started. An older token belongs to an earlier one. */
   readonly startedAt: number
   readonly now: number
   /** The allowed difference between the clocks, in ms: `OAUTH_CLOCK_SKEW`. */

@@ -54,8 +54,8 @@ const Key = z.object({
 })
 
 /**
- * The keys of a provider's key set (RFC 7517) that can verify a token's signature. Other keys are skipped: sets may
- * contain keys for other uses, of future kinds, or invalid ones.
+ * Returns the keys of a provider's key set (RFC 7517) that can verify a token's signature. Other keys are skipped:
+ * invalid ones, unknown kinds, and keys for other purposes.
  * @param from the name of the set, for error messages
  * @throws OAuthProblem `oauth_provider` if no key is left
  */

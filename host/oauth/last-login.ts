@@ -3,15 +3,15 @@ import type { EarlierSignIn } from '../login/ask-again.ts'
 import type { Claims } from './provider.ts'
 
 /**
- * Members of `last_login` that the platform sets, and that claims from a provider must not replace. `locale` is a
- * standard claim (OpenID Connect Core, 5.1) that grants nothing, so the claim is used until the platform has its own
- * value.
+ * Members of `last_login` that the platform sets. Claims from a provider must not replace them. `locale` is not listed:
+ * it is a standard claim (OpenID Connect Core, 5.1) that grants nothing. The claim is used until the platform has its
+ * own value.
  */
 const OURS = ['last_login', 'uid', 'permissions', 'username', 'tenant', 'claims']
 
 /**
- * `queryParams.last_login` for an authenticator: the verified claims, such as `email`, and the platform's own members.
- * Claims with the name of a platform member are only in `claims`, which has all claims.
+ * Returns `queryParams.last_login` for an authenticator: the verified claims, such as `email`, and the platform's own
+ * members. `claims` contains all claims. A claim with the name of a platform member is only there.
  * @param lastLoginAt when the user last signed in at the provider, in epoch ms
  * @param earlier null at the first sign-in
  */

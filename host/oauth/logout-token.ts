@@ -13,7 +13,8 @@ export type ExpectedLogoutToken = {
 }
 
 /**
- * The sessions that a provider ended: all sessions of the user, or only the one of `sid` if the token has that claim.
+ * The sessions that a provider ended: only the session `sid` if the token has that claim, otherwise all the user's
+ * sessions.
  */
 export type LogoutToken = {
   readonly iss: string
@@ -27,8 +28,8 @@ export type LogoutToken = {
 
 const WHAT = 'the logout token'
 /**
- * The type alone does not distinguish it from an ID token: many providers also send `JWT` here, or nothing. The claims
- * distinguish them.
+ * Many providers send `JWT` or no type, as in ID tokens. So the claims, not the type, tell the two kinds of token
+ * apart.
  */
 const TYPES = ['jwt', 'logout+jwt']
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
