@@ -52,8 +52,8 @@ const NOT_A_NAME = 'Use an IP address or a private host name, or add this name t
 const PRIVATE_NAME = /^[^.]+$|\.(?:internal|local|svc)$/
 
 /**
- * Whether no web page can have this host name. Over http, a page that uses DNS rebinding sends neither `Origin` nor Fetch
- * Metadata. But its `Host` header contains the page's own host name, which is in public DNS.
+ * Whether no public web page can have this host name. Over http, a page that uses DNS rebinding sends neither `Origin`
+ * nor Fetch Metadata. But its `Host` header contains the page's own host name, which is in public DNS.
  */
 function isOwnName(host: string, names: readonly string[]): boolean {
   const name = hostnameOf(host.toLowerCase())

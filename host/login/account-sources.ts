@@ -96,8 +96,8 @@ function usersTable(users: Users): FormSource {
   }
 
   /**
-   * Whether the user is still enabled, has the same password, and has at least the permissions that they had when the
-   * password was checked.
+   * Whether the user is still enabled and has the same password and at least the same permissions as when the password
+   * was checked.
    */
   async function isAsBefore(asking: Asking, { login, user: before }: Checked): Promise<boolean> {
     const user = await users.get(login.uid)
@@ -134,8 +134,8 @@ function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQu
     countedAs: (solution) => `solution ${solution.name}`,
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
     async checkPasskey(asking, { account, user, lastUsedAt }, fields) {
-      // `security.authenticate` rejects disabled users, but the script can't call it here, because a passkey has no
-      // password. So check that first.
+      // Reject disabled users here. The script can't do so with `security.authenticate`, because a passkey has no
+      // password.
       if (account.source === 'users' && (await users.recheck(account.uid)) === null) return refused()
       const custom = customFields(asking.url, fields)
       // All solutions share the users table. This script must not learn which permissions the user has in others.

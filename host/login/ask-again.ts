@@ -17,8 +17,8 @@ export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: Ear
 type EarlierSeries = Pick<Series, 'uid' | 'username' | 'permissions' | 'custom' | 'tenant' | 'locale'>
 
 /**
- * Calls the authenticator for a remembered user, with the `custom_*` fields of the sign-in. Those in the current URL
- * are ignored, so that a link can't move a remembered user to another tenant.
+ * Calls the authenticator for a remembered user, with the `custom_*` fields of the original sign-in. `custom_*` fields
+ * in the current URL are ignored, so that a link can't move a remembered user to another tenant.
  */
 export async function askAgain(
   ask: AuthenticatorQuestion,
@@ -27,7 +27,7 @@ export async function askAgain(
   lastLogin: Json,
 ): Promise<SignInAnswer> {
   const { username, custom } = series
-  // Older versions did not store these fields, so only the URL has them.
+  // Earlier releases did not store these fields. In that case, take them from the URL.
   const url = custom === null ? asking.url : withoutCustom(asking.url)
   const fields = new Map(Object.entries(custom ?? {}))
   const params = { ...queryParams(url, fields), username, last_login: lastLogin }
@@ -36,8 +36,8 @@ export async function askAgain(
 }
 
 /**
- * Adds the tenant and locale of the earlier sign-in. Chosen here: only if the uid is the same, so that another account
- * doesn't inherit the tenant.
+ * Adds the tenant and locale of the earlier sign-in. Chosen here: they are added only if the uid is the same, so that
+ * another account doesn't inherit the tenant.
  */
 function withEarlier(effects: Effects, { uid, tenant, locale }: EarlierSeries): Effects {
   if (effects.login?.uid !== uid) return effects

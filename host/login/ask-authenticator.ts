@@ -7,7 +7,7 @@ import type { SignInAnswer } from './sign-in-answer.ts'
 
 /**
  * Asks the solution's authenticator about a user who is signing in, by calling its `onSolutionOpen(arg, queryParams)`.
- * @param fields the form's fields. Secret values in them and in the URL are kept out of the log.
+ * @param fields the form's fields. Secret values in the fields and in the URL are not logged.
  */
 export type AuthenticatorQuestion = (
   asking: Asking,

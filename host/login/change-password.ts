@@ -21,7 +21,7 @@ import { sendPage } from './send-page.ts'
  * in or have just entered the correct password. After the change, they must sign in again in every browser.
  */
 export interface ChangePasswordPages {
-  /** If the user must change the password that they have just entered, sends the page instead of starting a session. */
+  /** Sends the page instead of starting a session, because the user must change the password they have just entered. */
   demand(ctx: Context, solution: ActiveSolution, locale: string, user: User): void
   /**
    * Sends the page to a user who is signed in.

@@ -15,8 +15,8 @@ export type LoginPageFacts = {
   /** Whether the active version has a `media/login.html`. */
   readonly hasTemplate: boolean
   /**
-   * Whether users see the template. The default page replaces a template that lacks the form, the username or the
-   * password. With PLATFORM_CLOUD, users see the control center's page.
+   * Whether users see the template. If it lacks the form, the username or the password, users see the default page.
+   * With PLATFORM_CLOUD, they see the control center's page.
    */
   readonly isUsed: boolean
   readonly warnings: readonly LoginPageWarning[]

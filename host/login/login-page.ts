@@ -66,7 +66,7 @@ export function createLoginPageSender({
 }
 
 /**
- * @param designed the control center's page; if null, PLATFORM_CLOUD uses the default page, even if the solution has a
+ * @param designed the control center's page. If null, PLATFORM_CLOUD uses the default page, even if the solution has a
  *   template
  */
 export function lookOf(
@@ -82,8 +82,9 @@ export function lookOf(
 const OFFER_PASSKEYS = makeScript(new URL('../../base/web/passkeys/login.ts', import.meta.url)).text
 
 /**
- * Signs in with a login token in the fragment of the URL, `index.html#id_token=…`, which browsers don't send to
- * servers. It calls the method of the prototype, because a button named `submit` would hide the form's own.
+ * A script that signs in with a login token in the fragment of the URL, `index.html#id_token=…`. Browsers don't send
+ * the fragment to servers. It calls the prototype's `submit`, because a button named `submit` would hide the form's own
+ * method.
  */
 const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
   const [, token] = /^#id_token=([A-Za-z0-9._-]+)$/.exec(location.hash) ?? []

@@ -14,15 +14,15 @@ export interface LoginTokens {
   issue(solution: string, login: Login, expiresInMs?: number): { readonly token: string; readonly expiresAt: number }
   /**
    * Marks a token as used on all hosts. The caller checks its permissions against those in the solution's manifest.
-   * @returns null if the token was not issued by this platform, is expired, was already used, or is for another
-   *   solution, in which case it stays unused
+   * @returns null if the token was not issued by this platform, is expired or was already used. Also null if it is for
+   *   another solution; the token then remains unused
    */
   consume(solution: string, token: string): Promise<Login | null>
   /** Deletes the records of used tokens of all kinds that have expired. */
   sweep(): Promise<void>
 }
 
-/** In ms. The maximum is low, because a token only hands over a sign-in and is not a long-term credential. */
+/** Maximum lifetime in ms. It is short, because a token only passes on a sign-in and is not a long-term credential. */
 export const LONGEST_LIFETIME = 24 * 3_600_000
 /** Maximum characters of a token, which is sent in a URL and in a form. */
 const LONGEST = 4096
