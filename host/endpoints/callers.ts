@@ -21,7 +21,7 @@ import { needOwnOrigin } from './own-origin.ts'
 import type { RawBody } from './read-request.ts'
 import { hasSignature, readSignature, TOLERANCE, verifySignature } from './signatures.ts'
 
-/** Who calls an endpoint: a signed-in user, a client with an API token, the sender of a signed webhook, or anyone. */
+/** The caller of an endpoint: a user's session, an API token, the sender of a signed webhook, or anyone. */
 export type Caller = Pick<HostCall, 'user' | 'account' | 'methods'> & { readonly way: Authentication }
 
 export type CallerParts = {

@@ -54,7 +54,7 @@ export function headersOf({ headers }: IncomingMessage): Json {
   return recordOf(shown)
 }
 
-/** Whether the request has a body. HTTP/2 requests with a body may have neither header. */
+/** Whether the request has a body. An HTTP/2 request can have a body without either of the two headers. */
 function hasBody({ req }: Context): boolean {
   const { 'transfer-encoding': encoding, 'content-length': length } = req.headers
   if (encoding !== undefined || (length !== undefined && length !== '0')) return true
@@ -127,7 +127,7 @@ function formOf(text: string, { FORM_FIELDS }: Limits): Json {
   return recordOf(fields)
 }
 
-/** The last value of a repeated name wins. */
+/** Returns the values by name. If a name is repeated, its last value is used. */
 function recordOf(pairs: Iterable<readonly [string, string]>): Json {
   const record: Record<string, string> = Object.create(null)
   for (const [name, value] of pairs) record[name] = value

@@ -31,7 +31,7 @@ export type SchedulesParts = {
 type ScheduledJob = {
   readonly name: string
   readonly schedule: Schedule
-  /** The schedule and its time zone. If either changes, earlier due times don't count. */
+  /** The schedule and its time zone. If either changes, due times before the change are ignored. */
   readonly text: string
   readonly missed: JobDeclaration['missed']
 }

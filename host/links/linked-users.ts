@@ -10,7 +10,7 @@ import type { HostDatabase } from '../database/tables.ts'
 
 /** Account changes that users make with a link instead of their password. */
 export interface LinkedUsers {
-  /** Finds a user who has a password, by name, or by address if only one user has it. */
+  /** Finds a user who has a password, by username or address. An address must belong to only one user. */
   find(nameOrAddress: string): Promise<User | null>
   /**
    * Sets a password that the user chose, and ends their sessions and remembered logins.

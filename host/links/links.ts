@@ -51,7 +51,7 @@ export interface Links {
    * doesn't use up the link, because mail scanners open links too.
    */
   find(solution: string, kind: LinkKind, token: string): Promise<FoundLink | null>
-  /** Uses up the link. Of several callers on any host, exactly one gets true. */
+  /** Uses up the link. If several callers on any hosts try this, only one of them gets true. */
   take(link: FoundLink): Promise<boolean>
   /** Makes a link usable again after its action failed, for example because the new password was rejected. */
   restore(link: FoundLink): Promise<void>

@@ -137,7 +137,7 @@ async function readToken(
   return { ...nothing, login, locale, page: requestedPage(ctx), isOfClient: false }
 }
 
-/** The client opens with its login form again. */
+/** Redirects to the requested page, where the client opens with its login form again. */
 function refused({ ctx }: Attempt): Refusal {
   return new Refusal({ outcome: 'refused', username: '' }, () => goTo(ctx, requestedPage(ctx)))
 }

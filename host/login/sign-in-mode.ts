@@ -11,7 +11,10 @@ export type ProviderMode = 'OAUTH' | 'OAUTH_AUTHENTICATOR'
  */
 export type SignInMode = 'NONE' | FormMode | 'LOGIN_FORM' | ProviderMode
 
-/** `loginSolution` is older than modules of type authenticator and works the same way. */
+/**
+ * Returns the sign-in mode in a manifest. `loginSolution` is an older property that works like a module of type
+ * authenticator.
+ */
 export function signInModeOf({ manifest }: Pick<PreparedSolution, 'manifest'>): SignInMode {
   const mode = manifest.authenticator
   if (mode !== 'DEFAULT') return mode

@@ -80,7 +80,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
     key: findKey(keys, name, jwksUri),
   })
   const id = `logout-token ${name} ${storedHash(JSON.stringify([checked.iss, checked.jti]))}`
-  // Remember the token for longer than a token with this `iat` is accepted, so that it can't be used twice.
+  // Remember the token until its `iat` is too old to be accepted, so that nobody can use it twice.
   const expires_at = now() + LOGOUT_TOKEN_AGE + 3 * limits.OAUTH_CLOCK_SKEW
   if (!(await insertOnce(db, 'used_tokens', { id, expires_at }))) {
     throw new OAuthProblem('oauth_token', 'the token was already used')

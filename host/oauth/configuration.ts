@@ -225,7 +225,7 @@ function responseModeOf(
   return mode
 }
 
-/** Without `openid` in the scope, the provider sends no ID token, so add it (OpenID Connect Core 3.1.2.1). */
+/** Adds `openid` to the scope, because the provider sends no ID token without it (OpenID Connect Core 3.1.2.1). */
 function scopeOf({ defaultScope }: Settings, row: ProviderRow, refuse: Refuse): string {
   const names = (defaultScope ?? row.scope).split(' ').filter((name) => name !== '')
   if (names.some((name) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))) {
