@@ -147,7 +147,7 @@ export const OAUTH_SETTINGS = {
     .optional()
     .meta({
       title: 'Domain',
-      description: 'For Okta: the organization’s domain; for GitHub: that of an Enterprise Server.',
+      description: 'For Okta: the organization’s domain. For GitHub: only needed for GitHub Enterprise Server.',
     }),
   authorizationBaseUrl: Address.optional().meta({
     title: 'Authorization address',

@@ -174,7 +174,7 @@ class Reader {
     let end = this.at
     while (end < this.text.length && '+-.0123456789eE'.includes(this.text[end] as string)) end++
     if (end === this.at) this.refuse(`expected a value, found ${this.found()}`)
-    if (end - this.at > MAX_NUMBER_LENGTH) this.refuse(`a number of more than ${MAX_NUMBER_LENGTH} characters`)
+    if (end - this.at > MAX_NUMBER_LENGTH) this.refuse(`a number longer than ${MAX_NUMBER_LENGTH} characters`)
     const digits = this.text.slice(this.at, end)
     if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits)) this.refuse(`${shown(digits)} is not a number`)
     const number = Number(digits)
