@@ -81,7 +81,8 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
   async function published({ sha256, version: name }: Published): Promise<void> {
     for (let asked = 0; asked < ASK_ACTIVE; asked++) {
       const answer = await callHost<DraftState>('GET', '')
-      if (answer.ok && answer.body.active?.sha256 === sha256) {
+      const active = answer.ok ? (answer.body.active?.sha256 ?? null) : over
+      if (active === sha256) {
         await reload()
         await show()
         say(wordsFor('publish.done', name, sha256.slice(0, 12)))
@@ -89,6 +90,8 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
         said.append(elementOf('p', [elementOf('a', wordsFor('publish.open'), link)]))
         return
       }
+      // Another version has replaced the published one, so it won't become active.
+      if (active !== over) break
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN))
     }
     say(wordsFor('publish.unknown'), true)
