@@ -34,7 +34,11 @@ export function overRows(limits: Limits): ScriptError {
 }
 
 export function overSize(limits: Limits): ScriptError {
-  return overLimit(limits, 'QUERY_SIZE', `the result is larger than ${limits.QUERY_SIZE} bytes; select fewer rows or columns`)
+  return overLimit(
+    limits,
+    'QUERY_SIZE',
+    `the result is larger than ${limits.QUERY_SIZE} bytes; select fewer rows or columns`,
+  )
 }
 
 export function overTime(limits: Limits): ScriptError {
