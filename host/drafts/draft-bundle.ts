@@ -35,7 +35,7 @@ export async function readDraft({ solution, id }: DraftOf, parts: DraftBundlePar
     const draft = await drafts.need(solution, id)
     const changes = await drafts.contents(id)
     const baseFiles = draft.base === null ? NO_FILES : await versions.readAll(solution, draft.base)
-    // Someone may have saved a file in the meantime.
+    // Read everything again if someone saved a file in the meantime.
     if ((await drafts.need(solution, id)).revision !== draft.revision) continue
     const files = new Map(baseFiles)
     for (const [path, content] of changes) {

@@ -10,7 +10,7 @@ import { failureLine } from '../solutions/guest-bindings.ts'
 import type { EntryRunner } from '../solutions/run-entry.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 
-/** Calls the function of an endpoint with a request. */
+/** Calls an endpoint's function with a request. */
 export type RunEndpoint = (
   solution: ActiveSolution,
   endpoint: Endpoint,

@@ -50,7 +50,7 @@ type StoredGrants = Omit<Grants, 'databases'> & { readonly databases: Readonly<R
 /** @param now the clock, in milliseconds */
 export function createGrants(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): GrantStore {
   const cache = createBriefCache(async (solution) => opened(solution, await stored(solution)), now)
-  // The encryption purpose includes the row's keys, so that a password copied to another row can't be decrypted there.
+  // Bind the encryption to the row's keys, so that a password copied to another row can't be decrypted there.
   const purposeOf = (solution: string, name: string) => `grant ${solution} ${name}`
 
   async function stored(solution: string): Promise<StoredGrants> {

@@ -72,7 +72,7 @@ export function createSchedules(parts: SchedulesParts): Schedules {
     return jobs
   }
 
-  /** Forgets jobs that are no longer declared. If one is declared again later, the due times in between don't count. */
+  /** Forgets jobs that are no longer declared. If a job is declared again later, due times in between are ignored. */
   async function forgetOthers(solution: string, jobs: readonly ScheduledJob[]): Promise<void> {
     const rows = await db.selectFrom('job_schedules').select('job').where('solution', '=', solution).execute()
     for (const { job } of rows) {

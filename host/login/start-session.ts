@@ -26,7 +26,10 @@ export type SessionBasis = {
   readonly methods: readonly SignInMethod[]
   /** Whether the user has just entered credentials. */
   readonly isConfirmed: boolean
-  /** Call this after the session is stored: if the user's access ended before that, there was no session to end yet. */
+  /**
+   * Whether the sign-in is still valid. Call this after the session is stored: if the user's access ended before that,
+   * there was no session to end yet.
+   */
   readonly stillHolds: () => Promise<boolean>
 }
 

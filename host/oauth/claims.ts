@@ -75,8 +75,8 @@ export function createClaimsReader(
   }
 
   /**
-   * OAuth 2.0 without an ID token: the access token came directly from the provider, and gives access to the profile
-   * that identifies the user.
+   * Handles OAuth 2.0 without an ID token. The access token came directly from the provider, so the profile that it
+   * opens identifies the user.
    */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
     const readProfile = PROFILES[registration.configuration.api]

@@ -36,8 +36,8 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 
   /**
-   * With the operator's secret, the host gets users' access tokens, which scripts never see. So access tokens may only
-   * be sent to hosts that the secret may be sent to, or to `api.` of the same host (GitHub).
+   * Checks where access tokens are sent. With the operator's secret, the host gets users' access tokens, which scripts
+   * never see. These may be sent only to hosts that may receive the secret, or to `api.` of the same host (GitHub).
    */
   async function checkUserInfo(solution: string, apiSecret: string, userInfo: string, tokenEndpoint: string) {
     const name = secretNameOf(apiSecret)
