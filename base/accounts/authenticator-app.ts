@@ -37,7 +37,7 @@ const PERIOD = 30
 const WINDOW = 1
 const SECRET_BYTES = 20
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createAuthenticatorApps(
   db: Database,
   key: PlatformKey,

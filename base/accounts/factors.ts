@@ -53,7 +53,7 @@ export interface Factors {
 
 const EMPTY: FactorSet = { factors: [], isAppLocked: false, recoveryCodesLeft: 0, firstAskedAt: null }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createFactors(db: Database, limits: Limits, now: () => number = Date.now): Factors {
   // This query is prepared, because every sign-in runs it.
   const stateOf = prepareQuery(['id'], ({ id }) =>

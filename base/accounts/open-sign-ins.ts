@@ -31,7 +31,7 @@ export interface OpenSignIns<Open> {
   sweep(): Promise<void>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createOpenSignIns<Open extends { readonly account: FactorAccount }>(
   db: Database,
   key: PlatformKey,

@@ -65,7 +65,7 @@ export interface PasskeyRequests {
   sweep(): Promise<void>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPasskeyRequests(
   { db, key, passkeys, places, formTokens }: PasskeyRequestParts,
   now: () => number = Date.now,

@@ -117,7 +117,7 @@ type Stored = {
   readonly user: PasskeyUser
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPasskeys(
   db: Database,
   key: PlatformKey,

@@ -20,7 +20,7 @@ const LENGTH = 10
 const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1, outputLen: 32 } as const
 
 /**
- * @param now the clock, in epoch milliseconds
+ * @param now returns the current time in epoch milliseconds
  * @param argon2 the hash function; tests pass a cheaper one
  */
 export function createRecoveryCodes(

@@ -94,7 +94,7 @@ const SELECTOR_TEXT = 22
 /** In rows of older versions, the column is empty. */
 const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createRemembered(
   db: Database,
   key: PlatformKey,

@@ -145,7 +145,7 @@ type Kept = { readonly session: Session; readonly times: Times; readonly readAt:
 /** In rows of older versions, the column is empty. */
 const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createSessions(db: Database, limits: Limits, now: () => number = Date.now): Sessions {
   /** The cache, keyed by the hash of the cookie's value, in the order in which the sessions were read. */
   const kept = new Map<string, Kept>()

@@ -41,7 +41,7 @@ const CLOCK_SKEW = 3_600_000
 
 const Frame = z.looseObject({ id: z.string(), solution: z.string(), expiresAt: z.int() })
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createSingleUseTokens<Content extends object>(
   db: Database,
   key: PlatformKey,

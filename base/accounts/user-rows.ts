@@ -67,7 +67,7 @@ export function newRow(
   }
 }
 
-/** How a password check reads and writes the users table. @param now the clock, in epoch milliseconds */
+/** How a password check reads and writes the users table. @param now returns the current time in epoch milliseconds */
 export function rowsWithPassword(
   db: Database,
   failures: Pick<FailureCounts, 'note' | 'forget'>,

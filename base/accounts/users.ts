@@ -141,7 +141,7 @@ export interface Users {
   flush(): Promise<void>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createUsers(
   db: Database,
   passwords: Passwords,

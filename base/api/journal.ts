@@ -90,7 +90,7 @@ const LONGEST = 200
 type Value = string | number | null
 type Row = Readonly<Record<string, Value>>
 
-/** @param kept the retention time, in ms @param now the clock, in epoch milliseconds */
+/** @param kept the retention time, in ms @param now returns the current time in epoch milliseconds */
 export function createJournal(
   platform: Database,
   { name, columns, absent }: JournalTable,

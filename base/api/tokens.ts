@@ -42,7 +42,7 @@ export interface Tokens<Token> {
   removeExpired(time: number): Promise<void>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createTokens<Token>(
   platform: Database,
   { name: table, prefix, tokenOf }: TokenTable<Token>,

@@ -27,7 +27,7 @@ const HOUR = 3_600_000
 /**
  * @param service its tables and messages
  * @param hourly `MAILS_HOURLY`
- * @param now the clock, in epoch milliseconds
+ * @param now returns the current time in epoch milliseconds
  */
 export function createMailShares(
   db: MailDatabase,

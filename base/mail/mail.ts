@@ -61,7 +61,7 @@ export type MailParts = {
   readonly hourly?: number | undefined
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createMail(parts: MailParts, now: () => number = Date.now): MailQueue {
   const { service, key, handOver, log, hourly = MAILS_HOURLY } = parts
   const db = parts.db.$extendTables<MailTables>()

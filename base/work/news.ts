@@ -5,7 +5,7 @@ const MOST_REMEMBERED = 10_000
 
 /**
  * Creates a function that returns true for each event at most once per minute.
- * @param now the clock, in epoch milliseconds
+ * @param now returns the current time in epoch milliseconds
  */
 export function createNews(now: () => number = Date.now): (thing: string) => boolean {
   const quietUntil = new Map<string, number>()

@@ -24,7 +24,7 @@ export interface ApiTokens {
   find(token: string): Promise<ApiToken | null>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createApiTokens(db: CenterDatabase, now: () => number = Date.now): ApiTokens {
   const tokens = createTokens<ApiToken>(
     db,

@@ -59,7 +59,7 @@ const THROTTLED: readonly string[] = ['throttled', 'ERR_THROTTLED']
 
 /**
  * @param kept how long entries are kept, in ms
- * @param now the clock, in epoch milliseconds
+ * @param now returns the current time in epoch milliseconds
  */
 export function createAudit(db: CenterDatabase, kept: number, now: () => number = Date.now): Audit {
   const journal = createJournal(db, TABLE, kept, now)

@@ -23,7 +23,7 @@ export function personsFactors(uid: string): FactorAccount {
   return factorAccount('users', '', uid)
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createConfirmations(
   factors: Pick<Factors, 'counts'>,
   limits: Pick<Limits, 'CONFIRMED_FOR'>,

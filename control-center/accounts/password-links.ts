@@ -40,7 +40,7 @@ export const LINK_LIFETIME = 3_600_000
 const MOST_OPEN = 3
 const FORM = /^[A-Za-z0-9_-]{43}$/
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPasswordLinks(
   db: CenterDatabase,
   users: Pick<Users, 'setPassword'>,

@@ -14,7 +14,7 @@ const PURPOSE = 'center-change-password'
 /** How long users have to choose a new password, in ms. */
 const LIFETIME = 15 * 60_000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPasswordTickets(
   users: Pick<Users, 'get'>,
   key: PlatformKey,

@@ -45,7 +45,7 @@ const MOST_TRIES = 10
 
 /**
  * @param changed called after each change is written
- * @param now the clock, in epoch milliseconds
+ * @param now returns the current time in epoch milliseconds
  */
 export function createDesiredStates(
   db: CenterDatabase,

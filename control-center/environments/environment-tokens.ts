@@ -30,7 +30,7 @@ export interface EnvironmentTokens {
 /** Minimum interval in ms between two updates of a token's last use. */
 const NOTE_EVERY = 60_000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createEnvironmentTokens(db: CenterDatabase, now: () => number = Date.now): EnvironmentTokens {
   const tokens = createTokens<EnvironmentToken>(
     db,

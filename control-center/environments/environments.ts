@@ -49,7 +49,7 @@ export interface Environments {
  */
 export const MOST_ENVIRONMENTS = 200
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createEnvironments(db: CenterDatabase, now: () => number = Date.now): Environments {
   async function find(organisation: string, name: string): Promise<Environment | null> {
     const row = await db

@@ -27,7 +27,7 @@ const CONNECTED = 120_000
 /** The report in the format that the route `report` stores. */
 const Health = z.object({ health: z.enum(['good', 'warning', 'bad']), findings: z.array(z.string()) })
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createEnvironmentStates(db: CenterDatabase, now: () => number = Date.now): EnvironmentStates {
   function stateOf({ last_seen_at, version, health }: Row): EnvironmentState {
     const isConnected = last_seen_at > now() - CONNECTED

@@ -38,7 +38,7 @@ const KEPT_VERSIONS = 10
 /** How long an unchanged draft is kept, in ms. */
 const DRAFT_KEPT = 30 * 24 * 3_600_000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createLoginPages(db: CenterDatabase, now: () => number = Date.now): LoginPages {
   const versions = ({ organisation, solution }: Place) =>
     db

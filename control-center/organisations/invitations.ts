@@ -54,7 +54,7 @@ const LIFETIME = 7 * 86_400_000
 /** Maximum open invitations per organisation. */
 const MOST_OPEN = 200
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createInvitations(db: CenterDatabase, now: () => number = Date.now): Invitations {
   function openOf(organisation: string) {
     return db

@@ -59,7 +59,7 @@ export type ListedMember = {
  */
 const MOST_OWNED = 50
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function noMember(uid: string): PlatformError {
   return new PlatformError('ERR_NOT_FOUND', `The organisation has no member with the uid "${uid.slice(0, 100)}".`)
 }

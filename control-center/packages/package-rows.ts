@@ -57,7 +57,7 @@ export const MOST_LISTED = 500
 
 const COLUMNS = ['sha256', 'version', 'title', 'authenticator', 'bytes', 'stamp', 'uploaded_at', 'uploaded_by'] as const
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPackageRows(db: CenterDatabase, now: () => number = Date.now): PackageRows {
   const versions = (organisation: string, name: string) =>
     db.selectFrom('package_versions').where('organisation', '=', organisation).where('package', '=', name.slice(0, 100))

@@ -49,7 +49,7 @@ export type Packages = Pick<PackageRows, 'list' | 'find' | 'findVersion' | 'bund
   removeVersion(organisation: string, name: string, sha256: string): Promise<void>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPackages(
   db: CenterDatabase,
   checks: Pick<BundleChecks, 'check'>,

@@ -60,7 +60,7 @@ const COLUMNS = [
   ...(['content_sha256', 'reference', 'digest', 'created_at'] as const),
 ] as const
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createArtifacts(db: CenterDatabase, storage: Storage, now: () => number = Date.now): Artifacts {
   const of = (organisation: string, name: string, from = db) =>
     from.selectFrom('artifacts').where('organisation', '=', organisation).where('package', '=', name)

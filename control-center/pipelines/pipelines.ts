@@ -47,7 +47,7 @@ export interface Pipelines {
 /** Maximum pipelines per organisation. */
 const MOST_PIPELINES = 200
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPipelines(db: CenterDatabase, now: () => number = Date.now): Pipelines {
   const rows = (organisation: string) => db.selectFrom('pipelines').where('organisation', '=', organisation)
 

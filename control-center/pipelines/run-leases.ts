@@ -45,7 +45,7 @@ export const LEASE = 60_000
  */
 const PLACES = 1
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export async function createRunLeases(db: CenterDatabase, now: () => number = Date.now): Promise<RunLeases> {
   const node = randomUUID()
   for (let place = 1; place <= PLACES; place++) await insertOnce(db, 'run_places', { place, run: null, until: 0 })

@@ -18,7 +18,7 @@ const MOST_LINES = 5000
 const LONGEST_LINE = 2000
 const AT_ONCE = 100
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createRunLog(
   db: CenterDatabase,
   run: string,

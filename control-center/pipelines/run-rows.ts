@@ -60,7 +60,7 @@ const MOST_WAITING = 20
 /** Maximum active and queued runs per organisation, so that every organisation gets its turn. */
 const MOST_OF_ORGANISATION = 5
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => number = Date.now): RunRows {
   const runsOf = (from: CenterDatabase, pipeline: string) =>
     from.selectFrom('pipeline_runs').where('pipeline', '=', pipeline)

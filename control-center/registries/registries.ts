@@ -64,7 +64,7 @@ const SHOWN = 4
 /** Maximum registries per organisation. */
 const MOST_REGISTRIES = 100
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () => number = Date.now): Registries {
   function columnsOf(id: string, { name, host, namespace, keys }: NewRegistry) {
     const [first, secret] =

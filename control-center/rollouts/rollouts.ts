@@ -111,7 +111,7 @@ export interface Rollouts {
 const MOST_LISTED = 100
 const UNFINISHED = ['running', 'halted', 'rolling-back'] as const
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createRollouts(db: CenterDatabase, now: () => number = Date.now): Rollouts {
   async function withSteps(rows: readonly RolloutRow[]): Promise<readonly Rollout[]> {
     if (rows.length === 0) return []

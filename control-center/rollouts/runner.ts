@@ -26,7 +26,7 @@ export type RunnerParts = {
 /** Polling interval in ms. Polling notices timeouts, and reports that other processes received. */
 const LOOK_EVERY = 1000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createRolloutRunner(parts: RunnerParts, now: () => number = Date.now): RolloutRunner {
   const { rollouts, desiredStates, reports, audit, log } = parts
   const startedAt = now()

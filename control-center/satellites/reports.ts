@@ -28,7 +28,7 @@ const HEALTH_RANKS = ['good', 'warning', 'bad'] as const
 
 /**
  * @param taken called after each report is written
- * @param now the clock, in epoch milliseconds
+ * @param now returns the current time in epoch milliseconds
  */
 export function createReports(
   db: CenterDatabase,

@@ -22,7 +22,7 @@ export interface KnownSolutions {
   remove(place: Place): Promise<void>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createKnownSolutions(db: CenterDatabase, now: () => number = Date.now): KnownSolutions {
   const named = (organisation: string) =>
     db.selectFrom('named_solutions').select('solution').where('organisation', '=', organisation)

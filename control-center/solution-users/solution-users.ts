@@ -55,7 +55,7 @@ export interface SolutionUsers extends UserSignIns {
 
 const MOST_OF_ONE_ADDRESS = 5
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createSolutionUsers(
   db: CenterDatabase,
   passwords: Passwords,

@@ -23,7 +23,7 @@ export interface UserChanges {
   change(place: Place, before: SolutionUserRow, change: Change): Promise<void>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createUserChanges(
   db: CenterDatabase,
   passwords: Passwords,

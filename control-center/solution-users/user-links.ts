@@ -55,7 +55,7 @@ export interface UserLinks {
 const FORM = tokenForm('')
 const MOST_OF_A_KIND = 3
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createUserLinks(
   db: CenterDatabase,
   passwords: Pick<Passwords, 'hash'>,

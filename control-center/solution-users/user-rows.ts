@@ -40,7 +40,7 @@ export function rowsOf(db: CenterDatabase, { organisation, solution }: Place) {
     .where('solution', '=', solution)
 }
 
-/** Reads and updates users of solutions for the password check. @param now the clock, in epoch milliseconds */
+/** Reads and updates users of solutions for the password check. @param now returns the current time in epoch milliseconds */
 export function rowsWithPassword(db: CenterDatabase, now: () => number): AccountRows<SolutionUserRow> {
   const withHash = ({ uid, password_hash }: SolutionUserRow) =>
     db.updateTable('solution_users').where('uid', '=', uid).where('password_hash', '=', password_hash)

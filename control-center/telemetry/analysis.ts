@@ -39,7 +39,7 @@ export interface Analysis {
 
 const MOST_ERRORS = 20
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createAnalysis(reading: TelemetryDatabase, logs: LogStore, now: () => number): Analysis {
   return {
     async figures({ environments, solution, range }) {

@@ -18,7 +18,7 @@ export interface FairQueue<T extends { readonly owner: Owner }> {
 /** Interval in ms at which the recorded usage is halved. */
 const HALF_LIFE = 60_000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createFairQueue<T extends { readonly owner: Owner }>(now: () => number = Date.now): FairQueue<T> {
   /** Items by environment, in order of arrival. */
   const lanes = new Map<string, { readonly owner: Owner; readonly items: T[] }>()

@@ -37,7 +37,7 @@ const MOST_REMEMBERED = 100_000
 
 /**
  * @param most the maximum number of series per environment; new series above it are rejected
- * @param now the clock, in epoch milliseconds
+ * @param now returns the current time in epoch milliseconds
  */
 export function createMetricStore(kept: KeptSteps, most: number, now: () => number = Date.now): MetricStore {
   const remembered = new Map<string, Series>()

@@ -50,7 +50,7 @@ const MOST_TOKENS = 1000
 /** How long expired tokens stay listed, in ms, so that an operator can see why a tool is rejected. */
 const EXPIRED_KEPT = 30 * 86_400_000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createApiTokens(db: HostDatabase, now: () => number = Date.now): ApiTokens {
   const tokens = createTokens<ApiToken>(
     db,

@@ -49,7 +49,7 @@ const NOTE_EVERY = 30_000
 /** The value of a session's column `account` if an API token signed in. No account's fingerprint looks like this. */
 const tokenAccount = (id: string) => `token:${id}`
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPageSessions(
   db: HostDatabase,
   key: PlatformKey,

@@ -28,7 +28,7 @@ export interface ClientConfirming {
 const MOST_REFUSED = 3
 const PAUSE = 5 * 60_000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createClientConfirming(state: ClientState, now: () => number = Date.now): ClientConfirming {
   const { parts, outbox } = state
   const { send } = outbox

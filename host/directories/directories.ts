@@ -59,7 +59,7 @@ const MOST_DIRECTORIES = 10
 /** The only key in the cache, because all directories are read together. */
 const ALL = ''
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createDirectories(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): Directories {
   const cache = createBriefCache(async () => (await readAll()).map(opened), now)
   // The encryption purpose includes the row's key, so that a password copied to another row can't be decrypted there.

@@ -70,7 +70,7 @@ export type Health = (asked: { readonly range: Range; readonly hours: number }) 
 /** Timeout of database queries, in ms. */
 const PATIENCE = 2000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createHealth(parts: HealthParts, now: () => number = Date.now): Health {
   const { figures, supervisor, store, audit, db, kind, version } = parts
   const startedAt = now()

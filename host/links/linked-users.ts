@@ -37,7 +37,7 @@ export type LinkedUsersParts = {
 /** Number of rows to read: enough to detect that an address isn't unique. */
 const MOST_WITH_ADDRESS = 10
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = Date.now): LinkedUsers {
   const { db, users, passwords, limits, endAccess, passwordChanged } = parts
   const check = createPasswordCheck(passwords, limits, rowsWithPassword(db, { note() {}, forget() {} }, now))

@@ -68,7 +68,7 @@ export function tokenIn(fields: ReadonlyMap<string, string>): string {
 const FORM = tokenForm('')
 const MOST_OF_A_KIND = 3
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createLinks(db: HostDatabase, users: Pick<Users, 'get'>, now: () => number = Date.now): Links {
   const ofUser = (uid: string, kind: LinkKind) => db.deleteFrom('links').where('uid', '=', uid).where('kind', '=', kind)
 

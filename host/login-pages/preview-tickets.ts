@@ -22,7 +22,7 @@ const LONGEST = 500
 
 const Content = z.object({ solution: z.string(), until: z.number() })
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createPreviewTickets(key: PlatformKey, now: () => number = Date.now): PreviewTickets {
   return {
     issue: (solution) => writeSigned(key, PURPOSE, { solution, until: now() + LIFETIME }),

@@ -29,7 +29,7 @@ const LONGEST = 4096
 
 const Content = z.strictObject({ username: z.string(), uid: z.string(), permissions: z.array(z.string()) })
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createLoginTokens(
   db: HostDatabase,
   key: PlatformKey,

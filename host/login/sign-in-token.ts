@@ -60,7 +60,7 @@ const Content = z.strictObject({
   needsSecondFactor: z.boolean(),
 })
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createClientSignIns(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): ClientSignIns {
   type Bound = ClientSignIn & { readonly browser: string }
   const kind = { purpose: 'client-sign-in', content: Content satisfies z.ZodType<Bound>, longest: LONGEST }

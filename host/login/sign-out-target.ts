@@ -45,7 +45,7 @@ const Content = z.strictObject({
   expiresAt: z.int(),
 })
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createSignOutTargets(key: PlatformKey, now: () => number = Date.now): SignOutTargets {
   return {
     issue(solution, session, target) {

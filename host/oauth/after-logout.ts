@@ -32,7 +32,7 @@ const Content = z.strictObject({
   expiresAt: z.int(),
 })
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createAfterLogoutState(key: PlatformKey, now: () => number = Date.now): AfterLogoutState {
   const purposeOf = (solution: string) => `after-logout ${solution}`
   return {

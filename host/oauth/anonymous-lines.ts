@@ -12,7 +12,7 @@ const IN = 60_000
 /** Maximum number of counters, to limit memory. If there are more, all are reset. */
 const MOST_COUNTED = 10_000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createAnonymousLines(log: Pick<SolutionLog, 'write'>, now: () => number = Date.now): AnonymousLines {
   const counted = new Map<string, { left: number; readonly until: number }>()
   return (solution, address, line) => {

@@ -41,7 +41,7 @@ export interface ClaimsReader {
   ): Promise<VerifiedClaims>
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createClaimsReader(
   keys: ProviderKeys,
   tokenRequests: TokenRequests,

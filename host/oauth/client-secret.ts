@@ -24,7 +24,7 @@ const APPLE = 'https://appleid.apple.com'
 /** Lifetime of a signed secret, in seconds. Each request gets a new one; Apple accepts up to six months. */
 const LIFETIME = 300
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () => number = Date.now): ClientSecrets {
   async function resolve(solution: string, apiSecret: string, tokenEndpoint: string): Promise<string> {
     const name = secretNameOf(apiSecret)

@@ -24,7 +24,7 @@ export interface OAuthSettingsStore {
 }
 
 /**
- * @param now the clock, in epoch milliseconds
+ * @param now returns the current time in epoch milliseconds
  * @param ofCloud reads a solution's settings from the control center
  */
 export function createOAuthSettings(

@@ -41,7 +41,7 @@ type Endpoint = keyof typeof ENDPOINTS
 type Held = { readonly document: Promise<DiscoveryDocument>; readonly since: number }
 type WithIssuer = OAuthConfiguration & { readonly issuer: string }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createProviderFinder(
   requests: Pick<ProviderRequests, 'refusalOf' | 'getJson'>,
   now: () => number = Date.now,

@@ -53,7 +53,7 @@ type KeySetState = {
 
 type Asking = { readonly done: Promise<void>; isPaid: boolean }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createProviderKeys(
   requests: Pick<ProviderRequests, 'getJson'>,
   now: () => number = Date.now,

@@ -83,7 +83,7 @@ const REFRESH_REQUESTS = 5
 /** How long a provider's logout stays recorded, in ms, so that sign-ins in progress can be rejected. */
 const SIGNED_OUT_KEPT = 3_600_000
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createProviderLogins(
   db: HostDatabase,
   key: PlatformKey,

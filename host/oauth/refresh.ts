@@ -24,7 +24,7 @@ export type RefreshParts = {
 /** Polling interval in ms for the result, while another tab or host refreshes the login. */
 const LOOK_EVERY = 100
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createRefresh(parts: RefreshParts, now: () => number = Date.now): Refresh {
   const { logins, clientSecrets, tokenRequests, claims, limits } = parts
 

@@ -43,7 +43,7 @@ export type SettingsTest = (
 
 const STEPS = ['settings', 'discovery', 'endpoints', 'keys', 'secret', 'clock'] as const
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createSettingsTest(parts: SettingsTestParts, now: () => number = Date.now): SettingsTest {
   return async (solution, settings, where) => {
     const steps: TestStep[] = []

@@ -65,7 +65,7 @@ export function newTransactionId(now: number): string {
     .padStart(7, '0')}${randomBytes(18).toString('base64url')}`
 }
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createTransactions(
   db: HostDatabase,
   key: PlatformKey,

@@ -27,7 +27,7 @@ export interface SignInPolicies {
 /** By default, the provider decides whether to ask for a second factor. */
 const PROVIDER_MODES: readonly AuthenticatorMode[] = ['OAUTH', 'OAUTH_AUTHENTICATOR']
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createSignInPolicies(db: HostDatabase, now: () => number = Date.now): SignInPolicies {
   const cache = createBriefCache(async (solution) => {
     const rows = db.selectFrom('sign_in_policies').select('value').where('solution', '=', solution)

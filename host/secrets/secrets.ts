@@ -41,7 +41,7 @@ export interface Secrets {
 /** Maximum secrets per solution. */
 const MOST_SECRETS = 100
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createSecrets(db: HostDatabase, key: PlatformKey, now: () => number = Date.now): Secrets {
   const purposeOf = (solution: string, name: string) => `secret ${solution} ${name}`
 

@@ -61,7 +61,7 @@ export const MOST_HOURS = 24
  */
 const MOST_ENTRIES = 200
 
-/** @param now the clock, in epoch milliseconds */
+/** @param now returns the current time in epoch milliseconds */
 export function createFigures(now: () => number = Date.now): Figures {
   const series = { recent: createSeries(RANGES.recent), day: createSeries(RANGES.day) }
   const hours = createRing(HOUR, MOST_HOURS + 1, () => new Map<string, Counted>())

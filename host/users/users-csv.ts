@@ -71,7 +71,7 @@ type Step = {
   readonly permissions: ReturnType<typeof comparePermissions>
 }
 
-/** Imports and exports users as CSV. @param now the clock, in epoch milliseconds */
+/** Imports and exports users as CSV. @param now returns the current time in epoch milliseconds */
 export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.now): UsersCsv {
   const { db, users, passwords, limits, endAccess, passwordChanged } = parts
 

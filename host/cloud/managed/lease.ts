@@ -16,7 +16,7 @@ const KEY = 'cloud_lease'
 const LENGTH = 30_000
 const RENEW_EVERY = 10_000
 
-/** @param now the clock, in epoch milliseconds; the nodes' clocks may differ by a few seconds */
+/** @param now returns the current time in epoch milliseconds; the nodes' clocks may differ by a few seconds */
 export function createLease(db: HostDatabase, node: string, now: () => number = Date.now): Lease {
   const valueNow = () => JSON.stringify({ node, until: now() + LENGTH })
 
