@@ -36,7 +36,7 @@ export type DatabaseSettings = {
 /** @throws TypeError if the service has no properties for this kind; its settings never select such a kind */
 export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseServers'>, kind: ServerKindName) {
   const server = databaseServers[kind]
-  if (server === undefined) throw new TypeError(`there is no database server of type ${kind}`)
+  if (server === undefined) throw new TypeError(`this service has no settings for a database server of type ${kind}`)
   return server
 }
 

@@ -476,7 +476,7 @@ export const ERRORS = {
   ERR_BACKUP_INVALID: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Use another backup: the file is not a backup, or it is truncated or changed. Nothing was restored.',
+    advice: 'The file is not a backup, or it is truncated or modified. Nothing was restored. Use a different file.',
   },
   ERR_BACKUP_FAILED: {
     status: 500,

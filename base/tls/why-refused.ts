@@ -60,15 +60,15 @@ const KINDS: Readonly<Record<Exclude<Kind, 'pkcs12'>, (file: string) => string>>
   pem: (file) =>
     `is a PEM file with certificate and key (as created by mkcert or certbot), not PKCS12. Convert it: ${joined(`-in ${file}`, file)}`,
   'pem-certificate': (file) =>
-    `is a PEM certificate without its private key (as created by mkcert or certbot), not PKCS12. Convert both: ${joined(`-in ${file} -inkey key.pem`, file)}`,
+    `is a PEM certificate without its private key (as created by mkcert or certbot), not PKCS12. Combine the certificate and its key in one file: ${joined(`-in ${file} -inkey key.pem`, file)}`,
   'pem-key': (file) =>
-    `is a PEM private key without its certificate, not PKCS12. Convert both: ${joined(`-in certificate.pem -inkey ${file}`, file)}`,
+    `is a PEM private key without its certificate, not PKCS12. Combine the certificate and its key in one file: ${joined(`-in certificate.pem -inkey ${file}`, file)}`,
   der: (file) =>
-    `is a DER certificate without its private key, not PKCS12. Convert both: openssl x509 -inform der -in ${file} | ${joined('-inkey key.pem', file)}`,
+    `is a DER certificate without its private key, not PKCS12. Combine the certificate and its key in one file: openssl x509 -inform der -in ${file} | ${joined('-inkey key.pem', file)}`,
   'der-key': (file) =>
-    `is a DER private key without its certificate, not PKCS12. Convert the key to PEM, then convert both: openssl pkey -inform der -in ${file} -out key.pem && ${joined('-in certificate.pem -inkey key.pem', file)}`,
+    `is a DER private key without its certificate, not PKCS12. Convert the key to PEM, and combine it with the certificate in one file: openssl pkey -inform der -in ${file} -out key.pem && ${joined('-in certificate.pem -inkey key.pem', file)}`,
   pkcs7: (file) =>
-    `is PKCS7 (certificates without a private key), not PKCS12. Convert both: openssl pkcs7 -inform der -in ${file} -print_certs | ${joined('-inkey key.pem', file)}`,
+    `is PKCS7 (certificates without a private key), not PKCS12. Combine the certificate and its key in one file: openssl pkcs7 -inform der -in ${file} -print_certs | ${joined('-inkey key.pem', file)}`,
   other: () =>
     'is not a PKCS12 file, or is damaged. Replace it with a PKCS12 file (.p12 or .pfx) that contains the certificate and its private key.',
 }

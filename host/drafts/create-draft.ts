@@ -32,7 +32,11 @@ export async function createDraft(given: NewDraft, { drafts, store }: CreateDraf
   needSolutionName(solution)
   const active = await store.activeSha256(solution)
   if (template === 'solution' && active !== null) {
-    throw new PlatformError('ERR_SOLUTION_EXISTS', `There is already a solution "${solution}".`, { name: solution })
+    throw new PlatformError(
+      'ERR_SOLUTION_EXISTS',
+      `There is already a solution "${solution}". Choose another name, or create a draft of that solution.`,
+      { name: solution },
+    )
   }
   const base = given.base ?? (template === 'login-page' ? active : null)
   if (base !== null && !(await store.hasVersion(solution, base))) throw versionNotFound(solution, base)

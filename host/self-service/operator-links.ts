@@ -45,7 +45,7 @@ export function createOperatorLinks(parts: OperatorLinksParts): OperatorLinks {
       const [only, ...others] = all
       if (only === undefined) {
         throw invalid(
-          'A link opens a page of a solution with the authenticator DEFAULT, but no active solution has it. Upload one first.',
+          'The link can’t be created, because no active solution uses the authenticator DEFAULT. Upload one that does.',
         )
       }
       if (others.length === 0) return only

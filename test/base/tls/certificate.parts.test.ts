@@ -81,8 +81,8 @@ test('certificate: PEM files from local authorities are rejected, and the error 
   const tools = '(as created by mkcert or certbot), not PKCS12.'
   expect(['both.pem', 'site.pem', 'site-key.pem'].map((name) => refusal(name))).toEqual([
     `is a PEM file with certificate and key ${tools} Convert it: openssl pkcs12 -export -in both.pem -out both-new.p12 -passout env:CERTIFICATE_PASS`,
-    `is a PEM certificate without its private key ${tools} Convert both: openssl pkcs12 -export -in site.pem -inkey key.pem -out site-new.p12 -passout env:CERTIFICATE_PASS`,
-    'is a PEM private key without its certificate, not PKCS12. Convert both: openssl pkcs12 -export -in certificate.pem -inkey site-key.pem -out site-key-new.p12 -passout env:CERTIFICATE_PASS',
+    `is a PEM certificate without its private key ${tools} Combine the certificate and its key in one file: openssl pkcs12 -export -in site.pem -inkey key.pem -out site-new.p12 -passout env:CERTIFICATE_PASS`,
+    'is a PEM private key without its certificate, not PKCS12. Combine the certificate and its key in one file: openssl pkcs12 -export -in certificate.pem -inkey site-key.pem -out site-key-new.p12 -passout env:CERTIFICATE_PASS',
   ])
   expect([await convert('both.pem'), await convert('site.pem'), await convert('site-key.pem')]).toEqual(
     Array(3).fill('CN=site'),
@@ -95,13 +95,15 @@ test('certificate: DER and PKCS7 files are rejected, and the error contains the 
   await folder.openssl('crl2pkcs7 -nocrl -certfile site.pem -outform der -out site.p7b')
   await folder.shell('cp site.pem certificate.pem; cp site-key.pem key.pem')
   expect(refusal('site.cer')).toBe(
-    'is a DER certificate without its private key, not PKCS12. Convert both: openssl x509 -inform der -in site.cer | ' +
+    'is a DER certificate without its private key, not PKCS12. Combine the certificate and its key in one file: openssl x509 -inform der -in site.cer | ' +
       'openssl pkcs12 -export -inkey key.pem -out site-new.p12 -passout env:CERTIFICATE_PASS',
   )
   expect(refusal('site.key')).toContain(
     'is a DER private key without its certificate, not PKCS12. Convert the key to PEM',
   )
-  expect(refusal('site.p7b')).toContain('is PKCS7 (certificates without a private key), not PKCS12. Convert both')
+  expect(refusal('site.p7b')).toContain(
+    'is PKCS7 (certificates without a private key), not PKCS12. Combine the certificate and its key',
+  )
   const subjects = [await convert('site.cer'), await convert('site.key'), await convert('site.p7b')]
   expect(subjects).toEqual(Array(3).fill('CN=site'))
 })
