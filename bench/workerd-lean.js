@@ -1,5 +1,5 @@
-// The smallest login of the workerd contestant: runs after `login-hook.js` in the same global scope of the worker. The
-// session is a signed cookie, so nothing is stored and no header is set that the login doesn't need.
+// A minimal login in workerd, which runs after `login-hook.js` in the worker's global scope. The session is a signed
+// cookie, so nothing is stored, and only the headers that the login needs are set.
 // biome-ignore-all lint/correctness: names that are not declared here are in `login-hook.js` or in workerd
 let login = null
 

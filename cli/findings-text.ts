@@ -3,7 +3,7 @@ import { printable, type Terminal } from '../base/terminal/terminal.ts'
 import { WHOLE_BUNDLE } from '../runtime/bundle/findings.ts'
 import { PlatformError } from '../runtime/errors.ts'
 
-/** An error or warning with its position, found here or by a host. The host may have a newer version. */
+/** An error or warning with its position, found by the CLI or by a host, which may have a newer version. */
 export type Finding = {
   readonly file: string
   readonly line?: number | undefined

@@ -46,7 +46,7 @@ export interface PasskeyRequests {
    */
   ask(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
   /**
-   * Like `ask`, but for a login page, whose user is unknown.
+   * Like `ask`, but for a login page, where the user isn't known yet.
    * @param hasOwnTemplate whether the solution's author wrote the page
    */
   askAnybody(page: PasskeyPage, hasOwnTemplate: boolean): Promise<string | null>

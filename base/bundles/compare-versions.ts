@@ -25,7 +25,7 @@ export type ChangedFile = {
   readonly isTooMuch: boolean
 }
 
-/** A change to a manifest key that affects access, or the resources that scripts can use. */
+/** A change to a manifest key that affects access or the resources available to scripts. */
 export type ManifestChange = { readonly key: string; readonly from: unknown; readonly to: unknown }
 
 export type VersionDifference = {

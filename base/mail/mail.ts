@@ -21,8 +21,8 @@ export interface Mail {
    */
   send(mail: MailText, origin?: MailOrigin): Promise<void>
   /**
-   * Call this before creating something that is only useful if an email about it is sent.
-   * @throws ERR_THROTTLED if too many emails of the origin are queued, or it has sent too many in this hour
+   * Call this before creating something that is useless unless an email about it is sent.
+   * @throws ERR_THROTTLED if too many emails from this origin are queued, or it has sent too many in this hour
    */
   needShare(origin: MailOrigin): Promise<void>
 }

@@ -30,8 +30,8 @@ export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
 }
 
 /**
- * How long a rejection may be about an older statement, in ms. After this time, the node has fetched the current one,
- * since it polls every minute.
+ * The time in ms during which a rejection can still refer to an older statement. Nodes poll every minute, so afterwards
+ * the node has fetched the current one.
  */
 const REFUSED_AFTER = 90_000
 

@@ -23,7 +23,7 @@ export type MemberSignIn = {
   readonly methods: readonly SignInMethod[]
   /** When the password that the user entered was set. Changing the password ends the sign-in. */
   readonly passwordChangedAt: number | null
-  /** Whether the user has entered the mailed code that setting up a factor requires, or needs none. */
+  /** Whether the user may set up a factor: they have entered the mailed code, or don't need one. */
   readonly isProved: boolean
   readonly code: MailedCode | null
 }

@@ -69,7 +69,7 @@ export function createProviderSource(
 }
 
 /**
- * In mode OAUTH_AUTHENTICATOR, the query parameters determine the provider. So the script gets those of the original
+ * In mode OAUTH_AUTHENTICATOR, the query parameters determine the provider, so the script gets those of the original
  * sign-in. Otherwise, a tenant in the current URL could be combined with claims from another tenant's provider.
  */
 function asThen(asking: Asking, { content }: ProviderLogin): Asking {

@@ -23,7 +23,7 @@ export function setTransactionCookie(
   setCookie(ctx, `oauth-${id}`, scope, cookie, limits.OAUTH_TRANSACTION)
 }
 
-/** @param id untrusted; invalid ids have no cookies */
+/** @param id untrusted; an invalid id never matches a cookie */
 export function readTransactionCookies(ctx: Context, scope: CookieScope, id: string): readonly string[] {
   return /^[a-z0-9]{7}[A-Za-z0-9_-]{24}$/.test(id) ? readCookies(ctx, `oauth-${id}`, scope) : []
 }

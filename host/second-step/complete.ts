@@ -22,7 +22,7 @@ export type StepAttempt = StepForm & { readonly found: FoundSignIn }
 /** A way to sign in from one of the step pages. */
 export type StepWay = WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts>
 
-/** The steps that are the same for all ways to sign in. */
+/** The steps shared by all ways to sign in. */
 export const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'audit' | 'redirect'> = {
   ownPage: checkPage,
   accept: (_attempt, done, parts) => complete(done, parts),

@@ -48,7 +48,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       isOpen = false
       const { threadId } = connection
       connection.destroy()
-      // The driver closes only its own side, and would read rows for as long as the server sends them.
+      // The driver closes only its own side and keeps reading until the server stops sending rows.
       socketOf(connection)?.destroy()
       // The server notices a closed connection only when it sends something.
       if (running) void killThread(mysql, target, threadId)

@@ -19,7 +19,7 @@ declare const assert: {
   rejects(promise: Promise<unknown>, pattern?: RegExp | string): Promise<Error>
 }
 
-/** The solution that the test file belongs to, run as on a host. */
+/** The solution that the test file belongs to. It runs as it would on a host. */
 declare const solution: {
   readonly name: string
   readonly version: string
@@ -84,9 +84,10 @@ interface TestQueryParams {
   readonly password?: string
   readonly argument?: string
   /**
-   * Simulates the return of a remembered user, as on a host: without a password, with the members that the host passes.
-   * Members you omit have the values of an ordinary sign-in. `tenant` and `locale` are restored if the script sets
-   * none. With a provider, the other members are its claims; without `uid`, it is the first sign-in.
+   * Simulates a remembered user who returns. As on a host, the script gets no password, only the members that the host
+   * passes. Members you omit have the values of an ordinary sign-in. `tenant` and `locale` are restored unless the
+   * script sets them. With a provider, the other members are the provider's claims. Without `uid`, this is the user's
+   * first sign-in.
    */
   readonly last_login?: {
     readonly last_login?: number

@@ -2,7 +2,7 @@ import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 import { createChecks } from './checks.guest.ts'
 import { createMissing } from './missing.guest.ts'
 
-/** The locale and, in a client whose scripts set texts, those texts. */
+/** The locale, and the texts that the client's scripts have set, if any. */
 type State = string | { readonly locale: string; readonly messages: Record<string, string> }
 
 export default function i18n(api: GuestApi<null, State>) {

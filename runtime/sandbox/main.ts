@@ -228,7 +228,7 @@ function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
   send({ kind: 'loaded', faults: solution.faults as readonly Fault[] })
 }
 
-/** Imports this on demand, with its dependencies: no other process can be debugged. */
+/** Imports the module on demand, because only a process that is debugged needs it and its dependencies. */
 async function startDebugging(): Promise<Debugging> {
   const { createDebugging } = await import('./debugging.ts')
   if (prepared === null) throw new TypeError('the sandbox process got a request before its `prepare` message')

@@ -70,7 +70,7 @@ export async function startDev(
 
   async function printed(pattern: RegExp): Promise<RegExpExecArray> {
     let isLate = false
-    // Ends before the test times out, so that the error contains the output if the process prints nothing more.
+    // Times out before the test does. If the process stops printing, the error then contains its output so far.
     const late = wait(PATIENCE, undefined, { ref: false }).then(() => {
       isLate = true
     })

@@ -31,7 +31,7 @@ export function keepFields(): void {
 }
 
 /**
- * Fills in the values that `keepFields` has stored, and deletes them. Moves the focus to the button of the form that
+ * Fills in the values that `keepFields` has stored, and deletes the stored values. Moves the focus to the button of the form that
  * was sent.
  */
 export function restoreFields(): void {
