@@ -6,7 +6,10 @@ import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
 import type { FromSandbox, SandboxCall, SandboxOutcome } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
-/** A call while a sandbox process serves it: its time on the host's clock, and the limits that the host counts. */
+/**
+ * A call that is running in a sandbox process. Contains its elapsed time on the host's clock, and what it has used of the
+ * limits that the host enforces.
+ */
 export type ServedCall = {
   readonly limit: 'LOAD_TIME' | SandboxCall['timeLimit']
   readonly clock: CallClock

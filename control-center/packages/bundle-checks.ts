@@ -63,8 +63,8 @@ const NOT_READ = { length: 0 }
 const NO_TIME = { one: 0, all: 0 }
 
 /**
- * Uses the limits and plugins of a host with default settings. The supervisor always keeps a spare process. It is
- * created only when the first bundle arrives, so a control center without bundles has no extra process.
+ * Uses the limits and plugins of a host with default settings. The supervisor keeps a spare process, so it is created
+ * only when the first bundle arrives: a control center without bundles has no extra process.
  * @param memory in bytes, `RUNTIME_XMS` and `RUNTIME_XMX`
  */
 export function createBundleChecks(

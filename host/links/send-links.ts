@@ -154,7 +154,7 @@ function mailable(email: string | null): string | null {
 export interface OperatorLinks extends Pick<SendLinks, 'needShare' | 'fromOperator'> {
   /** Whether links are mailed. */
   readonly isMailing: boolean
-  /** The solutions in which users of the users table sign in, so links can open their pages. */
+  /** The solutions whose sign-in uses the users table. Links can open these solutions' pages. */
   solutions(): Promise<readonly LinkSolution[]>
   /**
    * @param name if undefined, the default solution is used, or the only one if there is no default

@@ -45,7 +45,7 @@ export function createConfigurationChooser({
 
   /**
    * Chosen here: the script returns the whole configuration. It is not merged with the manifest's or the operator's
-   * settings. With settings for two providers, a sign-in would fail, or sign in the wrong user.
+   * settings: a merge could mix two providers' settings, and the sign-in would fail or accept the wrong user.
    */
   async function fromScript(asking: Asking): Promise<OAuthConfiguration> {
     const { solution, locale, url, correlationId, serverUrl, address } = asking

@@ -48,7 +48,7 @@ export async function connectTo(kind: ServerKind, { settings }: TestPlace, pool:
   return new Kysely<Tables>({ dialect: serverDialect(dialect, kind, server) })
 }
 
-/** Opens a database of a kind before the tests of a file, and closes it after them. */
+/** Opens a database of the given kind before a file's tests, and closes it afterwards. */
 export function usePlace(kind: KindName, start: () => Promise<TestServer | null>): TestPlace {
   let place: TestPlace
   beforeAll(async () => {

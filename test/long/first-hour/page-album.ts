@@ -42,7 +42,7 @@ type Enter = (page: Page) => Promise<unknown>
 
 export type Album = ReturnType<typeof createAlbum>
 
-/** Takes pictures of pages and checks each one. Prints a line for each page. */
+/** Takes a screenshot of each page, checks the page, and prints a line about it. */
 export function createAlbum(browser: Browser, folder: string) {
   mkdirSync(folder, { recursive: true })
   let pages = 0
