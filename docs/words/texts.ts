@@ -18,6 +18,9 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NOT_OURS = /^(package-lock\.json|LICENSE|docs\/(schema|reference)\/|docs\/words\/|test\/fixtures\/)/
 /** Strings with fewer words are identifiers, labels of code or parts of a sentence. */
 const FEWEST_WORDS = 3
+/** Strings that are SQL, HTML or JavaScript, which nobody reads as prose. */
+const CODE =
+  /^(select|insert into|update|delete from|create|alter|drop|pragma|lock table|SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|SET|SHOW) |^<\/?[a-z!]|^\(function|=> \{/
 
 /** All texts of the project that a person reads, in English. */
 export function allTexts(): Text[] {
@@ -87,7 +90,7 @@ function codeTexts(file: string, source: string): Text[] {
     } else if (isNode(node)) {
       if (node.type.startsWith('Import') || (node.type.startsWith('Export') && node.source)) return
       const text = stringOf(node)
-      if (text !== null && text.split(/\s+/).length >= FEWEST_WORDS && /[a-z]{2}/i.test(text)) {
+      if (text !== null && isProse(text)) {
         const kind = isTest && /^(test|it|describe)/.test(name) ? 'test' : 'message'
         if (kind === 'test' || !file.startsWith('test/'))
           texts.push({ kind, file, line: lineAt(node.start), text: plain(text) })
@@ -115,6 +118,10 @@ function stringOf(node: Node): string | null {
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : null
   if (node.type !== 'TemplateLiteral') return null
   return (node.quasis as { value: { cooked: string | null } }[]).map(({ value }) => value.cooked ?? '').join('{…}')
+}
+
+function isProse(text: string): boolean {
+  return text.split(/\s+/).length >= FEWEST_WORDS && /[a-z]{2}/i.test(text) && !CODE.test(text.trim())
 }
 
 /** Consecutive line comments are one text. */

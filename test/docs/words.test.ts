@@ -30,6 +30,17 @@ test('strings of several words are checked as messages, without the inserted val
   expect(summary('host/x.ts', source)).toEqual([['message', 3, 'Port {…} is already in use.']])
 })
 
+test('SQL, HTML and JavaScript in strings are not messages', () => {
+  const code = [
+    'select id from users',
+    '<p class="{…}">no message</p>',
+    '(function () { return 1 })',
+    'a => { return b }',
+  ]
+  const source = [...code, 'Select a user from the list.'].map((text) => `show(${JSON.stringify(text)})`).join('\n')
+  expect(summary('host/x.ts', source)).toEqual([['message', 5, 'Select a user from the list.']])
+})
+
 test('test names are checked; other strings in a test are not', () => {
   const source = `describe('a group of tests', () => {
   test.for([1])('refuses the second request', () => {
