@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { PATIENCE } from './test/support/patience.ts'
 import { SlowFilesFirst } from './test/support/slow-files-first.ts'
 
-/** Flows that prove the main job: upload, sign-in, forms, admin API. They need only Node.js and belong to `npm test`. */
+/** Tests of the main job: upload, sign-in, forms, admin API. They need only Node.js and belong to `npm test`. */
 export const SMOKE = [
   'admin-api',
   'default-users',
@@ -11,13 +11,17 @@ export const SMOKE = [
   'solutions-orders',
   'upload-by-manifest',
 ].map((name) => `test/flows/${name}.test.ts`)
-/** Replace modules of Node.js (`vi.mock`), so they get a separate worker. The other files of a project share one. */
+/**
+ * These files replace modules of Node.js (`vi.mock`), so they run in a separate worker. The other files of a project
+ * share one.
+ */
 const APART = ['test/attack/escaped.parts.test.ts']
 const PARTS = ['test/**/*.parts.test.ts']
 const FLOWS = ['test/flows/**/*.test.ts', 'test/**/*.flow.test.ts']
 const BROWSER = ['test/browser/**/*.test.ts']
 
-// Forks, since isolated-vm and node:sqlite are native; three workers, since on two cores one of them waits for others most of the time.
+// Tests run in processes, because isolated-vm and node:sqlite are native. There are three for two cores, because one of
+// them usually waits for other processes.
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run-folder.ts',

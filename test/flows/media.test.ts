@@ -43,7 +43,7 @@ test('media: 300 requests for a large file on a connection that never reads use 
   socket.on('error', () => {})
   const request = `GET ${new URL(film).pathname} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`
   await new Promise<void>((resolve) => socket.write(request.repeat(300), () => resolve()))
-  // When the socket has data to read, the host has sent two chunks of the file.
+  // Wait for the first data. By then, the host has sent two chunks of the file.
   await new Promise((resolve) => socket.once('readable', resolve))
   for (let times = 0; times < 5; times++) expect((await ask(film, { method: 'HEAD' })).status).toBe(200)
   expect(held() - before).toBeLessThan(100)

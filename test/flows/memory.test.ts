@@ -11,10 +11,10 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 let host: TestHost
-/** Memory that simulates a busy host. This works because the host runs in the test's process. */
+/** Memory that simulates a busy host. The host runs in the test's process, so this array is part of its memory use. */
 let ballast: Uint8Array | null = null
 beforeAll(async () => {
-  // The memory in use includes child processes of the hosts and servers that other test files started in this process.
+  // The memory in use includes child processes of other test files, which ran earlier in this process.
   const bound = createMemoryBound({ configured: Number.POSITIVE_INFINITY })
   const { used } = bound.measure({ known: [], begun: [], leaving: [] })
   host = await startTestHost({ RUNTIME_XMX: `${Math.ceil(used / MEGABYTE) + 300}m` })
@@ -59,7 +59,10 @@ test('memory: a host over its limit rejects uploads and sign-ins with 503 and Re
   expect((await host.upload('shop', await bundle('2.0.0'))).status).toBe(201)
 })
 
-/** Polls, because the host measures its memory only four times per second. */
+/**
+ * Repeats the request until the response has this status. Polls, because the host measures its memory only four times
+ * per second.
+ */
 async function untilAnswered<A extends { readonly status: number }>(status: number, ask: () => Promise<A>): Promise<A> {
   for (;;) {
     const answer = await ask()

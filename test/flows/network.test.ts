@@ -118,7 +118,7 @@ test('requests without a host name, or with two, are rejected', async () => {
   expect(statuses(await raw(open.url, two))).toEqual([400])
 })
 
-// --- bytes ---------------------------------------------------------------------------------------------------------------
+// --- ambiguous and slow requests ----------------------------------------------------------------------------------------
 
 const HIDDEN = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
@@ -178,7 +178,7 @@ test('a slow client does not block others, and has one minute for its headers an
   server.close()
 })
 
-// --- the same machine ----------------------------------------------------------------------------------------------------
+// --- other accounts on the machine --------------------------------------------------------------------------------------
 
 test('no other account on the machine can read the platform’s data', () => {
   const files = readdirSync(open.home)

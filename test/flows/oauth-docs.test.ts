@@ -47,7 +47,7 @@ function example(language: string, text: string): string {
     .replaceAll('the secret that the provider gave', CLIENT_SECRET)
 }
 
-/** The code spans in the first column of the table under this heading. */
+/** @returns the code spans in the first column of the table under this heading */
 function firstColumn(heading: string): string[] {
   const section = GUIDE.slice(GUIDE.indexOf(`\n## ${heading}\n`)).split('\n## ')[1] ?? ''
   return [...section.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) =>
@@ -103,7 +103,7 @@ test('docs, Custom: setting the endpoints individually is enough, and the signed
   expect((await anna.session()).status).toBe(401)
 })
 
-/** `queryParams` of the last two sign-ins, as the script logged them. */
+/** @returns `queryParams` from the last two sign-ins, as the script logged them */
 async function askedWith(): Promise<Record<string, Record<string, unknown>>[]> {
   const lines = (await logOf(host, 'crm')).filter(({ message }) => message.startsWith('asked '))
   return lines.slice(-2).map(({ message }) => JSON.parse(message.slice('asked '.length)).q)

@@ -97,7 +97,7 @@ function testFlows(): void {
   }
 }
 
-/** The URL of the link on a redirecting page. */
+/** @returns the URL of the link on a page that redirects */
 function endSessionIn({ text }: Page): string {
   return (/href="(http[^"]+)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
 }

@@ -20,7 +20,7 @@ beforeAll(async () => {
   })
 })
 
-/** The URL of the link on a redirecting page. */
+/** @returns the URL of the link on a page that redirects */
 function linkIn(html: string): string {
   return (/href="(http[^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 }
@@ -100,11 +100,11 @@ test('signing out at the provider ends that user’s sessions in all browsers, a
   expect(await provider.sessionsEnd('sub-of-anna')).toBeGreaterThan(1)
   await expect.poll(async () => [(await one.session()).status, (await two.session()).status]).toEqual([401, 401])
   expect((await bram.session()).status).toBe(200)
-  // Other files that share the provider may have left sessions of their solutions there.
+  // Ignore other clients: other test files use this provider, and may have left sessions there.
   const own = provider.backchannel.slice(sentBefore).filter(({ clientId }) => ['offline', 'byebye'].includes(clientId))
   expect(own.map(({ clientId }) => clientId)).toEqual(expect.arrayContaining(['offline', 'byebye']))
   expect(own.filter(({ fault }) => fault !== null)).toEqual([])
-  // The remembered login of the session was removed too.
+  // The session's remembered login was removed too.
   one.person.close()
   expect((await one.open()).status).toBe(302)
 })
@@ -129,7 +129,10 @@ test('signing out requires a POST from our own page; a POST from another site is
   expect((await anna.session()).status).toBe(200)
 })
 
-/** A solution whose provider has no end-session endpoint, so users stay signed in at the provider. */
+/**
+ * Adds a solution with a provider that has no end-session endpoint. When its users sign out, they stay signed in at the
+ * provider.
+ */
 async function addWithoutEndSession(name: string): Promise<void> {
   const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
   const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>
@@ -151,7 +154,8 @@ test('if the provider does not support sign-out, the host asks it to prompt at t
   expect((await anna.signIn()).status).toBe(303)
   anna.person.close()
   expect(promptOf((await anna.start()).location)).toBeNull()
-  // A logout after the session has ended has the same effect. `consent` from the settings is sent too.
+  // A user whose session has already ended can still sign out, and must then sign in again at the provider. The
+  // `consent` from the settings is sent too.
   await askAdmin(host, 'PUT', 'solutions/lasting/oauth', OFFLINE)
   const bram = comeTo(host, 'lasting')
   await bram.signIn({ account: 'bram' })

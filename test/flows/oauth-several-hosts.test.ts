@@ -41,8 +41,8 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database, and si
   test('a sign-in started on one host can be completed on the other', async () => {
     for (let n = 0; n < 4; n++) {
       const anna = comeTo(group, 'crm')
-      // The load balancer alternates between the hosts. An extra request before every second sign-in swaps the host
-      // that starts the sign-in with the host that finishes it.
+      // The load balancer alternates between the hosts. In every second round, an extra request changes which host
+      // starts the sign-in.
       if (n % 2 === 1) await anna.session()
       expect((await anna.signIn({}, `?n=${n}`)).headers.location).toBe(`/solution/crm/index.html?n=${n}`)
       expect((await anna.session()).status).toBe(200)

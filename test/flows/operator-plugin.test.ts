@@ -144,7 +144,7 @@ function childProcesses(): string[] {
   )
 }
 
-/** @returns the link's target; an empty array if the descriptor was closed after it was listed */
+/** @returns the link's target in an array, which is empty if the descriptor was closed after it was listed */
 function linkOf(path: string): string[] {
   try {
     return [readlinkSync(path)]

@@ -194,7 +194,7 @@ describe('at the level "passkey"', () => {
     const browser = await open('pk-bank')
     expect((await browser.signIn('pk-lies')).headers.location).toBe('/solution/pk-bank/second-step')
     const step = await browser.post('/solution/pk-bank/second-step', { code: codeOf(secret, 0) })
-    // The code proves who the user is, so that they can create a passkey.
+    // The code proves who the user is, so they may create a passkey.
     expect(step.headers.location).toBe('/solution/pk-bank/set-up')
     expect(browser.cookie('session')).toBeUndefined()
   })

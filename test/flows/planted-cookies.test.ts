@@ -19,10 +19,13 @@ const KINDS = ['session', 'remember', 'login', 'known', 'signed-out']
 const planted = (number: number) =>
   Array.from({ length: number }, (_, n) => KINDS.map((kind) => `${kind}-crm=${String(n).repeat(43)}`)).flat()
 
-/** The position of the planted cookies in the header. Browsers send cookies with longer paths first. */
+/**
+ * The number of planted cookies of each kind before and after the browser's own cookies, and the path they are sent to.
+ * Browsers send cookies with longer paths first.
+ */
 type Planted = { readonly first?: number; readonly last?: number; readonly path?: string }
 
-/** A browser in which another solution plants cookies while `plants.on` is set. */
+/** Simulates a browser that also sends the planted cookies while `plants.on` is set. */
 function visit(plants: Planted & { on?: boolean }) {
   const visitor = createVisitor(host.url, {}, (url, options: Ask = {}) => {
     const { first = 0, last = 0, path = '/', on = false } = plants

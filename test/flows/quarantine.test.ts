@@ -7,7 +7,7 @@ import { addAuthenticatorSolution, askAdmin, visit } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let host: TestHost
-/** The memory limit is so low that scripts reach it before their time limit. */
+/** A host with so little memory per process that scripts exceed it before their time limit. */
 let small: TestHost
 beforeAll(async () => {
   host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms' })

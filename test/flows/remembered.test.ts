@@ -216,7 +216,7 @@ test('if an operator ends a session, its remembered login ends too, even if that
   }
 })
 
-/** The arguments of the last call to the authenticator. */
+/** @returns the arguments of the authenticator's last call, from the solution's log */
 async function lastAsked(solution: string) {
   const { items } = await askAdmin(host, 'GET', `solutions/${solution}/log`)
   const line = (items as { message: string }[]).findLast(({ message }) => message.startsWith('asked '))

@@ -104,7 +104,7 @@ describe('a user with an authenticator app', () => {
     expect((await elsewhere.session()).status).toBe(401)
     elsewhere.close()
     expect((await elsewhere.open()).text).toContain('name="password"')
-    // An account is the same in every solution, and so is its second factor.
+    // The user has the same account in every solution, with the same second factor.
     expect((await other.signIn('wim')).headers.location).toBe('/solution/bank/second-step')
   })
 })
@@ -113,7 +113,7 @@ test('the codes of oathtool, an independent implementation, are accepted', async
   const { secret } = await userWithApp('oona')
   const browser = await visit(host, 'shop')
   await browser.signIn('oona')
-  // The code of the next time step, because the current code may have been used at the set-up.
+  // Use the code for the next time step, because the set-up may have used the current one.
   const next = new Date(Date.now() + 30_000).toISOString().replace('T', ' ').replace(/\..*/, ' UTC')
   const { stdout } = await promisify(execFile)('oathtool', ['--totp', '--base32', '--now', next, secret])
   expect(stdout).toMatch(/^\d{6}\n$/)
@@ -143,7 +143,7 @@ describe('where the policy requires a second step', () => {
     expect(account.text).toContain('Replace your authenticator app')
     const id = /name="id" value="([^"]+)"[^>]*><button[^>]*value="remove"/.exec(account.text)?.[1] ?? ''
     expect((await browser.post('/solution/bank/account', { act: 'remove', id })).status).toBe(409)
-    // With a new phone, the user replaces the app instead.
+    // A user with a new phone replaces the app instead of removing it.
     const replaced = await addApp(browser, 'bank')
     expect(replaced.recoveryCodes).toHaveLength(10)
     const next = await visit(host, 'bank')

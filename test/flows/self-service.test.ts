@@ -21,7 +21,7 @@ beforeAll(async () => {
   })
   await addDefaultSolution(host, 'shop', { title: 'Shop' })
   await addAuthenticatorSolution(host, 'own', 'function onSolutionOpen() {}')
-  // A mail server is configured, but no base URL for links.
+  // This host has a mail server, but no base URL for links.
   noMail = await startTestHost({
     SMTP_URL: server.url,
     MAIL_FROM: 'no-reply@example.org',
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const mailsTo = (address: string) => server.mails.filter(({ to }) => to[0] === address)
 
-/** Waits for an email. */
+/** Waits until this many emails to the address have arrived. @returns the last one */
 async function mailTo(address: string, count = 1): Promise<ArrivedMail> {
   await expect.poll(() => mailsTo(address).length).toBe(count)
   return mailsTo(address).at(-1) as ArrivedMail
@@ -92,7 +92,7 @@ describe('a forgotten password', () => {
     ])
     expect((await send({ token, new: NEW, repeat: 'other' })).status).toBe(422)
     expect((await send({ token, new: 'short', repeat: 'short' })).text).toContain('at least 8 characters')
-    // Without scripts, users paste the link.
+    // Without JavaScript, the page can't read the token from its URL, so users paste the link.
     const done = await send({ link: ` ${linkIn(mail)}`, new: NEW, repeat: NEW })
     expect([done.status, done.headers.location]).toEqual([303, '/solution/shop/index.html?password-changed'])
     const over = await send({ token, new: NEW, repeat: NEW })
@@ -128,7 +128,7 @@ describe('a forgotten password', () => {
       const answer = await forgotten(asked)
       expect([answer.status, answer.text.replace(tokens, '')]).toEqual([known.status, known.text.replace(tokens, '')])
     }
-    // Requests are processed in order, so no other mail can follow.
+    // Requests are processed in order. When this mail arrives, no mail for an earlier request can still follow.
     await forgotten('twin1')
     await mailTo('twins@example.org')
     expect(linkIn(await mailTo('Bea@example.org'))).toContain('/solution/shop/new-password#token=')
@@ -211,7 +211,7 @@ test('users get an email when an operator changes their password by an import or
   expect((await load('username,displayName\nivo,Ivo\n')).status).toBe(200)
   expect((await load(`username,email,password\niva,iva@example.org,${NEW}\n`)).status).toBe(200)
   expect((await load(`username,email,password\nivo,ivo2@example.org,${NEW}\n`)).status).toBe(200)
-  // Notices are sent in order, so no other mail can follow.
+  // Notices are sent in order. When this mail arrives, no earlier notice can still follow.
   expect((await mailTo('ivo@example.org')).text).toContain('Your password was changed.')
   expect([...mailsTo('iva@example.org'), ...mailsTo('ivo2@example.org')]).toEqual([])
 })

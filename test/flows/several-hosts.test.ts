@@ -124,7 +124,7 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database, mixed 
     thief.cookies.set('remember-crm', { value: stolen, path: '/' })
     expect((await thief.open()).text).toContain('name="password"')
     const ended = performance.now()
-    // By then, the other host has noticed that the session has ended.
+    // Wait until the other host must have noticed that the session has ended.
     while (performance.now() - ended <= WITHIN) await new Promise((resolve) => setTimeout(resolve, 50))
     expect((await owner.session()).status).toBe(401)
     owner.close()

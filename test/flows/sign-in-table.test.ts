@@ -24,13 +24,17 @@ import { addPasskey, createPasskeyDevice } from '../support/passkey-device.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 import { moduleFile } from '../support/zip.ts'
 
-// Signs in with each mode × policy × factors over HTTP. test/host/second-step/policy.test.ts covers all methods.
+// Signs in over HTTP in each mode, with each policy and each combination of factors.
+// test/host/second-step/policy.test.ts covers all methods.
 
 const KEY = 'a key that the table and its host know'
 const FACTORS = ['none', 'app', 'passkey', 'both'] as const
 type FactorState = (typeof FACTORS)[number]
 
-/** The step that follows the first one, for each level in the order of `LEVELS`. */
+/**
+ * The expected step after the first one, for each combination of factors. Each row has one entry per level, in the
+ * order of `LEVELS`.
+ */
 const TABLE: Readonly<Record<FactorState, readonly Step[]>> = {
   none: ['done', 'done', 'set-up', 'set-up'],
   app: ['done', 'second-step', 'second-step', 'second-step'],

@@ -271,7 +271,7 @@ describe('an order', () => {
 })
 
 describe('permissions', () => {
-  /** The items in this list that each page contains. */
+  /** Elements that only users with certain permissions get. */
   const PARTS = ['orders-create', 'orders-approve', 'order-save', 'order-history', 'tab.past']
 
   test.each<[string, string[], string[]]>([

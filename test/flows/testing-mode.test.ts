@@ -47,7 +47,7 @@ test('testing mode: moving the clock forward ends an idle session, and has no ot
 test('testing mode: a remembered login is valid after six days and expired after eight', async () => {
   const visitor = await signedIn({ remember: 'on' })
   await set({ clockOffsetMs: 6 * DAY })
-  // The example's script requires the tenant at each request.
+  // The example's script requires the tenant in each request.
   const page = `${PAGE}?custom_tenant=acme`
   expect((await visitor.get(page)).text).toContain('Signed in as anna')
   await set({ clockOffsetMs: 8 * DAY })

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** A simulated browser in its own network. */
+/** Opens the login page in a simulated browser with an address in this network. */
 const from = (network: number, solution = 'crm') => visit(host, solution, { 'x-forwarded-for': `192.0.2.${network}` })
 
 test('the sixth attempt on an account from one network gets 429 with Retry-After before anything is checked', async () => {

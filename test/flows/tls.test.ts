@@ -518,7 +518,7 @@ test('the host stops even while connections have an endless HTTP/2 request or ne
   await new Promise<void>((resolve) => silent.once('connect', () => resolve()))
   const gone = new Promise((resolve) => session.once('goaway', resolve))
   const closed = [session, idle.session, silent].map((one) => new Promise((resolve) => one.once('close', resolve)))
-  // The 6 s are longer than the grace period for stopping the host, and shorter than the handshake timeout.
+  // This timeout is longer than the grace period for stopping the host, and shorter than the handshake timeout.
   const ended = own.stop().then(() => true)
   const tooLong = new Promise((resolve) => setTimeout(resolve, 6000, false).unref())
   expect(await Promise.race([ended, tooLong])).toBe(true)

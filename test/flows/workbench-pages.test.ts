@@ -191,7 +191,7 @@ test('WORKBENCH=read shows files without an editor, and WORKBENCH=off has no pag
           mode === 'read',
         ])
       }
-      // Neither mode offers to create a draft.
+      // In both modes, the start page doesn't offer to create a draft.
       expect((await admin.get('/admin/')).text).not.toContain('/workbench?draft=')
     } finally {
       await other.stop()

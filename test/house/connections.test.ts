@@ -17,10 +17,11 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   const imported = sources.flatMap(([file, text]) =>
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
-  // The sandbox and embedded-database processes use their file descriptor as a Socket. A server listens and responds to
-  // handshakes. outbound.ts checks each address before it connects. Connections to directories use the URLs that the
-  // operator sets. The rest are functions on strings. The command line connects to the host that its user chooses, in a
-  // separate process; a running host never loads it (test/cli/apart.test.ts).
+  // Why these imports are allowed. outbound.ts checks each address before it connects. Connections to directories use
+  // the URLs that the operator sets. Servers only listen, and the sandbox and embedded-database processes use an
+  // inherited file descriptor as a Socket. The command line runs in a separate process and connects to the host that
+  // its user chooses; a running host never loads it (test/cli/apart.test.ts). All other imports are functions on
+  // strings.
   expect(imported.sort()).toEqual([
     'base/accounts/passkey-places.ts: { isIP } of net',
     'base/config/properties.ts: { isIP } of net',
@@ -56,10 +57,10 @@ test('only outbound modules, database drivers and telemetry open connections; ev
   // openid-client is configured to use the property `fetch` of `ProviderRequests`, which calls `Outbound`.
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
-  // Some of these may open connections. Database drivers connect to the servers in the operator's settings and grants,
+  // Three of these may open connections. Database drivers connect to the servers in the operator's settings and grants,
   // telemetry to the collector in the settings, and requests to the control center to CLOUD_URL. The others only match
-  // the pattern: the binding that lets scripts send requests through the host, advice texts, and code that runs in
-  // browsers. There, the page's policy allows connections only to its own origin.
+  // the pattern. They are the binding that lets scripts send requests through the host, advice texts, and code that
+  // runs in browsers. There, the page's policy allows connections only to its own origin.
   const known =
     /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin|workbench))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)

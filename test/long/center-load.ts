@@ -48,7 +48,7 @@ export async function centerLoad(rows: Rows, database: LoadedDatabase = 'embedde
 async function fill({ satellites }: LoadedCenter, rows: Rows): Promise<void> {
   const start = performance.now()
   const each = Math.ceil(LINES / satellites.length)
-  // Sends a few lines at a time, because each line waits on disk until it is accepted.
+  // Add only some lines at a time, because they stay in the queue on disk until the control center has accepted them.
   for (let left = each; left > 0; left -= 4096) {
     await Promise.all(satellites.map((one) => one.log(Math.min(4096, left))))
     await emptied(satellites, 64 * 1024 * 1024)
@@ -64,9 +64,9 @@ async function fill({ satellites }: LoadedCenter, rows: Rows): Promise<void> {
 }
 
 /**
- * Alternates between phases with and without load, and changes which comes first, so that other work on the machine
- * affects both. The first phase isn't counted. Code that is not compiled yet, and work left over from the flood of
- * lines, would make the idle phase look slow.
+ * Measures phases with and without load in turn, and changes which comes first. Other work on the machine then affects
+ * both. The first phase isn't counted. Code that is not compiled yet, and work left over from the flood of lines, would
+ * make the idle phase look slow.
  */
 async function measurePages(loaded: LoadedCenter, rows: Rows): Promise<void> {
   const times = { idle: new Map<string, number[]>(), loaded: new Map<string, number[]>() }

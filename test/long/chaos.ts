@@ -18,8 +18,8 @@ const WARM_UP = 15_000
 const TWICE_KILLED = 2
 
 /**
- * The number of solutions by the additional work of a login: none, ask (a request without side effects) or change. The
- * last two wait for 100 ms.
+ * The number of solutions of each kind. Logins of the kind `quick` do no extra work. With `asks`, they send a request
+ * without side effects; with `changes`, one with side effects. Each request takes 100 ms.
  */
 const KINDS = { quick: 8, asks: 4, changes: 2 } as const
 type Kind = keyof typeof KINDS

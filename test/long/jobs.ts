@@ -15,7 +15,7 @@ import type { Rows } from './report.ts'
 const MINUTES = Number(process.env.LONG_MINUTES ?? 10)
 /** The number of runs that are queued per minute. */
 const PER_MINUTE = 50
-/** How long after the last kill all runs must have succeeded, in ms. */
+/** The maximum time from the last kill until all runs have succeeded, in ms. */
 const END_TIME = 180_000
 /** How many calls a host runs at the same time. If the host is killed, each of these runs can be repeated. */
 const AT_ONCE = Math.max(1, availableParallelism() - 1)

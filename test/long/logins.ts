@@ -9,7 +9,7 @@ export type LoginEnd = {
   readonly problem: string | null
   /** The time from submitting the form to the response, in ms. */
   readonly milliseconds: number
-  /** `Retry-After` from a rejection. */
+  /** The `Retry-After` header, if the login was rejected. */
   readonly retryAfter?: string | undefined
 }
 

@@ -14,8 +14,8 @@ const MOST_GROWTH = 1.05
 /** The interval between measurements, in ms. Each measurement blocks for 4 ms per process. */
 const LOOK_EVERY = 2000
 /**
- * Memory use varies with garbage collection, so each third is divided into this many windows, and the lowest value in
- * each window is used.
+ * The number of windows in each third of the run. Memory use varies with garbage collection, so only the lowest value
+ * in each window is used.
  */
 const WINDOWS = 10
 const MEGABYTE = 1024 ** 2

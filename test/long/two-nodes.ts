@@ -13,13 +13,13 @@ const LOAD: LoadOptions = { logins: LOGINS, sessions: 2 * LOGINS, clients: 10 }
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 3)
 /** The drain time. Its first half is for the proxy, which needs 1.25 s to notice that a node is not ready. */
 const DRAIN_TIME = '6s'
-/** The interval between two kills or restarts of nodes, in ms, under normal load. */
+/** The time under normal load between two kills or restarts of nodes, in ms. */
 const PAUSE = 4000
 
 /**
  * Runs two nodes in network namespaces, with one PostgreSQL database and HAProxy configured as in `deploy/`. Users sign
- * in, send requests and have open clients. One node is killed repeatedly, then both nodes are restarted in turn,
- * equally often.
+ * in, send requests and have open clients. First, one node is killed repeatedly. Then both nodes are restarted in turn,
+ * the same number of times.
  */
 export async function twoNodes(rows: Rows): Promise<void> {
   if (postgresPath === undefined) throw new Error('it takes PostgreSQL (postgresql)')

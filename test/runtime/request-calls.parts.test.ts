@@ -6,7 +6,7 @@ import type { Json } from '../../runtime/plugin.ts'
 import { createScriptLab, manifestOf } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Calls of kind `request`, which run an endpoint's function, without HTTP.
+// Tests calls of kind `request`, which run an endpoint's function. These tests don't use HTTP.
 
 const http: HttpPorts = { granted: async () => [], send: () => Promise.reject(new Error()), onRefused: () => {} }
 const lab = createScriptLab({ needs: { http }, limits: { ANSWER_SIZE: 100_000 } })

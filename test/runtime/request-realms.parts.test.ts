@@ -8,7 +8,8 @@ import { namesOf, readTopLevel } from '../../runtime/sandbox/realm-names.ts'
 import { directory } from '../attack/directory/host.ts'
 import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 
-// Endpoints in both realms. Calls have the same results in both, and can't see anything that another call left behind.
+// Tests endpoints in both realms. Calls must have the same results in both, and must not see what another call left
+// behind.
 
 const http: HttpPorts = { granted: async () => [], send: () => Promise.reject(new Error()), onRefused: () => {} }
 

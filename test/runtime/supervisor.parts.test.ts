@@ -167,7 +167,8 @@ test('with keepsCheckReady, a process waits for the next upload after each check
       return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
     }, [])
   expect((await check()).faults).toEqual([])
-  // There is room for only one spare process. So if there are two processes without a key, the second one is ready.
+  // The memory limit allows only one spare process. So once two processes are listed, the second one is ready for a
+  // check.
   const waiting = () => lab.supervisor.processes().map(({ pid }) => pid)
   await untilSo(() => waiting().length >= 2 && !waiting().includes(used[0] as number))
   const ready = waiting().at(-1)
@@ -182,8 +183,8 @@ test('with keepsCheckReady, a process waits for the next upload after each check
 })
 
 /**
- * @returns the niceness of the process's session; null if the kernel does not group processes by session. If the
- * process is in no group, the file is empty. Its weight is then the same as in a group with niceness 0.
+ * @returns the niceness of the process's session; null if the kernel does not group processes by session. For a process
+ * in no group, the file is empty, and its weight is the same as with niceness 0.
  */
 function niceness(pid: number): string | null {
   const file = `/proc/${pid}/autogroup`

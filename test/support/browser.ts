@@ -124,7 +124,7 @@ const TRANSITIONS_OVER = `Promise.allSettled(
     .map(({ finished }) => finished)
 ).then(() => {})`
 
-/** The minified script, because every checked page loads it and it is half the size. */
+/** The minified script is half the size, and every checked page loads it. */
 export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /**

@@ -55,7 +55,7 @@ const BOUND = 512 * 1024 * 1024
 /** The number of lines per batch, as on a real host. */
 const BATCH = 512
 export const NEEDLE = 'needle'
-/** One line in this many contains `NEEDLE`. */
+/** One of this many lines contains `NEEDLE`. */
 export const NEEDLE_EVERY = 10_000
 
 /**

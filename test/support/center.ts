@@ -48,8 +48,8 @@ export async function startTestCenter(
   options: { readonly home?: string } = {},
 ): Promise<TestCenter> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'center-test-'))
-  // The test runs in this process too, with everything that the worker's earlier files loaded. The size limit is
-  // therefore high.
+  // The control center shares this process with the test and everything that the worker's earlier test files loaded, so
+  // the limit is high.
   const own = { PORT: '0', PLATFORM_HOME: home, RUNTIME_XMX: '8g' }
   const settings = readCenterSettings({ ...own, ...UNTHROTTLED, ...properties })
   const lines: string[] = []

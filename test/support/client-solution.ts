@@ -36,7 +36,7 @@ export async function linesOf(host: Pick<TestHost, 'url' | 'admin'>, solution: s
   return (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=1000`)).items as LogLine[]
 }
 
-/** The messages that its scripts logged. */
+/** The messages that the solution's scripts logged. */
 export async function outputOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string): Promise<readonly string[]> {
   return (await linesOf(host, solution)).filter(({ level }) => level === 'info').map(({ message }) => message)
 }

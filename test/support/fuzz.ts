@@ -20,7 +20,7 @@ export type FuzzTarget = {
 
 export type FuzzPlan = {
   readonly seed: number
-  /** Totals for all targets. */
+  /** The total number of requests or handshakes for all targets. */
   readonly requests: number
   readonly sockets: number
 }

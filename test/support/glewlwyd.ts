@@ -55,8 +55,8 @@ const SESSION = 'GLEWLWYD2_SESSION_ID'
 
 /**
  * Glewlwyd, an OpenID provider in C, on loopback with its own database. The caller stops it.
- * Version 2.7.5 supports code, id_token, the three response modes, PKCE, refresh tokens with rotation, revocation,
- * RP-initiated and back-channel logout. Some of its behaviour is unusual:
+ * Version 2.7.5 supports code, id_token, the three response modes, PKCE, refresh tokens with rotation, and revocation.
+ * It also supports RP-initiated and back-channel logout. Some of its behaviour is unusual:
  * - Its discovery document has no `authorization_response_iss_parameter_supported`, though it can send `iss`.
  * - Its logout tokens follow a draft and have no `exp`. Back-Channel Logout 1.0 section 2.4 requires it, so a
  *   conforming host rejects them.
@@ -159,7 +159,7 @@ export async function signOutAtGlewlwyd(person: Person, location: string): Promi
   return String(page.searchParams.get('callback_url'))
 }
 
-/** @returns null if the browser stays at the provider */
+/** @returns the request that the provider's page sends to the client, or null if the browser stays at the provider */
 function callbackOf(page: Page, origin: string): Callback | null {
   const { location } = page.headers
   if (location !== undefined) {

@@ -30,7 +30,7 @@ export type FlowCase = {
   readonly name: string
   readonly flows: readonly Flow[]
   readonly play: Play
-  /** Whether a normal login at the same stage precedes the attack. */
+  /** Whether a normal login with the same issuer precedes the attack. */
   readonly needsEarlier?: boolean
 }
 

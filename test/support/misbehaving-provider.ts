@@ -95,7 +95,7 @@ export type Scene = {
   /** The time in seconds, by the provider's clock. */
   readonly now: number
   readonly nonce: string | null
-  /** Values from the previous login at the same stage. */
+  /** The nonce of the previous login with the same issuer. */
   readonly earlierNonce: string | null
   /** The authorization code that is issued with the ID token. */
   readonly code: string | null

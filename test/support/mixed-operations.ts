@@ -4,7 +4,7 @@ import { seededRandom } from './random.ts'
 import { addUser, askAdmin, PASSWORD, visit } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** How many times each operation runs in one round of the mix. Guesses are added per account. */
+/** How many times each operation runs in one round. Password guesses are added for each attacked account. */
 const MIX = {
   'sign-in': 48,
   check: 60,
@@ -180,7 +180,10 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     }
   }
 
-  /** @returns how long after `done` the condition was still true, in ms, measured at the time of the request */
+  /**
+   * Polls until the condition is false.
+   * @returns the time from `done` until the last request for which it was still true, in ms
+   */
   async function lastTime(done: number, isStillSo: () => Promise<boolean>): Promise<number> {
     let last = 0
     for (;;) {

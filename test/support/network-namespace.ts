@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 /** Simulates a separate machine on the network, with its own address and a connection to this one. */
 export type NetworkNamespace = {
   readonly name: string
-  /** The prefix for a command to run there. */
+  /** The prefix for a command that runs in the namespace. */
   readonly prefix: readonly [program: string, ...options: string[]]
   readonly address: string
-  /** This machine's address, as seen from there. */
+  /** This machine's address, as seen from the namespace. */
   readonly outside: string
   readonly remove: () => void
 }

@@ -56,7 +56,7 @@ export type OAuthInMemory = {
   readonly stop: () => Promise<void>
 }
 
-/** The result of a solution's script for the URL's query parameters. */
+/** The OAuth settings that a solution's script returns for the URL's query parameters. */
 export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
 
 /** Simulates a server that the host can reach. Returns the response to a request. */

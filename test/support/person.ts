@@ -122,7 +122,7 @@ export type Person = ReturnType<typeof createPerson>
 
 export type SignInAnswers = {
   readonly account: string
-  /** The default is `{account}-tries-oidc`. */
+  /** The account's password. The default is `{account}-tries-oidc`. */
   readonly password?: string
   /** If false, the user denies access. */
   readonly consent?: boolean

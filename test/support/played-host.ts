@@ -36,8 +36,8 @@ function onSolutionOpen(arg, q) {
 }`
 
 /**
- * Starts a host and a misbehaving provider. The host's solution chooses the stage and the flow by the query parameters
- * `stage` and `way`.
+ * Starts a host and a misbehaving provider. The query parameters `stage` and `way` of the host's solution choose the
+ * issuer and the flow.
  */
 async function startPlayedHost(properties: Record<string, string>, home: string): Promise<PlayedHost> {
   const [provider, thief] = [await startMisbehavingProvider(), await startThief()]

@@ -25,7 +25,7 @@ export function waysOf(flows: readonly Flow[]): readonly Way[] {
   return ALL_WAYS.filter((way) => flows.includes(WAYS[way].flow))
 }
 
-/** The record of one complete sign-in at a stage. */
+/** The record of one complete sign-in with a simulated issuer. */
 export type Played = {
   readonly way: Way
   readonly solution: string
@@ -56,11 +56,11 @@ export type PlayedLine = { readonly message: string; readonly code?: string; rea
 
 export type PlayedSignIns = PlayedPlace & {
   readonly signIn: (way: Way, stage: Stage, query?: string) => Promise<Played>
-  /** Creates a new stage for a scenario, after a normal login in another browser if the scenario requires one. */
+  /** Creates an issuer for the scenario and signs in. With `needsEarlier`, another browser signs in normally first. */
   readonly playSignIn: (way: Way, play: Play, options?: { readonly needsEarlier?: boolean }) => Promise<Played>
 }
 
-/** The settings for a flow. The query parameter `stage` selects the stage. */
+/** The settings for a flow. The query parameter `stage` selects the issuer. */
 export function settingsOf(way: Way): Record<string, string> {
   return { api: 'Custom', clientId: 'one', apiSecret: '%%CLIENT%%', ...WAYS[way].oauth }
 }

@@ -15,7 +15,7 @@ export type Samba = {
   readonly base: string
   /** Runs `samba-tool` with these arguments on the domain's database. */
   readonly tool: (...words: readonly string[]) => void
-  /** Time that it took to create the domain, in ms. */
+  /** How long it took to create the domain, in ms. */
   readonly provisionTime: number
   readonly isAlive: () => boolean
   readonly stop: () => Promise<void>

@@ -55,7 +55,7 @@ test('timers: a burst of 100 timers runs, then ten per second, even if they resc
   vi.advanceTimersByTime(10_000)
   expect(ran.length - before).toBeGreaterThanOrEqual(98)
   expect(ran.length - before).toBeLessThanOrEqual(102)
-  // The last 50 runs are of 50 different timers.
+  // The last 50 runs belong to 50 different timers.
   expect(new Set(ran.slice(-50)).size).toBe(50)
 })
 

@@ -186,8 +186,8 @@ test('directories: directories are searched in order, and a name that none of th
       const asked = await askedDuring(() => ask.authenticate('nobody', 'x', null), of)
       return asked.filter((one) => one.startsWith('bind')).length
     }
-    // The bind account signs in to both directories. For the unknown name, one more bind request is sent to the last
-    // one.
+    // The bind account binds to both directories. Only the last directory gets another bind request, for the unknown
+    // name.
     expect([await binds(other), await binds(server)]).toEqual([1, 2])
   } finally {
     await other.stop()
@@ -200,7 +200,7 @@ test('directories: the host stops waiting for a server that does not respond, an
   expect(await codeOf(ask.authenticate('anna', 'password of Anna Berg', null))).toBe('ERR_DIRECTORY_UNREACHABLE')
   expect(await codeOf(ask.lookUp('corp', ANNA_GUID.text))).toBe('ERR_DIRECTORY_UNREACHABLE')
   await waitUntil(() => expect(server.connections()).toBe(0))
-  // The time limit applies to all responses together, even if each of them arrives in time.
+  // The time limit is for all responses together. Each of these responses alone would be in time.
   Object.assign(server.play, { isSilent: false, delay: 90 })
   expect(await codeOf(ask.authenticate('anna', 'password of Anna Berg', null))).toBe('ERR_DIRECTORY_UNREACHABLE')
 })
@@ -264,8 +264,8 @@ test.each(['ldaps', 'start-tls'] as const)(
   },
 )
 
-// A forged response to the bind account's sign-in. The second one lacks its last byte: the first byte of the real
-// response completes it.
+// Forged responses to the bind account's sign-in. The second one lacks its last byte, so the first byte of the real
+// response would complete it.
 test.each(['300c02010361070a010004000400', '300d02010361080a010004000401'])(
   'directories: plain text that follows the response to StartTLS ends the connection: %s',
   async (injected) => {

@@ -32,7 +32,8 @@ const solutions = new Map<string, Added>()
 const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
 
 /**
- * An attacker's server. Hosts may connect to it, so blocked connections are not the only protection for the secrets.
+ * An attacker's server. Hosts may connect to it. If connections were blocked, these tests would pass even if a host
+ * leaked secrets.
  */
 const thief = {
   hostPort: '127.0.0.1:3',
@@ -205,7 +206,8 @@ describe('a malicious author', () => {
       const anna = comeIn('inside')
       const { answer, location } = await anna.start(`?${query}`)
       const problem = `${JSON.stringify(more)} at ${issuer} was answered ${answer.status} ${location}`
-      // If only the host requests the URL, the host checks it when the browser returns from the provider.
+      // URLs that only the host requests are checked after the browser returns from the provider, so finish the
+      // sign-in.
       const page = answer.status === 302 ? await signIn(anna, `?${query}`) : answer
       expect([403, 502, 503], problem).toContain(page.status)
     }

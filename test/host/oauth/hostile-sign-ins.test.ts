@@ -108,8 +108,8 @@ test.each([40_000, 100_000])(
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
 /**
- * @returns the URL that the response sends the browser to. It is in a redirect or, if the provider posted a form, in a
- * link on the page.
+ * @returns the URL that the response sends the browser to: a redirect's target or, if the provider posted a form, the
+ * link on the page
  */
 function targetOf({ answer }: Played): URL {
   const href = answer.headers.location ?? /href="(https:[^"]+)"/.exec(answer.text)?.[1]?.replaceAll('&amp;', '&')
@@ -225,7 +225,8 @@ test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
     expect(await wrongSince(from, page, stage)).toEqual([])
     stage.change({})
     const next = await open()
-    // The provider had replaced the refresh token, but the host rejected the response with the new one.
+    // The provider had replaced the refresh token, but the host rejected the response with the new one. So the user
+    // must sign in again.
     if (['refresh slow', 'refresh huge'].includes(name)) expect(leadsToProvider(next, stage)).toBe(true)
     else expect(textOf(next.text)).toContain('Signed in as anna@example.org')
   },

@@ -45,7 +45,7 @@ const serve = (listener: RequestListener) => listen(createServer(listener))
 const serveBytes = (write: (socket: Socket) => void) =>
   listen(createSocketServer((socket) => socket.once('data', () => write(socket))))
 
-/** Sends a request to `api.example.test`. By default, it resolves to loopback and is in HTTP_ALLOWED_HOSTS. */
+/** Sends a request to `api.example.test`. By default, this name resolves to loopback and is in HTTP_ALLOWED_HOSTS. */
 function ask(port: number, asked: Partial<OutboundRequest> = {}, options: Partial<OutboundOptions> = {}) {
   const outbound = createOutbound({
     allowedPrivate: [`api.example.test:${port}`],

@@ -47,7 +47,10 @@ mfa+totp        both     done  done         done         second-step
 totp+key        both     done  done         done         done
 `
 
-/** The methods of the first step in each mode. If it can be a passkey, the passkey completes both steps. */
+/**
+ * The methods of the first step in each mode. A passkey as the first step is not listed, because it completes both
+ * steps.
+ */
 const FIRST_STEPS: Readonly<Record<string, readonly SignInMethod[]>> = {
   DEFAULT: ['password'],
   AUTHENTICATOR: ['script'],
@@ -130,8 +133,8 @@ test('policy: the table covers every mode, level, factor state and method', () =
     const states = CASES.filter((one) => one.mode === mode && one.second === 'none')
     expect(states).toHaveLength(LEVELS.length * Object.keys(FACTORS).length)
   }
-  // There are 14 rows for each of 7 modes, and 6 rows with the provider's report for each of 2 modes. Two more rows
-  // begin with a passkey, and 4 with a token.
+  // There are 14 rows for each of 7 modes. Two of the modes have 6 more rows, in which the provider reports
+  // multi-factor authentication. Two rows begin with a passkey, and 4 with a token.
   expect(CASES).toHaveLength((7 * 14 + 2 * 6 + 2 + 4) * LEVELS.length)
 })
 

@@ -53,7 +53,7 @@ test('the tenant value is sent first, then the statement with its parameters, an
 
 test('a connection is reused after a reset', async () => {
   for (let n = 0; n < 5; n++) await query('SELECT 1')
-  // There may be two, because the next statement is sent while the previous connection is still being reset.
+  // Two connections may be open, because the next statement is sent while the previous connection is still being reset.
   expect(server.open()).toBeLessThanOrEqual(2)
 })
 

@@ -46,7 +46,7 @@ async function query(sql: string, parameters: readonly Parameter[] = []) {
   return (await database.query(sql, parameters)).map((row) => ({ ...row }))
 }
 
-/** A statement that never ends. */
+/** A statement that never finishes. */
 const ENDLESS = 'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r'
 
 test('one query reads what an earlier one wrote, with parameters of every type', async () => {

@@ -422,11 +422,11 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect((await users.list({ limit: 10 })).items).toHaveLength(1)
     expect(await faultsOf(ofDirectory.change(uid, { permissions: [] }))).not.toEqual([])
 
-    // The entry is renamed and is in one group fewer.
+    // The directory entry has a new name, and was removed from a group.
     person = { ...entry, username: 'anna.smit', permissions: ['Users'] }
     expect(await ofDirectory.recheck(uid)).toMatchObject({ uid, username: 'anna.smit', permissions: ['Users'] })
     expect(ended).toEqual([uid])
-    // Another person with the same name can't use this row, and doesn't get a new one.
+    // Another person's entry now has this name. That person can't use the row, and gets no new row.
     person = { ...entry, id: 'b0000000-0000-4000-8000-000000000002', username: 'Anna.Smit' }
     expect(await signIn('anna.smit')).toBeNull()
     expect(refusals).toEqual(['Anna.Smit: another entry'])

@@ -95,7 +95,10 @@ const FRAME: PageFrame = { locale: 'nl-BE', nonce: 'n0nce' }
 const plain = (field: string) => field
 const hostile = (field: string) => `${field}"'><script>alert(1)</script><p onclick=x style=y>&amp;`
 
-/** The only page with a script. The script removes the provider's response from the URL, and contains no values. */
+/**
+ * The only page with a script, which removes the provider's response from the URL. The page's values are not used in
+ * it.
+ */
 const CLEARS_ADDRESS = 'OAuth problem'
 
 describe.each(PAGES)('pages: %s', (name, fields, render) => {

@@ -5,7 +5,7 @@ import { createClientLab } from '../../support/clients.ts'
 import { createFormLab, definitionOf, type FormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// Tests how changes in a client reach the host, including large and oversized changes, and changes by failed calls.
+// Tests how changes in a client reach the host, including oversized changes and changes by failed calls.
 
 let lab: FormLab
 /** A lab with smaller size limits per call. */

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createFormLab, type FormClient, type FormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// Tests forms with a button that saves (`saves`). They check which input is unsaved, and when the user is asked before
-// leaving.
+// In forms with a button that saves (`saves`), tests which input is unsaved, and when the user is asked before leaving.
 
 const button = (name: string) => ({ type: 'button', name, onAction: name })
 const FORM = {

@@ -326,7 +326,7 @@ const ways = [
   ],
 ]
 
-/** @returns the names of the entries for which something is visible that this or an earlier call left behind */
+/** @returns the names of the entries whose traces are visible, no matter which call left them */
 function findAll() {
   return ways
     .filter(([, , find]) => {

@@ -166,7 +166,8 @@ function onSolutionOpen() {
       if (at % 4 === 0) attempt(path, () => Reflect.apply(target, one, [() => 1]))
     }
   }
-  // Only objects of this call can be marked. If a shared object can be marked too, the next call reports its mark.
+  // Only objects that belong to this call can be marked. If a shared object can be marked too, the next call reports
+  // its mark.
   let frozen = 0
   for (const [value] of found) {
     try {

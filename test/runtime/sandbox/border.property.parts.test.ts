@@ -205,7 +205,7 @@ function expected(recipe: Recipe): Sent {
   }
 }
 
-/** Converts a value to text. Then comparisons include `__proto__`, the order of keys and unpaired surrogates. */
+/** Converts a value to text, so that comparisons include `__proto__`, the order of keys and unpaired surrogates. */
 const shown = (sent: Sent) => JSON.stringify(sent)
 
 test('data from scripts: plain data arrives exactly as JSON.parse(JSON.stringify()) returns it', async () => {

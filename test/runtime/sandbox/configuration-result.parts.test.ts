@@ -11,7 +11,7 @@ afterAll(() => {
 
 const configure = (body: string, before = '', on = lab) =>
   on.run({
-    // `evaluated` skips loading, but code in `before` runs while the script is loaded.
+    // With `evaluated`, the script isn't loaded. Code in `before` must run while the script is loaded.
     evaluated: before === '',
     script: `${before}\nfunction getOAuthConfig(queryParams) { ${body} }`,
     entry: 'getOAuthConfig',

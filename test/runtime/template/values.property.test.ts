@@ -345,7 +345,7 @@ function checkPlaces(tree: Tree.Document, value: string): void {
 }
 
 /**
- * Expects that a browser finds the URL empty, relative, or http, https or mailto. Relative URLs must keep the origin.
+ * Expects that browsers treat the URL as empty, relative, http, https or mailto. Relative URLs must keep the origin.
  */
 function expectSafe(address: string, value: string): void {
   if (address === '') return

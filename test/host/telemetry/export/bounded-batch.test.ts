@@ -12,7 +12,10 @@ import {
 // Uses the SDK as the host does, except for the exporter.
 
 const MOST = 3
-/** Larger than the limit, with a delay longer than the test: batches are exported only when the test flushes. */
+/**
+ * The batch size exceeds the limit, and the delay is longer than the test. Batches are therefore exported only when the
+ * test flushes.
+ */
 const BATCHING = { maxQueueSize: 2 * MOST, maxExportBatchSize: 2 * MOST, scheduledDelayMillis: 2 ** 30 }
 
 function parts() {
