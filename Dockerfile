@@ -39,8 +39,9 @@ LABEL org.opencontainers.image.title="Solhost" \
       org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.licenses="Apache-2.0"
 # A fixed user id, so that you can make it the owner of a folder on the machine. It is above the ids that machines
-# assign to services (below 1000) and people (from 1000), so it shares neither their limits nor their files. Created
-# without useradd, which a small base may not have. No file in the image has a setuid or setgid bit.
+# assign to services (below 1000) and people (from 1000), so it shares neither their limits nor their files. The user
+# is created without useradd, because a small base image may not have it. No file in the image has a setuid or setgid
+# bit.
 RUN echo 'solhost:x:10001:10001:Solhost:/usr/local/platform:/usr/sbin/nologin' >>/etc/passwd && \
     echo 'solhost:x:10001:' >>/etc/group && \
     mkdir -p /usr/local/platform /usr/local/platform-certificate && \

@@ -2,7 +2,7 @@
  * Where an account comes from:
  * - `users`: the users table, which all solutions share.
  * - `''`: the solution's own module or login form.
- * - `provider`: an OAuth provider. The host calls the module for its users.
+ * - `provider`: an OAuth provider.
  * - `cloud`: the control center.
  * - `admin`: the host's admin account, which has no sessions in solutions.
  */

@@ -5,7 +5,7 @@ import type { FactorAccount } from './factor-account.ts'
 
 /**
  * Adds an authenticator app if the user entered a correct code from it.
- * @param isReplacing whether it may replace another app of the account
+ * @param isReplacing whether it may replace the account's current app
  * @returns `taken` if the account already has an app
  */
 export async function addApp(

@@ -16,8 +16,8 @@ export interface AuthenticatorApps {
   /** The `otpauth:` URI that an app reads from the QR code. */
   addressOf(secret: string, label: { readonly issuer: string; readonly username: string }): string
   /**
-   * Adds the app if the code shows that the app has the secret. The code can't be used again to sign in.
-   * @param replaces whether it replaces the account's app, for users with a new phone
+   * Adds the app if the code proves that it has the secret. The code can't be used again to sign in.
+   * @param replaces whether it may replace the account's current app, for users with a new phone
    * @returns `taken`: the account already has an app
    */
   add(
@@ -33,7 +33,7 @@ export interface AuthenticatorApps {
 
 /** The time step of the codes (RFC 6238), in seconds. */
 const PERIOD = 30
-/** The number of time steps before and after the current one whose codes are accepted, because clocks differ. */
+/** Codes are accepted this number of time steps early or late, because clocks differ. */
 const WINDOW = 1
 const SECRET_BYTES = 20
 

@@ -35,7 +35,7 @@ export interface DirectoryPort {
   /**
    * Searches for the name, and signs in to the directory as the entry that was found.
    * @param directory the only one to search; null: all, in order
-   * @returns null if the directory rejected the password, or the person has none of the mapped groups
+   * @returns null if the directory rejected the password, or the person is in none of the mapped groups
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   authenticate(username: string, password: string, directory: string | null): Promise<DirectoryPerson | null>
@@ -71,7 +71,7 @@ export interface DirectoryUsers {
   /**
    * Updates a user from their directory entry. Ends their access if they may no longer sign in or have fewer
    * permissions.
-   * @param person null: according to the directory, they may not sign in
+   * @param person null: the directory says that they may not sign in
    * @returns whether they may still sign in
    */
   update(row: UserRow, person: DirectoryPerson | null): Promise<boolean>
@@ -181,8 +181,9 @@ function isEntryOf(row: Pick<UserRow, 'directory' | 'directory_id'>, person: Dir
 }
 
 /**
- * Errors for changed fields that the user's directory manages. Operators can only enable or disable such users.
- * @param permissions the user's permissions
+ * Returns an error for each changed field that the user's directory manages. Operators can only enable or disable such
+ * users.
+ * @param permissions the user's current permissions
  */
 export function faultsOfDirectoryUser(row: UserRow, permissions: readonly Permission[], input: UserInput): UserFault[] {
   const { directory } = row

@@ -36,7 +36,7 @@ export type FactorPage = {
 
 export type FactorActParts = FactorParts & NewAppParts & { readonly limits: Limits }
 type Fields = ReadonlyMap<string, string>
-/** Call this only for confirmed sessions. */
+/** Handles a form of the page. Call this only if the session is confirmed. */
 export type FactorAct = (on: FactorPage, fields: Fields, parts: FactorActParts) => Promise<void>
 
 /** The actions of the page's forms, by the value of the form field `act`. */

@@ -35,7 +35,7 @@ export type FactorSet = {
 /** The accounts that have factors, and the operations that are the same for all kinds of factors. */
 export interface Factors {
   of(account: FactorAccount): Promise<FactorSet>
-  /** @returns the number of factors by the account's id, for those of the accounts that have a factor */
+  /** @returns the number of factors by account id; accounts without factors are left out */
   counts(accounts: readonly FactorAccount[]): Promise<ReadonlyMap<string, number>>
   /** Creates the account if it is new, and returns its id and the random id that identifies the account to passkeys. */
   open(account: FactorAccount): Promise<{ readonly id: string; readonly userHandle: string }>

@@ -18,8 +18,8 @@ export interface FormTokens {
   /** Gives the browser a new cookie, which invalidates the tokens of earlier pages. */
   renew(ctx: Context, scope: CookieScope): void
   /**
-   * An id for the browser: the hash of its cookie. The cookie can also be one that this response sets. Null if there is
-   * none; this function does not set one.
+   * Returns the hash of the browser's cookie, which identifies the browser. If this response sets a new cookie, returns
+   * that cookie's hash. Returns null if there is no cookie, and never sets one.
    */
   browserOf(ctx: Context, scope: CookieScope): string | null
   /** The ids for all cookies with that name, to match an id that `browserOf` returned earlier. */
@@ -30,8 +30,8 @@ const PURPOSE = 'form-token'
 
 export function createFormTokens(key: PlatformKey): FormTokens {
   /**
-   * The cookie that each response sets. The form on its page will send it. One cookie per response is enough, because a
-   * request belongs to one solution.
+   * The cookie that each response sets, so that all tokens on its page belong to the same cookie. One cookie per
+   * response is enough, because a request belongs to one solution.
    */
   const given = new WeakMap<Context, string>()
   const textOf = (scope: CookieScope, cookie: string) => `${scope.realm} ${cookie}`

@@ -1,7 +1,7 @@
 /** The state of a counter. `expires_at` in epoch ms; the columns of the table `throttle` have the same names. */
 export type Counted = { readonly points: number; readonly expires_at: number }
 
-/** Counts attempts by key, each for a fixed time after its first attempt. */
+/** Counts attempts by key. A key's count expires a fixed time after its first attempt. */
 export interface Counter {
   /** Adds the points, and returns the new state. */
   add(key: string, points: number): Counted | Promise<Counted>

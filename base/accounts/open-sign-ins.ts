@@ -13,8 +13,8 @@ export type FoundSignIn<Open> = {
 }
 
 /**
- * Sign-ins between their first step and their session. They are database rows, not sessions, so that a browser that has
- * one can open only the pages for the next steps.
+ * Sign-ins that have passed their first step but have no session yet. They are stored separately from sessions: a
+ * browser with an open sign-in can only open the pages for its next steps.
  */
 export interface OpenSignIns<Open> {
   /** @returns the cookie's value: 256 random bits; only their hash is stored */

@@ -16,7 +16,7 @@ export type PasskeyPurpose = (typeof PURPOSES)[number]
 
 const Challenge = z.strictObject({
   purpose: z.enum(PURPOSES),
-  /** See `FormTokens.browserOf`. */
+  /** The browser's id: see `FormTokens.browserOf`. */
   browser: z.string(),
   /** Null on the login page, where the passkey identifies the user. */
   account: z.string().nullable(),

@@ -98,7 +98,9 @@ const Assertion = z.strictObject({
   }),
 })
 
-/** Browsers add further members. The library accepts registrations from cross-origin iframes; we don't. */
+/**
+ * Browsers may add other members. Unlike the library, this schema rejects registrations from cross-origin iframes.
+ */
 const ClientData = z.looseObject({
   type: z.string(),
   challenge: Bytes,
@@ -106,7 +108,7 @@ const ClientData = z.looseObject({
   topOrigin: z.undefined().optional(),
 })
 
-/** The content of the column `secret`, which is encrypted. */
+/** The decrypted content of the column `secret`. */
 type Stored = {
   readonly credentialId: string
   /** In COSE format, as base64url. */

@@ -12,7 +12,7 @@ export type AccountRow = {
 
 /** Where accounts of one kind are stored. */
 export type AccountRows<Row extends AccountRow> = {
-  /** Records a sign-in if the account still has this hash and is enabled. @returns false if not */
+  /** Records a sign-in and returns true if the account is enabled and still has this hash. */
   readonly noteSignIn: (row: Row) => Promise<boolean>
   /** Records a rejected password. The response must not wait for it. */
   readonly noteRefusal: (row: Row) => void
@@ -31,7 +31,7 @@ export interface PasswordCheck<Row extends AccountRow> {
   mayComeIn(row: Row | undefined, password: string): Promise<boolean>
   /** Checks a password without recording the result. @throws ERR_PASSWORDS_BUSY */
   isRight(row: Row | undefined, password: string): Promise<boolean>
-  /** Returns why the account can't use this as its next password, or null. @throws ERR_PASSWORDS_BUSY */
+  /** Returns why this can't be the account's next password, or null if it can. @throws ERR_PASSWORDS_BUSY */
   faultOfNew(row: Row & PasswordOwner, password: string): Promise<PasswordFault | null>
 }
 

@@ -61,7 +61,7 @@ function isPersonal(password: string, { username, email }: PasswordOwner): boole
 function isCommon(password: string): boolean {
   const text = usernameKey(password)
   const plain = withoutLookalikes(text)
-  // Common passwords include one or two repeated characters, at any length.
+  // Passwords with only one or two different characters are easy to guess, whatever their length.
   if (new Set(text).size < 3) return true
   return [text, plain, text.replace(ENDING, ''), withoutLookalikes(text.replace(ENDING, ''))].some(isListed)
 }

@@ -22,11 +22,11 @@ export interface Passwords {
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>
   /**
-   * @param passwordHash null if there is no hash; the result is then false, but takes the same amount of work
-   * @throws ERR_PASSWORDS_BUSY if too many passwords are being checked; this password was not checked
+   * @param passwordHash null if there is no hash; the result is then false, but the check takes as long as for a hash
+   * @throws ERR_PASSWORDS_BUSY if too many passwords are being checked; in that case, this one was not checked
    */
   verify(passwordHash: string | null, password: string): Promise<boolean>
-  /** Runs other hashing work in the same queue, on a thread of libuv's pool. @throws ERR_PASSWORDS_BUSY */
+  /** Runs other hashing work, in the same queue as the passwords. @throws ERR_PASSWORDS_BUSY */
   run<T>(work: () => Promise<T>): Promise<T>
   /** The number of jobs that run in parallel. */
   readonly width: number
@@ -34,7 +34,7 @@ export interface Passwords {
   needsRehash(passwordHash: string): boolean
 }
 
-/** Checks and creates hashes off the event loop, one per core in parallel, but at most three. */
+/** Checks and creates hashes off the event loop. Runs one per core in parallel, but at most three. */
 export async function createPasswords(
   options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
 ): Promise<Passwords> {

@@ -29,7 +29,7 @@ export function createRecoveryCodes(
   now: () => number = Date.now,
   argon2: typeof hashRaw = hashRaw,
 ): RecoveryCodes {
-  /** All codes in a set share a salt. So the user's input is hashed only once to compare it with all of them. */
+  /** All codes in a set share a salt, so the user's input is hashed only once to compare it with all of them. */
   async function hashOf(code: string, salt: string): Promise<string> {
     const bytes = await passwords.run(() => argon2(code, { ...ARGON2, salt: Buffer.from(salt, 'base64url') }))
     return bytes.toString('base64url')

@@ -64,8 +64,8 @@ export interface Remembered {
   /** Looks up a cookie. Changes nothing, except that it ends a stolen series. */
   use(solution: string, cookie: string): Promise<RememberedUse>
   /**
-   * Gives a series its next validator. Call it after checking that the user may still sign in.
-   * @returns the new cookie's value; null if another tab was faster, so that tab's cookie is now valid
+   * Replaces the validator of the cookie's series. Call this after checking that the user may still sign in.
+   * @returns the new cookie's value; null if another tab replaced the validator first, so its cookie is now valid
    */
   rotate(cookie: string, user: RotatedUser): Promise<string | null>
   /** Whether the series exists and has not been ended. */
@@ -91,7 +91,7 @@ const VALIDATOR = 32
 /** Number of characters of the selector at the start of the cookie. The validator follows. */
 const SELECTOR_TEXT = 22
 
-/** In rows of older versions, the column is empty. */
+/** The column is empty in rows that an older version wrote. */
 const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
 
 /** @param now returns the current time in epoch milliseconds */
@@ -101,7 +101,7 @@ export function createRemembered(
   limits: Limits,
   now: () => number = Date.now,
 ): Remembered {
-  // Encrypted, because a login page may ask for a second password or a code in such a field.
+  // The `custom_*` fields are encrypted, because a login page may use one for a second password or a code.
   const purposeOf = (solution: string, selector: string) => `remembered-custom ${solution} ${selector}`
 
   function readCustom(solution: string, selector: string, stored: string | null): RememberedUser['custom'] {
@@ -248,7 +248,7 @@ function seriesOf(row: Selectable<Tables['remembered']>, custom: Series['custom'
   }
 }
 
-/** Identifies the cookie's series. */
+/** Returns the cookie's selector, which identifies its series. */
 export function selectorOf(cookie: string): string {
   return partsOf(cookie).selector
 }

@@ -6,7 +6,7 @@ import { usernameKey } from './username.ts'
 
 /** Rows per statement. SQLite runs on the main thread, and reading 1,000 rows takes about 3 ms. */
 const AT_ONCE = 1000
-/** Maximum rows that one search reads. If the table is larger, a page can be short and still have a `next`. */
+/** Maximum rows that one search reads. In larger tables, a page can be short and still have a `next`. */
 const MOST_SCANNED = 100_000
 
 export type UserSearch = {

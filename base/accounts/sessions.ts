@@ -21,7 +21,7 @@ export type Session = Login & {
   readonly tenant: Tenant | null
   readonly locale: string
   readonly source: AccountSourceName
-  /** The remembered login that the session was created from or together with, or null. */
+  /** The remembered login that created the session or was created with it, or null. */
   readonly selector: string | null
   /** The sign-in at the OAuth provider that the session is based on, or null. */
   readonly providerLogin: string | null
@@ -81,8 +81,8 @@ export interface Sessions {
     session: NewSession,
   ): Promise<{ readonly cookie: string; readonly publicId: string; readonly loggedInAt: number }>
   /**
-   * The cookie's session, if it belongs to this realm and is neither idle nor expired. Records the use. Changes by
-   * another host are visible within a second.
+   * Returns the cookie's session if it belongs to this realm and is neither idle nor expired. Records the use. Changes
+   * by another host are visible within a second.
    */
   find(realm: string, cookie: string): Promise<Session | null>
   /**
@@ -106,7 +106,7 @@ export interface Sessions {
     except: string | null,
   ): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
-  /** Ends the sessions that were created from or together with a remembered login. */
+  /** Ends the sessions that a remembered login created or that were created with it. */
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   /** @returns data of the session that it ended; null if there is no such session or it had already ended */
@@ -119,7 +119,7 @@ export interface Sessions {
 
 /**
  * Minimum time between two writes of the last use, as a fraction of the idle timeout. Without it, each request would
- * cost a write. A session may expire this much too early.
+ * cause a write. A session may therefore expire early, by up to this time.
  */
 const NOTE_USE_PART = 1 / 60
 /** Cache time in ms. A session that another host ended stays usable for at most this long. */
@@ -142,7 +142,7 @@ type SearchedColumn =
 type Times = { readonly created_at: number; readonly last_seen_at: number; readonly ended_at: number | null }
 type Kept = { readonly session: Session; readonly times: Times; readonly readAt: number }
 
-/** In rows of older versions, the column is empty. */
+/** The column is empty in rows that an older version wrote. */
 const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
 
 /** @param now returns the current time in epoch milliseconds */

@@ -22,8 +22,8 @@ export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User,
   /** Responds to a user who is now signed in. */
   readonly redirect: (asked: Asked, signedIn: SignedIn, parts: Parts) => Answer | Promise<Answer>
   /**
-   * Maps an error thrown by `throttle`, `source` or `accept` to a refusal. Rethrows all other errors. Without this
-   * function, no error is caught.
+   * Maps an error thrown by `throttle`, `source` or `accept` to a refusal. Rethrows errors that it doesn't expect. If
+   * absent, no error is caught.
    */
   readonly failed?: (attempt: Attempt, error: unknown, parts: Parts) => Refusal<Answer>
 }
@@ -36,7 +36,7 @@ type User = { readonly username: string }
 /** The outcome of a sign-in, for the audit log. `outcome`: `ok`, `refused`, `throttled` or a code. */
 export type Ended = User & {
   readonly outcome: string
-  /** Whether anyone can cause this outcome any number of times; if so, it is recorded at most once a minute. */
+  /** Whether anyone can cause this outcome repeatedly. If so, it is recorded at most once a minute. */
   readonly isRepeatable?: boolean
 }
 

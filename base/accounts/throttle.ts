@@ -23,8 +23,8 @@ export interface Throttle {
   /** Refunds a successful attempt. */
   succeeded(attempt: Attempt, isKnown: boolean): Promise<void>
   /**
-   * Call this if the password wasn't checked. Removes the attempt from the account's counters. The network's counter
-   * still counts it, because such an attempt takes time too.
+   * Call this if the password wasn't checked. Removes the attempt from the account's counters, but not from the
+   * network's, because such an attempt takes time too.
    */
   gaveNothing(attempt: Attempt, isKnown: boolean): Promise<void>
   /** Deletes expired counters. */
@@ -93,9 +93,9 @@ export function createThrottle(
   const network = counter('n', limits.THROTTLE_NETWORK)
 
   /**
-   * Returns the counters that apply to an attempt, in the order in which they are checked, each with the attempt's key.
-   * If one rejects an attempt, the later ones don't count it, since no password was checked. So one network can't lock
-   * an account for everyone, and a network that has reached its limit doesn't create more rows.
+   * Returns the counters for an attempt, in the order in which they are checked, each with the attempt's key. If one
+   * rejects the attempt, the later ones don't count it, because no password was checked. As a result, one network can't
+   * lock an account for everyone. A network that has reached its limit also creates no more rows.
    */
   function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
     const from = networkOf(address)

@@ -13,7 +13,7 @@ export type PermissionRow = Tables['permissions']
 /** Rows per statement, and values per `in (…)`: SQL Server accepts 2,100 parameters. */
 const AT_ONCE = 100
 
-/** The columns that an input sets. `passwordHash` is undefined if the input doesn't set the password. */
+/** Returns the columns that the input sets. `passwordHash` is undefined if the input doesn't set the password. */
 export function columnsOf(
   input: UserInput,
   passwordHash: string | null | undefined,
@@ -103,7 +103,7 @@ export function permissionsOfRows(rows: readonly PermissionRow[]): Permission[] 
   return rows.map(({ solution, name }) => (solution === '' ? name : { name, solution }))
 }
 
-/** Returns the permissions to remove and to add to change a user's permissions from `has` to `wanted`. */
+/** Returns the difference between a user's permissions and the wanted ones. */
 export function comparePermissions(has: readonly PermissionRow[], wanted: readonly PermissionRow[]) {
   const [hasKeys, wantedKeys] = [new Set(has.map(keyOf)), new Set(wanted.map(keyOf))]
   return {

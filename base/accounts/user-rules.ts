@@ -22,7 +22,7 @@ export type UserInput = {
   readonly password?: string | null | undefined
 }
 
-/** One error in the input. `key` and `values` are set if the platform's pages have a translated text for it. */
+/** One error in the input. `key` and `values` are set if the platform's pages have a translated message. */
 export type UserFault = {
   readonly field: keyof UserInput
   readonly message: string
@@ -33,7 +33,7 @@ export type UserFault = {
 export const LONGEST_NAME = 200
 /** RFC 5321, section 4.5.3.1.3: a path of 256 octets, minus its angle brackets. */
 const LONGEST_EMAIL = 254
-/** The column's length, an upper bound for PERMISSION_LENGTH. */
+/** The length of the database column. PERMISSION_LENGTH can't exceed it. */
 const LONGEST_PERMISSION = 255
 const SOLUTION_NAME = /^(?!.{2}--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 

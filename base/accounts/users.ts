@@ -66,7 +66,7 @@ export type UserQuery = {
 
 export type UserPage = { readonly items: readonly User[]; readonly next?: string }
 
-/** Functions of other parts of the platform that the users table calls. */
+/** Functions that other parts of the platform provide to the users table. */
 export type UserPorts = {
   /** Ends the user's sessions and remembered logins. Called after the change that requires it. */
   readonly endAccess: (uid: string) => Promise<void>

@@ -50,10 +50,9 @@ export interface Journal {
   /** Resolves when the entry is in the database. */
   record(entry: JournalEntry): Promise<void>
   /**
-   * Whether to record an entry that anyone can cause repeatedly. Returns true once per minute for entries that differ
-   * only in the actor, because anyone can type any number of names.
-   * @param isActorProven whether the actor has proven their identity; if so, returns true once per minute for each
-   * actor
+   * Whether to record an entry that anyone can cause repeatedly. Returns true at most once a minute for the same entry.
+   * Entries that differ only in the actor are treated as the same, because anyone can type any number of names.
+   * @param isActorProven whether the actor has proven their identity; if so, each actor has a separate limit
    */
   isNews(entry: JournalEntry, isActorProven?: boolean): boolean
   /**
@@ -78,11 +77,9 @@ const BATCH_TIME = 50
 const MAX_WAITING = 20_000
 /** Rows per statement. */
 const AT_ONCE = 200
-/**
- * Number of newest entries that `valuesOf` scans, because no index contains the values. Maximum number of values that
- * it returns.
- */
+/** `valuesOf` scans only this number of the newest entries, because no index contains the values. */
 const NEWEST = 10_000
+/** Maximum number of values that `valuesOf` returns. */
 const MOST_VALUES = 200
 /** Names with more characters are truncated, because browsers can send names of any length. */
 const LONGEST = 200
@@ -173,7 +170,7 @@ export function createJournal(
   }
 
   /**
-   * @returns the lowest id that a query reads if it scans at most this number of entries; 0 if it can read all of them
+   * @returns the lowest id that a query may read, so that it scans at most `most` entries; 0 if it may read all of them
    */
   async function oldestOf(most: number, before: number | undefined, place: string | undefined): Promise<number> {
     if (place !== undefined) return oldestIn(place, most, before)
@@ -185,7 +182,7 @@ export function createJournal(
     return Math.max(0, last - most)
   }
 
-  /** The ids of one place are not consecutive, so its entries are counted with the index on places. */
+  /** The ids of a place's entries are not consecutive, so the entries are counted with the index on places. */
   async function oldestIn(place: string, most: number, before = Number.MAX_SAFE_INTEGER): Promise<number> {
     const newest = matching({ place }).select('id').where('id', '<', before).orderBy('id', 'desc')
     const { oldest, count } = await db

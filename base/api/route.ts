@@ -81,7 +81,7 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
 export type Asking<Who, Address extends string> = {
   readonly who: Who
   readonly params: ParamsOf<Address>
-  /** For headers, streams and long responses. */
+  /** Use this only for headers, streams and long responses. */
   readonly ctx: Context
 }
 
@@ -214,7 +214,7 @@ async function answer<Who, Right, Act, Names extends object>(
   }
   const result = await run({ ctx, right, act, params }, steps)
   if (result === SENT) return
-  // Koa's initial status is 404. No handler sets 404, because they throw an error if a resource is missing.
+  // Koa's initial status is 404, so 404 means that the handler set none. If a resource is missing, handlers throw.
   const status = ctx.status === 404 ? Number(Object.keys(answers)[0]) : ctx.status
   const described = answers[status]
   if (described !== undefined && hasContent(described)) ctx.body = shown(described, result)

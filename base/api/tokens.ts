@@ -16,7 +16,7 @@ export type StoredToken = {
 
 export type TokenTable<Token> = {
   readonly name: string
-  /** See `tokenForm`. */
+  /** The prefix of all tokens in the table: see `tokenForm`. */
   readonly prefix: string
   /** Adds the table's additional columns to the stored data of a token. */
   tokenOf(stored: StoredToken, row: Columns): Token
@@ -32,7 +32,7 @@ export interface Tokens<Token> {
   /** Returns the tokens with these values, including expired ones, oldest first. */
   list(where?: Columns): Promise<readonly Token[]>
   count(): Promise<number>
-  /** Revokes a token, on all hosts, from the next request on. @returns false if there is none */
+  /** Revokes a token. All hosts reject it from the next request on. @returns false if it does not exist */
   remove(where: Columns & { readonly id: string }): Promise<boolean>
   /** @returns null for an unknown or expired token */
   find(token: string): Promise<Token | null>

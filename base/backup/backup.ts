@@ -17,7 +17,7 @@ export type BackupOptions = {
   /** Whether to include the platform's key if it is stored in PLATFORM_HOME. */
   readonly withKey: boolean
   readonly version: string
-  /** Called when a part begins. */
+  /** Called before each part is written. */
   readonly onPart?: (name: string) => void
   readonly now?: () => Date
 }
@@ -120,7 +120,7 @@ async function addSolutionDatabases(
 ): Promise<void> {
   const folder = join(home, 'databases')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  // The copies are next to the backup file, because that disk must have enough space anyway.
+  // The copies are created next to the backup file, because that disk must have enough space anyway.
   const copies = mkdtempSync(join(dirname(resolve(file)), '.solhost-backup-'))
   try {
     for (const name of names) {

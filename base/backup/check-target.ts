@@ -22,8 +22,8 @@ export function refuseTargetInside(home: string, { folders }: Pick<Saved, 'folde
 }
 
 /**
- * Returns the folder's real path; null if it does not exist. In that case, the code that opens the folder reports a
- * better error.
+ * Returns the folder's real path; null if it does not exist. The code that opens the folder reports a better error
+ * than this function could.
  */
 function real(folder: string): string | null {
   try {

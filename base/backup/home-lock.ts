@@ -20,7 +20,7 @@ const PATIENCE = 1000
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5
 
-/** The data that the error messages depend on. */
+/** The service that uses the folder, as error messages describe it. */
 type User = Pick<Saved, 'user' | 'restoreCommand' | 'mayReplace'>
 
 /**

@@ -4,14 +4,14 @@ import { PlatformError } from '../../runtime/errors.ts'
 
 /** A file in PLATFORM_HOME with the version of Solhost that last started there. */
 const VERSION_FILE = 'version'
-/** A longer text, in characters, is not a version: the file could contain anything. */
+/** Maximum characters of a version. Longer content is ignored, because the file could contain anything. */
 const MAX_LENGTH = 100
 
 /**
  * Call this before anything in the folder changes.
  * @returns the version that last started there; null if there was none, or the file cannot be read
  * @throws ERR_DATABASE_VERSION if that was a newer release. A version that differs only in the patch number is
- * accepted: patches don't change stored data, except tables, which have their own version check.
+ * accepted: patches change no stored data except tables, whose version is checked separately.
  */
 export function checkHomeVersion(home: string, version: string): string | null {
   const last = readVersion(home)
@@ -31,7 +31,7 @@ export function noteHomeVersion(home: string, version: string, last: string | nu
   return `The version changed from ${last} to ${version}. CHANGELOG.md lists the changes.`
 }
 
-/** A restored backup may be from an older version. */
+/** Deletes the version file. A restore calls this, because the backup may be from an older version. */
 export function forgetHomeVersion(home: string): void {
   rmSync(join(home, VERSION_FILE), { force: true })
 }

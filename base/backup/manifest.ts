@@ -86,7 +86,7 @@ export function readManifest(text: string, file: string, saved: Saved = PLATFORM
   return read.data
 }
 
-/** @param why the reason, as the end of a sentence */
+/** @param why the reason, which the error message includes */
 export function invalid(file: string, why: string, cause?: unknown): PlatformError {
   const text = `Cannot use ${file} as a backup: ${why}. Nothing was changed. Use another backup.`
   return new PlatformError('ERR_BACKUP_INVALID', text, {}, cause === undefined ? {} : { cause })

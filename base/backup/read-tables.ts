@@ -101,7 +101,7 @@ function nothingThere(what: string): PlatformError {
   )
 }
 
-/** The rows of a table in the order of its key, one page at a time. */
+/** Yields a table's rows in the order of its key, one page at a time. */
 export async function* readRows(db: Database, name: string, { key, bytes }: BackupTable): AsyncGenerator<Row[]> {
   const size = bytes === undefined ? PAGE : PAGE_OF_BYTES
   const any = anyTables(db)
@@ -119,9 +119,9 @@ export async function* readRows(db: Database, name: string, { key, bytes }: Back
 }
 
 /**
- * Selects the rows after a position. SQLite and PostgreSQL use their index for a row comparison, which matters because
- * their telemetry tables can have millions of rows. The other kinds don't support row comparisons, or would scan all
- * rows before the position.
+ * Selects the rows after a position. SQLite and PostgreSQL use an index for row comparisons. This matters because
+ * telemetry tables can have millions of rows. The other databases don't support row comparisons, or would scan all rows
+ * before the position.
  */
 function comesAfter(
   eb: ExpressionBuilder<AnyTables, string>,

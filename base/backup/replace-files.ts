@@ -25,7 +25,7 @@ function isEmptyFolder(path: string): boolean {
   return statSync(path).isDirectory() && readdirSync(path).length === 0
 }
 
-/** A prepared change to PLATFORM_HOME that renames files within one disk: either all of them or none. */
+/** A prepared change to PLATFORM_HOME. It renames files within one disk: either all of them or none. */
 export type Replacement = {
   /**
    * If a rename fails, undoes the previous ones. After success, no host can start until `finish` or `undo` is called.
@@ -72,7 +72,7 @@ export function prepareReplacement(
         if (there.length > 0) mkdirSync(replaced, { mode: 0o700 })
         hasFolder = there.length > 0
         for (const name of there) move(join(home, name), join(replaced, name))
-        // Renaming over an existing empty folder works.
+        // An empty folder of that name may exist; renaming a folder over it works.
         for (const name of readdirSync(staged)) move(join(staged, name), join(home, name))
       } catch (error) {
         undo()

@@ -35,7 +35,7 @@ export type RestoreOptions = {
   readonly replace: boolean
   /** Continue even if other connections to the database on the server exist. */
   readonly force: boolean
-  /** Called when a part is checked and when it is written. */
+  /** Called twice for each part: when it is checked, and when it is written. */
   readonly onPart?: (doing: 'checking' | 'writing', name: string) => void
   readonly now?: () => Date
 }
@@ -195,7 +195,7 @@ async function restoreChecked(restoring: Restoring, writesKey: boolean): Promise
   if (isRestoreUnfinished(home) && !replace)
     throw notEmpty(saved, `${home} contains the files of an interrupted restore`)
   const staged = mkdtempSync(join(home, STAGED))
-  // The secret in that file belongs to the replaced platform.
+  // The secret file belongs to the replaced platform, so it is moved away too.
   const names = [...giveWay, saved.secretFile]
   const replaced = join(home, `replaced-${now().toISOString().replace(/[:.]/g, '-')}`)
   const replacement = prepareReplacement(home, staged, names, replaced)

@@ -32,7 +32,7 @@ export type SavedTables = {
 /** The data that a backup of a platform or a control center contains. */
 export type Saved = {
   readonly name: 'platform' | 'control center'
-  /** The service that uses the data, and the name of its restore command. */
+  /** The service that uses the data. */
   readonly user: 'host' | 'control center'
   readonly restoreCommand: string
   /** The platform's tables come first. */

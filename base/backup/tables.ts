@@ -3,7 +3,7 @@ import { JOBS } from './pause-jobs.ts'
 
 /** How a table is written to and read from a backup. */
 export type BackupTable = {
-  /** The columns of its primary key, which also set the order in which rows are read. */
+  /** The primary key's columns. Rows are read in the order of this key. */
   readonly key: readonly string[]
   /** The schema version that created the table. */
   readonly since: string

@@ -62,7 +62,7 @@ export async function writeArchive(
   }
 }
 
-/** Messages shown instead of the operating system's, by error code. */
+/** Messages by error code, shown instead of the operating system's messages. */
 const WHY_NOT_MADE: Readonly<Record<string, string>> = {
   EEXIST: 'the file already exists. Choose another name',
   ENOENT: 'its folder does not exist. Create the folder or choose another one',

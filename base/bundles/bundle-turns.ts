@@ -19,7 +19,7 @@ const PATIENCE = 60_000
 /** Typical ratio of unpacked to packed size. If a bundle is larger when unpacked, memory checks stop it. */
 export const UNPACKED = 4
 
-/** @param what how the error message refers to the queued bundles */
+/** @param what the error message's word for the queued bundles */
 export function createBundleTurns(
   what: 'uploads' | 'bundles',
   needRoom: Supervisor['needRoom'],

@@ -26,7 +26,9 @@ export type BundleCheckParts = {
   readonly limits: Limits
 }
 
-/** Runs the checks of an upload on a bundle that `readBundle` accepted, without storing anything. */
+/**
+ * Returns a function that runs an upload's checks on a bundle that `readBundle` accepted. The function stores nothing.
+ */
 export function createBundleCheck({
   supervisor,
   makeSandboxSolution,
@@ -35,7 +37,7 @@ export function createBundleCheck({
   return async (bundle) => {
     const probes = probesOf(bundle)
     let read: Awaited<ReturnType<typeof readCheckedForms>> = { forms: [], fault: null }
-    // Read the forms first, because main's scripts are loaded next, and may use forms while they load.
+    // Read the forms first, because main's scripts may use them while they load.
     const prepare = async (checked: CheckedFiles) => {
       read = await readCheckedForms(bundle, checked)
       const prepared = prepareSolution(bundle, checked, { template: null, forms: read.forms, entries: {} })
@@ -64,7 +66,7 @@ function uploadFiles(bundle: Bundle & { isolateMemory: number }) {
 }
 
 const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const
-/** Clients run main, so it can also have an entry function that runs when a client closes. */
+/** main runs in clients, so it can also have an entry function that is called when a client closes. */
 const MAIN_ENTRIES = [...ENTRIES, 'onSolutionClose'] as const
 
 function probesOf(bundle: Bundle): readonly Probe[] {
@@ -74,8 +76,8 @@ function probesOf(bundle: Bundle): readonly Probe[] {
   const functions = [...new Set([...endpointsOf(bundle), ...jobsOf(bundle)].map((one) => one.declaration.function))]
   if (functions.length > 0) probes.push({ unit: 'main', entries: functions, isForRequests: true })
   if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
-  // For `getOAuthConfig`, main's scripts run without their modules. They may fail to load that way, so they are probed
-  // only if the authenticator does not declare the function.
+  // `getOAuthConfig` runs main's scripts without their modules. Scripts that need the modules fail to load, so main is
+  // probed like this only if the authenticator does not declare the function.
   const isNeeded: Probe['isNeeded'] = (found) => found.get('authenticator')?.includes('getOAuthConfig') !== true
   return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]
 }

@@ -13,7 +13,7 @@ const MOST_ADDED = 2 * 1024 ** 2
 
 /**
  * Reads a bundle's forms, which a sandbox process has parsed. That process also ran untrusted files, so the shape and
- * size of its result are validated again; the result of a process that was not compromised is always valid.
+ * size of its result are validated again. The validation fails only if the process was compromised.
  * @returns an error if the validation fails
  */
 export async function readCheckedForms(

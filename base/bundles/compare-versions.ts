@@ -123,7 +123,7 @@ export function isText(content: Uint8Array): boolean {
   return isUtf8(content) && !content.includes(0)
 }
 
-/** @returns null if that would take too long */
+/** @returns null if the comparison would take too long */
 function compareTexts(from: Uint8Array, to: Uint8Array, left: Left): Hunk[] | null {
   const isTooLarge = from.length > LARGEST_TEXT || to.length > LARGEST_TEXT
   if (isTooLarge || left.lines <= 0 || left.milliseconds <= 0) return null

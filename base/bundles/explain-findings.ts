@@ -12,7 +12,7 @@ const LINE_WIDTH = 300
 
 /**
  * @param files the bundle's files, by name
- * @returns the findings; `source` is null if the line is missing
+ * @returns the findings with their source lines; `source` is null if the line is missing
  */
 export function explainFindings<Finding extends Fault | Warning>(
   findings: readonly Finding[],
@@ -55,7 +55,7 @@ async function explainIn<Finding extends Fault | Warning>(
   limits: Limits,
 ): Promise<Explained<Finding>[]> {
   const hasLines = findings.some(({ line }) => line !== undefined)
-  // If the zip itself is invalid, findings have no source lines.
+  // If the zip itself is invalid, it can't be unpacked, so no finding has a source line.
   const files = hasLines ? await unpackBundle(packed, limits).catch(() => new Map()) : new Map()
   return explainFindings(findings, files)
 }

@@ -54,7 +54,7 @@ export type Effects = {
 /** A call with data that only the host uses; plugins see only its `Call` part. */
 export type HostCall = Call & {
   readonly user: SignedInUser | null
-  /** The tenant of a job's run, which has no user; absent in other calls. */
+  /** The tenant of a job's run, because a run has no user. Absent in other calls. */
   readonly tenant?: Tenant | null
   /** The source of the user's account, and the account's id there; null if no user is signed in. */
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null

@@ -11,7 +11,7 @@ const REFERENCE = 'platform.logindialog.reference'
 const APPLICATION = 'platform.logindialog.application'
 const FORGOTTEN = 'platform.logindialog.forgotten'
 
-/** The data that a login page shows in addition to its template. */
+/** The data that fills in the template of a login page. */
 export type LoginPage = {
   readonly status: 200 | 401 | 403 | 429 | 503
   readonly locale: string

@@ -171,7 +171,7 @@ export function clientForms(
   return new Map(forms.map((form) => [form.form, form]))
 }
 
-/** Returns the scripts of those forms, each from the same module as its form. */
+/** Returns the scripts of the forms that clients can use. Each script is from the same module as its form. */
 export function formScriptsOf(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'forms' | 'formScripts'>,
 ): SandboxFormScript[] {

@@ -12,7 +12,7 @@ import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 const BOOTSTRAP = new URL('../../runtime/sandbox/guest.ts', import.meta.url)
 const REALM = new URL('../../runtime/sandbox/realm.guest.ts', import.meta.url)
 
-/** Runs the steps of a login, so that their code is already compiled for the first real login. */
+/** A script that runs the steps of a login, so that their code is compiled before the first real login. */
 const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
   i18n.setLocale('en')
   security.setTenantValue(1)
@@ -89,7 +89,7 @@ function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: Sandbo
   const entry = 'onSolutionOpen'
   return { solution: loadable.solution(), call: { unit: 'main', entry, args, state, timeLimit: 'CALL_TIME' } }
 
-  /** A plugin installed by the operator may fail in this artificial call. */
+  /** Ignores errors, because an operator's plugin may fail in this artificial call. */
   function stateOf(plugin: Plugin): Json {
     try {
       return plugin.state?.(call) ?? null

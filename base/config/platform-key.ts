@@ -32,7 +32,7 @@ function createPlatformKey(secret: string): PlatformKey {
   }
   const hmacOf = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text)
   return {
-    // This is faster than encoding a buffer.
+    // `digest('base64url')` is faster than encoding the digest as a buffer.
     sign: (purpose, text) => hmacOf(purpose, text).digest('base64url'),
     verify: (purpose, text, signature) => {
       const given = Buffer.from(signature, 'base64url')

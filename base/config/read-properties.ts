@@ -54,7 +54,7 @@ function knownNames(properties: Readonly<Record<string, Property>>): string[] {
 }
 
 /**
- * Checks that all values are set: every property without a value has an error.
+ * Checks that every property has a value. If one has no value, `faults` contains an error for it.
  * @param who the name of the service that cannot start
  * @throws ERR_SETTINGS_INVALID with all errors, if there are any
  */

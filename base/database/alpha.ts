@@ -56,7 +56,7 @@ function failureOf(error: unknown): Failure | null {
   const code = codeOf(error)
   const { message = '' } = error as { message?: string }
   if (isNetworkError(error) || AWAY.some((start) => message.startsWith(start))) return 'away'
-  // These are failed connections, servers that are shutting down, starting or have crashed, and too many connections.
+  // The connection failed, the server is starting or stopping or has crashed, or it has too many connections.
   if (/^08|^57P0[123]$|^53300$/.test(code)) return 'away'
   // The driver reports an error that starts with "SASL:" if the server requires a password and none is set.
   if (/^28/.test(code) || message.startsWith('SASL')) return 'account'

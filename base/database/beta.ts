@@ -89,7 +89,7 @@ async function betaDialect(
       trustServerCertificate: server.tls !== 'verify',
       connectTimeout: CONNECT_TIME,
       requestTimeout: statementTime,
-      // Try only once here, because the caller gets the error and retries.
+      // Don't retry here, because the caller gets the error and retries.
       maxRetriesOnTransientErrors: 0,
       useUTC: true,
     },
@@ -136,9 +136,9 @@ function toNumber(column: Column): void {
 type Listener = (...values: unknown[]) => void
 
 /**
- * Kysely prints connection errors. They are suppressed here because the caller gets them, and the pool validates each
- * connection before use. For a failed login, the driver reports only the last message, so the error numbers that the
- * server sent are added.
+ * Suppresses connection errors, which Kysely would print. The caller gets them anyway, and the pool validates each
+ * connection before use. For a failed login, the driver reports only the server's last message. This adds the error
+ * numbers of all messages.
  */
 function tellingConnection(connection: Connection): Connection {
   const reasons: { readonly number: unknown }[] = []

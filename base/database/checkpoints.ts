@@ -7,7 +7,7 @@ export interface Checkpoints {
   close(): Promise<void>
 }
 
-/** For databases with few writes. Their connection does its own checkpoints. */
+/** Used for databases with few writes, whose connection does its own checkpoints. */
 export const NO_CHECKPOINTS: Checkpoints = { wrote() {}, close: async () => {} }
 
 /**
@@ -15,7 +15,7 @@ export const NO_CHECKPOINTS: Checkpoints = { wrote() {}, close: async () => {} }
  * MB by then.
  */
 const EVERY = 400
-/** How long the thread stays after its last checkpoint, in ms. */
+/** How long an idle thread is kept after its last checkpoint, in ms. */
 const KEPT = 30_000
 
 /**
@@ -59,7 +59,7 @@ export function createCheckpoints(file: string, every = EVERY): Checkpoints {
         thread ??= start()
         thread.postMessage(null)
       } catch {
-        // The machine can't create another thread.
+        // This fails if the machine can't create another thread.
         isRunning = false
       }
     },

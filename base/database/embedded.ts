@@ -100,9 +100,11 @@ class OneConnectionAdapter extends SqliteAdapter {
 }
 
 /**
- * @param isInTransaction false after an error that rolled back the transaction itself, such as a full disk
+ * Lets callers use the connection one at a time.
+ * @param isInTransaction returns false after an error that already rolled back the transaction, such as a full disk
  * (https://www.sqlite.org/lang_transaction.html)
- * @param afterRelease the caller that used the connection waits for this; meanwhile, the next caller can use it
+ * @param afterRelease runs after a caller has released the connection. That caller waits for it, but the next caller
+ * can already use the connection.
  */
 function oneAtATime(
   driver: Driver,

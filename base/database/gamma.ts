@@ -51,7 +51,7 @@ async function isMariaDb(db: OpenDatabase): Promise<boolean> {
 }
 
 const AWAY_CODES = ['PROTOCOL_CONNECTION_LOST', 'PROTOCOL_SEQUENCE_TIMEOUT']
-/** These are too many connections, server shutdown, network errors, and connections that were killed or timed out. */
+/** Error numbers for too many connections, a server shutdown, network errors, and killed or timed-out connections. */
 const AWAY_NUMBERS = [1040, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1203, 1927, 4031]
 
 function failureOf(error: unknown): Failure | null {
@@ -163,8 +163,8 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
     }
     const statement = { sql: text, values: parameters, timeout }
     const size = parameters.reduce((sum: number, value) => sum + sizeOf(value), 0)
-    // Bytes take two characters each in the statement and escapes make texts longer, so large values are sent
-    // separately.
+    // In the statement's text, each byte takes two characters, and escapes make strings longer. Large values are
+    // therefore sent separately.
     if (size < LARGE && !parameters.some((value) => value instanceof Uint8Array)) connection.query(statement, done)
     else if (size + LARGE <= largest) connection.execute(statement, done)
     else callback?.(tooLarge(largest), [])

@@ -12,8 +12,8 @@ type Waiting<Row> = { readonly row: Row; readonly resolve: () => void; readonly 
 
 /**
  * Inserts rows into a table for many concurrent callers. Each caller waits until its row is on disk.
- * In the embedded database, rows that arrive in the same turn of the event loop or during a write share a statement. So
- * each index page is written only once. This adds no delay, because the rows would have to wait for the next sync
+ * In the embedded database, rows that arrive in the same turn of the event loop or during a write share a statement.
+ * Each index page is then written only once. This adds no delay, because the rows would have to wait for the next sync
  * anyway. On a server, each row has a separate INSERT, so that several connections work in parallel.
  * @param columns all columns of the rows
  */
@@ -52,7 +52,7 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
   async function writeAll(): Promise<void> {
     isWriting = true
     while (waiting.length > 0) {
-      // First let the callers of the previous rows, and all events that have already arrived, add more rows.
+      // Wait for the other events that have already arrived, because they may add more rows to this group.
       await endOfTurn()
       await write(waiting.splice(0, MOST_ROWS))
     }

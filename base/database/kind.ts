@@ -64,8 +64,8 @@ export interface DatabaseKind {
   /** Whether a deadlock rolled the statement back, so that it can be retried. */
   readonly isDeadlock: (error: unknown) => boolean
   /**
-   * Whether the error means that this migration step was already run by a startup that was then interrupted. Only for
-   * kinds that can't roll back schema changes.
+   * Whether the error means that an earlier, interrupted startup already ran this migration step. Only for kinds that
+   * can't roll back schema changes.
    */
   readonly isDoneAlready?: (error: unknown) => boolean
 }
@@ -88,7 +88,7 @@ export interface ServerKind extends DatabaseKind {
   readonly failureOf: (error: unknown) => Failure | null
   /**
    * Checks that the database meets the platform's requirements.
-   * @returns the problem, as the end of a sentence, or null
+   * @returns the problem, worded as the end of a sentence; null if there is none
    */
   readonly check: (db: OpenDatabase) => Promise<string | null>
 }

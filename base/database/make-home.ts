@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * Errors that mean that the path is wrong, so a different account or mount would not help. Startup explains all other
- * errors.
+ * Errors that mean that the path itself is wrong: a different account or mount would not help. Startup explains all
+ * other errors.
  */
 const WRONG_PLACE: ReadonlySet<unknown> = new Set(['ENOTDIR', 'EEXIST', 'ENOENT', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'])
 

@@ -218,7 +218,7 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
       .addColumn('last_seen_at', 'bigint', (column) => column.notNull()),
   ],
   '005-audit-search': (schema, { key }, db) => [
-    // Replaces `correlation_id`, which is text of any length, because two of the database kinds can't index that.
+    // Replaces `correlation_id`, because two kinds of database can't index text of any length.
     schema.alterTable('audit').addColumn('correlation', key),
     { execute: () => sql`UPDATE audit SET correlation = correlation_id WHERE correlation IS NULL`.execute(db) },
     schema.createIndex('audit_correlation').on('audit').columns(['correlation']),
@@ -370,9 +370,9 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.alterTable('api_tokens').addColumn('tenant', text),
   ],
   '021-smaller-provider-index': (schema, _types, db) =>
-    // In the embedded database, the index contains only the few rows from a provider, because each write blocks the
-    // host. The other kinds keep the full index: their writes don't block the host, and partial indexes are missing or
-    // have another syntax there.
+    // In the embedded database, the index contains only the few rows from a provider. This makes writes faster, which
+    // block the host. The other kinds keep the full index: their writes don't block the host, and partial indexes are
+    // missing or have another syntax there.
     kindOf(db) !== embedded
       ? []
       : (['sessions', 'remembered'] as const).flatMap((table) => [

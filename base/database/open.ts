@@ -33,7 +33,7 @@ export type DatabaseSettings = {
   readonly databaseServers: Partial<DatabaseServers>
 }
 
-/** @throws TypeError if the service has no properties for this kind; its settings never select such a kind */
+/** @throws TypeError if the service does not support this kind; its settings never select such a kind */
 export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseServers'>, kind: ServerKindName) {
   const server = databaseServers[kind]
   if (server === undefined) throw new TypeError(`this service has no settings for a database server of type ${kind}`)
@@ -56,7 +56,7 @@ export async function openDatabase(
   if (typeof where === 'string') return openEmbedded(where, 'platform', migrations)
   const { kind, name } = where.database
   makeHome(where.home)
-  // This error has a specific code; SQLite would only report that it can't open the file.
+  // Check access here: this error has a specific code, while SQLite only reports that it can't open the file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
   if (kind === 'embedded') return openEmbedded(where.home, name, migrations, watch)
   return openUpToDate(SERVER_KINDS[kind], serverFor(where, kind), name, migrations, watch)

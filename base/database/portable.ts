@@ -40,8 +40,8 @@ async function tryInsert(db: AnyDatabase, table: string, row: AnyRow): Promise<b
     return result.numInsertedOrUpdatedRows === 1n
   }
   if (conflict === 'on duplicate key') {
-    // A failing insert would take a shared lock on the row, and two callers that then update the row would deadlock.
-    // This statement locks it exclusively, and its "inserted id" shows whether the row existed.
+    // A failing insert would take a shared lock on the row. Two callers that then update the row would deadlock. This
+    // statement locks the row exclusively instead. Its "inserted id" shows whether the row existed.
     const [column = ''] = Object.keys(row)
     const unchanged = sql`if(last_insert_id(1) = 1, ${sql.ref(column)}, ${sql.ref(column)})`
     return (await insert.onDuplicateKeyUpdate({ [column]: unchanged }).executeTakeFirst()).insertId === undefined
@@ -87,7 +87,7 @@ async function putAny(db: AnyDatabase, table: string, key: readonly string[], ro
   })
 }
 
-/** A deadlock rolls back the whole transaction, so inside a transaction, only its owner can retry. */
+/** Doesn't retry inside a transaction: a deadlock rolls all of it back, so only the code that started it can retry. */
 async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Promise<T> {
   const last = db.isTransaction ? 1 : 5
   for (let attempt = 1; ; attempt++) {
@@ -99,7 +99,7 @@ async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Prom
   }
 }
 
-/** Other callers can insert or delete the row between the two statements, so there is a second and a third attempt. */
+/** Tries three times, because other callers can insert or delete the row between the two statements. */
 async function updateOrInsert(
   db: AnyDatabase,
   table: string,
@@ -136,6 +136,6 @@ export function byteLength(db: OpenDatabase, column: string): RawBuilder<number>
 
 /** The same database, for table names in variables. Its rows are untyped. */
 export function anyTables<Tables>(db: DatabaseOf<Tables>): Kysely<AnyTables> {
-  // Kysely's $extendTables keeps the types of known tables, which a variable table name cannot have.
+  // This needs a cast: Kysely's $extendTables would keep the known tables, but a table name in a variable can be any.
   return db as unknown as Kysely<AnyTables>
 }

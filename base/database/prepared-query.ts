@@ -8,7 +8,7 @@ export type PreparedQuery<Name extends string, Row> = {
   readonly run: (db: Runner, values: Readonly<Record<Name, unknown>>) => Promise<QueryResult<Row>>
 }
 
-/** The prefix of placeholders in the query that is built. No real value starts with it. */
+/** The prefix of the placeholders for values while a query is built. No real value starts with it. */
 const MARK = '\0value of '
 
 /**
@@ -32,7 +32,7 @@ export function prepareQuery<Name extends string, Row>(
 
 type Prepared<Name extends string, Row> = {
   readonly query: CompiledQuery<Row>
-  /** If `name` is undefined, the parameter is the same in each run. */
+  /** If `name` is undefined, the parameter's value is always `constant`. */
   readonly parameters: readonly { readonly name: Name | undefined; readonly constant: unknown }[]
 }
 

@@ -6,8 +6,8 @@ import { CONNECT_TIME, type DatabaseServer, type ServerKind } from './kind.ts'
 const RETRY_AFTER = 5
 
 /**
- * Maps every failure that is caused by an unreachable server to ERR_DATABASE_UNREACHABLE: in a connection, statement,
- * commit or rollback. Waits at most 5 s for a connection. Bytes are passed and returned as `Uint8Array`.
+ * Wraps a dialect. If the server is unreachable, every connection, statement, commit and rollback fails with
+ * ERR_DATABASE_UNREACHABLE. Waits at most 5 s for a connection. Bytes are passed and returned as `Uint8Array`.
  */
 export function serverDialect(dialect: Dialect, kind: ServerKind, server: DatabaseServer): Dialect {
   async function mapErrors<T>(work: Promise<T>): Promise<T> {

@@ -22,7 +22,7 @@ export interface Tables {
     source: string
     /** The remembered login that created this session or was created with it, or null. */
     selector: string | null
-    /** The related row of `provider_logins`, or null. */
+    /** The id of a row in `provider_logins`, or null. */
     provider_login: string | null
     /** A JSON list of how the user signed in; null in rows older than this column. */
     methods: string | null
@@ -80,14 +80,14 @@ export interface Tables {
     last_login_at: number
     created_at: number
     ended_at: number | null
-    /** The related row of `provider_logins`, or null. */
+    /** The id of a row in `provider_logins`, or null. */
     provider_login: string | null
     /** The `custom_*` fields of the sign-in as JSON, encrypted; null in rows older than this column. */
     custom: string | null
     tenant: string | null
     /** Null in rows older than this column. */
     locale: string | null
-    /** The same values as in the same column of `sessions`. */
+    /** This column and the next two have the same content as in `sessions`. */
     methods: string | null
     agent: string | null
     factors_of: string | null
@@ -165,6 +165,6 @@ export interface Tables {
     is_mailed: number
     expires_at: number
   }
-  /** Counters of sign-in attempts; `points` counts until `expires_at`. */
+  /** Counters of sign-in attempts. `points` applies until `expires_at`. */
   throttle: { key: string; points: number; expires_at: number }
 }

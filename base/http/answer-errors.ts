@@ -14,7 +14,7 @@ import { createNonce, stateOf } from './request.ts'
 
 export type ErrorOptions = {
   /**
-   * See `HostOptions`. With it, an error page reloads every second if a new version of the solution may fix the error.
+   * Whether an error page reloads every second if a new version of the solution may fix the error. See `HostOptions`.
    */
   readonly isLive?: boolean | undefined
   /** Renders the error page. The default page doesn't depend on the user. */
@@ -53,8 +53,8 @@ function answer(ctx: Context, error: unknown, log: Logger, page: NonNullable<Err
   const known = knownError(error)
   const { status, isExpected } = rowOf(known.code)
   if (status >= 500 && !isExpected) {
-    // The stack shows the operator where it failed. Error messages from other software may quote the request, so they
-    // aren't logged.
+    // Log only the stack, which shows where the request failed. Error messages from other software may quote the
+    // request, so they aren't logged.
     log.error({ code: known.code, correlationId, stack: stackOf(known.cause ?? known) }, 'a request failed')
   }
   const { retryAfter, allow } = known.details as { retryAfter?: number; allow?: string }
@@ -91,7 +91,7 @@ function sendErrorPage(ctx: Context, error: PlatformError, page: NonNullable<Err
   ctx.body = page(ctx, { locale, nonce }, { status, kind, reference: stateOf(ctx).correlationId })
 }
 
-/** Sends only a code, for the outcome of a script whose message must not be shown. */
+/** Sends only the code of a script's outcome, if its message must not be shown. */
 export function sendCode(ctx: Context, status: number, code: string): void {
   const { correlationId } = stateOf(ctx)
   ctx.status = status

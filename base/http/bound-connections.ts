@@ -3,14 +3,14 @@ import proxyAddr from 'proxy-addr'
 import { networkOf } from './network.ts'
 
 /**
- * Each port's share of the process's file descriptors. Pages need most. The separate ports for operators and tools stay
- * reachable when the pages' share is used up.
+ * Each port's share of the process's file descriptors. Pages need the largest share. The separate ports for operators
+ * and tools stay reachable when it is used up.
  */
 const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
-/** Maximum connections. Chosen here: they take at most about 320 MB, because an idle connection takes about 20 kB. */
+/** Maximum connections. Chosen here: they use at most about 320 MB, because an idle connection uses about 20 kB. */
 const MOST = 16_384
 /**
- * How far the limit may be exceeded, as a fraction of `most`, while other connections are being closed to make room.
+ * While connections are being closed to make room, the limit may be exceeded by this fraction of `most`.
  */
 const CLOSING = 1 / 8
 /** The limit that is assumed if the system reports none. */
@@ -58,10 +58,10 @@ function readLimit(): number {
 }
 
 /**
- * Limits a server's connections, including WebSockets. Once the total is reached, a new connection from another network
- * replaces the newest connection of the network with the most. That network can't open more. Chosen here: below the
- * total, networks are not limited individually. Many people may share the address of an office, or of a proxy that is
- * not listed in `TRUSTED_PROXIES`.
+ * Limits a server's connections, including WebSockets. Once the total is reached, the network with the most connections
+ * can't open more. A new connection from another network replaces the newest one from that network. Chosen here: below
+ * the total, networks are not limited individually. Many people may share the address of an office, or of a proxy that
+ * is not listed in `TRUSTED_PROXIES`.
  */
 export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
   const isTrusted = proxyAddr.compile([...trustedProxies])
@@ -100,8 +100,8 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
     let [largest, sockets] = ['', new Set<Socket>()]
     for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]
     const own = network === null ? 0 : (networks.get(network)?.size ?? 0)
-    // After the close, the largest network must still have at least as many connections as `network`. Otherwise, two
-    // networks would keep closing each other's connections.
+    // After losing a connection, the largest network must still have at least as many as `network` will have.
+    // Otherwise, two networks would keep closing each other's connections.
     if (sockets.size <= own + 1) return false
     const newest = [...sockets].at(-1)
     if (newest === undefined) return false

@@ -55,7 +55,7 @@ function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): stri
 
 type Trust = ReturnType<typeof proxyAddr.compile>
 
-/** The protocol of the connection itself, which may end at the host or at a proxy. */
+/** The protocol of the connection to this process, whose peer may be the browser or a proxy. */
 function ownProtocol({ socket }: IncomingMessage): 'http' | 'https' {
   return (socket as Partial<TLSSocket>).encrypted === true ? 'https' : 'http'
 }

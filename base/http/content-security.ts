@@ -6,15 +6,14 @@ const PAGE = (nonce: string, connect: "'none'" | "'self'", ancestors: "'none'" |
   `base-uri 'none'; frame-ancestors ${ancestors}`
 
 /**
- * Prevents a login page from opening windows, where solutions share an origin. COOP separates a window from the page
- * that opened it. But a blank window can still read its opener after the opener navigates to another solution (tested
- * in Chromium).
+ * If solutions share an origin, this prevents a login page from opening windows. COOP alone is not enough: a blank
+ * window can still read the page that opened it after that page navigates to another solution (tested in Chromium).
  */
 const NO_POPUPS = '; sandbox allow-scripts allow-forms allow-same-origin allow-modals allow-downloads'
 
 const NOT_HTML = "default-src 'none'; frame-ancestors 'none'"
 
-/** For media files whose type lets a browser run scripts in them. */
+/** The policy for media files of types that can contain scripts, such as SVG. */
 const ACTIVE_MEDIA = "sandbox; default-src 'none'"
 
 /** The headers of every response, including errors and probes. Pages that need more permissions set them separately. */
@@ -25,7 +24,7 @@ export const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'same-origin',
   'Cache-Control': 'no-store',
-  // Firefox and Safari ignore this, so it is only a second line of defence.
+  // Firefox and Safari ignore this header, so it is only a second line of defence.
   'Permissions-Policy': 'publickey-credentials-get=(), publickey-credentials-create=()',
 } as const
 

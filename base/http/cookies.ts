@@ -11,7 +11,7 @@ export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-ou
 
 /**
  * On a realm's own host, the prefix is `__Host-`. On a shared host, it is `__Secure-`, and the cookie has the
- * solution's path. This way, the cookies of many solutions don't add up in one request. Without TLS, the name has no
+ * solution's path, so that a request doesn't contain the cookies of other solutions. Without TLS, the name has no
  * prefix.
  */
 function cookieName(kind: CookieKind, scope: CookieScope): string {
@@ -20,9 +20,9 @@ function cookieName(kind: CookieKind, scope: CookieScope): string {
 }
 
 /**
- * Returns the last cookie with a name, which has the shortest path (see `cookieValues`). Browsers also send that cookie
- * to the page that checks it; earlier ones may be sent only to this page. Use this only for cookies that distinguish
- * browsers: if a cookie authenticates, check each one.
+ * Returns the last cookie with a name. It has the shortest path (see `cookieValues`), so browsers also send it to the
+ * page that checks it. Use this only for cookies that distinguish browsers. If a cookie authenticates, check all
+ * cookies with its name.
  */
 export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {
   return readCookies(ctx, kind, scope).at(-1)
@@ -86,7 +86,7 @@ export function setCookie(
   const path = scope.ownHost ? '/' : `/solution/${scope.realm}/`
   const expiry = value === null ? 0 : maxAge === undefined ? null : Date.now() + maxAge
   const expires = expiry === null ? '' : `; expires=${new Date(expiry).toUTCString()}`
-  // The site's URL shows whether the connection is secure; behind a proxy, the socket doesn't.
+  // `scope.secure` depends on the site's URL, because behind a proxy, the socket doesn't show whether TLS is used.
   const line = `${name}=${value ?? ''}; path=${path}${expires}; samesite=lax${scope.secure ? '; secure' : ''}; httponly`
   const before = ctx.res.getHeader('Set-Cookie')
   const others = (Array.isArray(before) ? before : []).filter((one) => !one.startsWith(`${name}=`))

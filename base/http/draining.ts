@@ -22,8 +22,8 @@ export interface Draining {
 }
 
 /**
- * Requests on open connections are accepted for this long after draining, in ms. They can still finish within the grace
- * period of the stop.
+ * Requests on open connections are accepted for this long after draining, in ms. They can still finish within the
+ * shutdown's grace period.
  */
 const LAST_REQUESTS = 1000
 
@@ -55,8 +55,8 @@ export function endKeptConnections({ isReady }: Pick<Draining, 'isReady'>): Midd
   return (ctx, next) => {
     if (isReady()) return next()
     if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
-    // This announces that no further requests are accepted (RFC 9113, section 6.8). Requests in progress still get a
-    // response.
+    // On HTTP/2, this tells the client that no further requests are accepted (RFC 9113, section 6.8). Requests in
+    // progress still get a response.
     else (ctx.req as typeof ctx.req & Pick<Http2ServerRequest, 'stream'>).stream.session?.close()
     return next()
   }

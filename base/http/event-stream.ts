@@ -74,10 +74,10 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   ctx.status = 200
   ctx.type = 'text/event-stream'
   ctx.req.socket.setTimeout(0)
-  // Nothing else uses this connection. Without this, a stopping server would wait for it.
+  // Close the connection after the stream. Otherwise, a stopping server would wait for the idle connection.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
   ctx.body = stream
-  // If the stream ended during `begin`, `leave` was not set yet, so it is called now.
+  // If the stream ended during `begin`, `leave` was not set yet and could not be called, so call it now.
   if (isOver) return leave()
   stopAsking = repeat(KEEP_ALIVE, keepAlive)
   ctx.req.on('close', end)

@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * Rejects requests with two Host headers, because a proxy could use one of them and the host the other.
+ * Rejects requests with two Host headers, because a proxy could use one of them, and this server the other.
  * @throws ERR_BAD_REQUEST
  */
 export function requireOneHost({ req }: Context): void {

@@ -16,9 +16,9 @@ type Connection = {
 }
 
 /**
- * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2). Doesn't read its socket while
- * more are queued. Responses are sent in the order of the requests, so each further request would only keep another
- * unsent response in memory.
+ * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2) at a time. Doesn't read from its
+ * socket while more are queued. Responses must be sent in order, so processing more requests would only keep more
+ * unsent responses in memory.
  */
 export function inTurn(handle: RequestListener): RequestListener {
   const connections = new WeakMap<Socket, Connection>()
@@ -34,7 +34,7 @@ export function inTurn(handle: RequestListener): RequestListener {
   }
 
   function pause(socket: Socket, connection: Connection): void {
-    // Only Node may resume a socket that Node has paused, because it has also paused the parser.
+    // Ignore a socket that Node has paused: only Node can resume it, because it has also paused the parser.
     if (connection.waiting.length === 0 || socket.isPaused()) return
     connection.isPaused = true
     socket.pause()
@@ -60,8 +60,8 @@ export function inTurn(handle: RequestListener): RequestListener {
     if (connection.open < MOST_OPEN && connection.waiting.length === 0) return begin(connection, request, response)
     if (connection.waiting.length >= MOST_WAITING) return void socket.destroy()
     connection.waiting.push(() => begin(connection, request, response))
-    // Do this after the rest of the chunk has been parsed, because Node would resume the socket at the end of each
-    // request in it.
+    // Pause the socket only after the rest of the chunk has been parsed, because Node resumes it at the end of each
+    // request in the chunk.
     process.nextTick(pause, socket, connection)
   }
 }

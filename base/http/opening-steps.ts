@@ -40,7 +40,7 @@ export function openingSteps({ settings, log, draining, errors, early, measure }
 
 export function appOf(steps: readonly Middleware[]): Koa {
   const app = new Koa()
-  // `answerErrors` has already responded to errors, so anything that fails here is a broken connection.
+  // Don't print errors: `answerErrors` has already responded to all errors except broken connections.
   app.silent = true
   for (const step of steps) app.use(step)
   return app

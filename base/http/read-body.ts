@@ -33,7 +33,7 @@ export function readQuery(ctx: Context): Map<string, string> {
 /** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BAD_REQUEST for invalid JSON or a key named `__proto__` */
 export async function readJson(ctx: Context, limits: Pick<Limits, 'JSON_BODY'>): Promise<unknown> {
   const { body, rawBody } = await parseJson(ctx, limits.JSON_BODY)
-  // The library returns an empty body as an empty string.
+  // If the body is empty, the library does not report invalid JSON.
   if (rawBody === '') throw notJson()
   return body
 }
@@ -60,7 +60,7 @@ export async function readRaw(ctx: Context, limit: number): Promise<Buffer> {
   }
 }
 
-/** Reads the body with `@koa/bodyparser`. */
+/** Parses the body with `@koa/bodyparser`. */
 async function parseJson(ctx: Context, limit: number): Promise<Context['request']> {
   needType(ctx, ['application/json'])
   needPlain(ctx, limit)
@@ -69,7 +69,7 @@ async function parseJson(ctx: Context, limit: number): Promise<Context['request'
   } catch (error) {
     throw unread(error, limit)
   }
-  // The library silently skips closed requests and unknown media types.
+  // The library reports no error if the request was closed, so check whether it read a body.
   if (ctx.request.rawBody === undefined) throw endedEarly()
   return ctx.request
 }
@@ -95,8 +95,8 @@ function parserFor(method: string, limit: number): Parser {
 }
 
 /**
- * Checks the headers of the body before reading it. Without these checks, the libraries would decompress a body. They
- * would wait forever if a compressed body is truncated, and truncate its announced length to 32 bits.
+ * Checks the body's headers before it is read. Without these checks, the libraries would decompress bodies, and wait
+ * forever for the end of a truncated one. They would also truncate the announced length to 32 bits.
  */
 function needPlain(ctx: Context, limit: number): void {
   const encoding = ctx.get('Content-Encoding')

@@ -26,7 +26,7 @@ export function createNonce(): string {
   return randomText(18)
 }
 
-/** Returns a solution's cookie scope for this request. */
+/** Returns the scope of a solution's cookies in the response to this request. */
 export function cookieScope(ctx: Context, sites: Sites, solution: string): CookieScope {
   const secure = sites.originOf(solution, stateOf(ctx).client).startsWith('https:')
   return { realm: solution, secure, ownHost: !sites.shared }
@@ -37,7 +37,7 @@ export function sendHtml(ctx: Context, status: number, html: string): void {
   send(ctx, status, html)
 }
 
-/** Sends a page for an iframe in one of our own pages. Only for pages that call `allowFramedPage`. */
+/** Sends a page that one of our own pages shows in an iframe. Call `allowFramedPage` too. */
 export function sendFramedHtml(ctx: Context, status: number, html: string): void {
   requireFrameOfOurs(ctx)
   send(ctx, status, html)

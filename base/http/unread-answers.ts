@@ -14,8 +14,7 @@ type Seen = {
   readonly network: string | null
   readonly answers: Set<ServerResponse>
   /**
-   * At the last check: the number of bytes that had been sent to the peer (`taken`) and that were still unread
-   * (`held`).
+   * The state at the last check, in bytes: `taken` had been sent to the peer, and `held` were still unread.
    */
   taken: number
   held: number
@@ -70,10 +69,10 @@ export function boundUnreadAnswers(
   return look
 }
 
-/** Returns how many bytes of a connection have been unread since the last check; 0 if it reads fast enough. */
+/** Returns how many bytes the peer has left unread since the last check; 0 if it reads fast enough. */
 function heldSlowly(socket: Socket, seen: Seen): number {
   let held = 0
-  // For the response that is being sent, this includes bytes in the socket's buffer.
+  // For the response that is being sent, `writableLength` includes bytes in the socket's buffer.
   for (const answer of seen.answers) held += answer.writableLength
   const taken = socket.bytesWritten - socket.writableLength
   const result = taken - seen.taken < SLOW ? Math.min(held, seen.held) : 0

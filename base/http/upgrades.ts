@@ -11,9 +11,9 @@ import { earlyAnswer } from './early-answer.ts'
 type Upgrade = { readonly socket: Socket; readonly head: Buffer; readonly response: ServerResponse }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
-/** Handshakes that every server rejects, with the reason. */
+/** Invalid WebSocket handshakes, with the reason why they are rejected. */
 const refused = new WeakMap<IncomingMessage, string>()
-/** The number of requests per connection without a complete response. */
+/** How many requests of each connection don't have a complete response yet. */
 const openRequests = new WeakMap<Socket, number>()
 
 /**
@@ -24,9 +24,9 @@ export function asksForWebSocket(request: IncomingMessage): boolean {
 }
 
 /**
- * Node's `shouldUpgradeCallback`. Node emits an upgrade even while the request's body is still arriving; the socket is
- * then a stream of another kind. It also emits one while earlier requests still wait for their responses. In both
- * cases, the responses could not be sent in order.
+ * Node's `shouldUpgradeCallback`. Node emits an upgrade even while the request's body is still arriving, or while
+ * earlier requests still wait for their responses. Such upgrades are rejected, because the responses could not be sent
+ * in order.
  */
 export function takesUpgrade(request: IncomingMessage): boolean {
   if (!asksForWebSocket(request)) return false
@@ -46,7 +46,7 @@ function whyRefused({ headers, socket }: IncomingMessage): string | null {
   return null
 }
 
-/** Handles every request that is not a handshake. Those that `takesUpgrade` rejected get a 400. */
+/** Handles every request that is not upgraded. Handshakes that `takesUpgrade` rejected get a 400. */
 export function requestListener(app: Koa): RequestListener {
   const handle = app.callback()
   return (request, response) => {
@@ -85,7 +85,7 @@ export function passUpgrades(server: Server, app: Koa): void {
     const response = new ServerResponse(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket)
-    // Node no longer manages this connection, so nothing else would close it if the peer doesn't.
+    // Node no longer manages this connection, so nothing else would close it if the peer keeps it open.
     response.on('finish', () => socket.destroySoon())
     upgrades.set(request, { socket, head, response })
     void handle(request, response)

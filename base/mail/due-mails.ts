@@ -8,8 +8,8 @@ const TAKEN = 2 * HAND_OVER_TIME
 /** The emails in the database that are waiting to be sent. Times are in epoch ms. */
 export interface DueMails {
   /**
-   * Reserves the email to send next: round-robin over the organisations, oldest email first. So an organisation's only
-   * email doesn't have to wait for another organisation's thousand emails.
+   * Reserves the next email to send. Takes organisations in turn, and the oldest email of each first, so that one
+   * organisation's many emails don't delay those of another.
    * @returns undefined if no email is due
    */
   take(now: number): Promise<MailRow | undefined>

@@ -34,7 +34,7 @@ export function createHandOver(
       port,
       secure: tls === 'implicit',
       requireTLS: tls === 'required',
-      // Traffic on loopback can't be intercepted, and mail servers there have no valid certificate.
+      // Without TLS, the mail server is on loopback, where traffic can't be intercepted.
       ignoreTLS: tls === 'none',
       ...(account === null ? {} : { auth: { user: account.user, pass: account.password } }),
       connectionTimeout: times.connect,

@@ -4,9 +4,10 @@ import { insertOnce } from '../database/portable.ts'
 import type { MailDatabase, MailService } from './tables.ts'
 
 /**
- * The origin of an email. `organisation` is the id of the control center's organisation, or '' on a host. `askedBy` is
- * `member` for its members and a host's operators, and `anybody` for requests from a login page. Each has a separate
- * hourly limit, so that strangers at a login page can't use up the emails that are needed for invitations.
+ * The origin of an email. `organisation` is an organisation's id in the control center, or '' on a host. `askedBy` is
+ * `member` for an organisation's members and a host's operators, and `anybody` for requests from a login page. Each
+ * origin has a separate hourly limit. Strangers at a login page therefore can't use up the emails that are needed for
+ * invitations.
  */
 export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
 
@@ -25,7 +26,7 @@ const AGAIN = 600
 const HOUR = 3_600_000
 
 /**
- * @param service its tables and messages
+ * @param service the tables and messages to use
  * @param hourly `MAILS_HOURLY`
  * @param now returns the current time in epoch milliseconds
  */

@@ -72,7 +72,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   const senders = new Set<Promise<void>>()
   let senderCount = 0
   /**
-   * How often senders were asked to look for due emails. A sender that sees a new request looks again before it ends.
+   * The number of requests to look for due emails. A sender that notices a new request looks again before it stops.
    */
   let requests = 0
   let isStarted = false
@@ -109,13 +109,14 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
         } else if (seen === requests) return
       }
     } finally {
-      // Do this in the same tick as the comparison above, so that a later request starts a new sender.
+      // Do this in the same tick as the last check for new requests. A later request then starts a new sender.
       senderCount--
     }
   }
 
   /**
-   * Each sender handles one email at a time, so an email that the mail server is slow to accept delays only one sender.
+   * Starts another sender, unless there are enough. With several senders, an email that the mail server is slow to
+   * accept delays only one of them.
    */
   function startSender(): void {
     if (handOver === null || senderCount >= AT_ONCE) return
@@ -137,7 +138,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
     while (senders.size > 0) await Promise.all(senders)
   }
 
-  /** Ignores errors of the database: other work reports them too, and so does the next search. */
+  /** Ignores database errors, because the next search for due emails will report them. */
   async function scheduleNext(): Promise<void> {
     if (!isStarted) return
     const next = await due.nextAt().catch(() => Number.POSITIVE_INFINITY)
@@ -193,5 +194,5 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   }
 }
 
-/** The service does not start with a wrong platform key, so this row must have been edited by hand: drop it. */
+/** Drop the email: the service does not start with a wrong platform key, so the row must have been edited by hand. */
 const unreadable: HandedOver = { outcome: 'refused', reason: 'the email cannot be decrypted' }

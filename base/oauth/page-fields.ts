@@ -4,7 +4,7 @@ import { providerForms } from './provider-settings.ts'
 import { SECRET_HOSTS } from './secret-hosts.ts'
 import { secretNameOf } from './secret-name.ts'
 
-/** OAuth settings as written, by their names in the manifest. */
+/** OAuth settings as the author or operator wrote them, by their names in the manifest. */
 export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>
 
 type SettingValues = Readonly<Record<string, unknown>>

@@ -10,7 +10,7 @@ export type OwnSettings = Readonly<Partial<Record<OwnSetting, string>>>
 /** A provider's URLs. If one is missing, the provider's discovery document is used. */
 export type Places = {
   readonly issuer: string | null
-  /** See `OAuthConfiguration`. */
+  /** See the property of the same name in `OAuthConfiguration`. */
   readonly issuerHasTenant?: boolean
   readonly authorizationEndpoint?: string
   readonly tokenEndpoint?: string
@@ -28,7 +28,7 @@ export type ProviderRow = {
   readonly settings: readonly OwnSetting[]
   /** Returns null if a required setting is missing; `needs` lists the required settings. */
   readonly places: (settings: OwnSettings) => Places | null
-  /** The required settings, as the end of a sentence that begins with `{provider} needs`. */
+  /** Names the required settings, for an error message that begins with `{provider} needs`. */
   readonly needs: string
   readonly scope: string
   readonly pkce: 'S256' | null
@@ -38,7 +38,7 @@ export type ProviderRow = {
   readonly sendsNonce: boolean
   readonly responseTypes: readonly ResponseType[]
   readonly responseModes: readonly ResponseMode[]
-  /** Whether all its server-side clients have a secret. */
+  /** Whether all server-side clients of the provider have a secret. */
   readonly needsSecret: boolean
   /** If null, the method is chosen from the provider's discovery document. */
   readonly clientAuthentication: ClientAuthentication | null
@@ -147,8 +147,8 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
 }
 
 /**
- * The tenant for all personal accounts. `consumers` is an alias for it, and its discovery document has this GUID in its
- * issuer.
+ * The tenant for all personal accounts. `consumers` is an alias for it, but the discovery document's issuer contains
+ * this GUID.
  */
 const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad'
 

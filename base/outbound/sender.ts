@@ -33,7 +33,7 @@ export type SenderParts = PostOptions & {
   readonly log: Pick<Logger, 'warn' | 'info' | 'error'>
   readonly counted: (count: number, reason: DropReason) => void
   readonly sent: () => void
-  /** Returns a number from 0 to 1. */
+  /** Returns a number from 0 to 1, for the random part of a delay. */
   readonly random?: () => number
 }
 
@@ -155,7 +155,7 @@ export function createSender(parts: SenderParts): Sender {
       isStopping = true
       endWait()
       await running
-      // Tries again to send the last batches, unless the collector is known to be down.
+      // Try again to send the last batches, unless the collector is known to be down.
       if (state === 'ok') await drain().catch(() => {})
       clearTimeout(timer)
       stopping.abort()

@@ -9,7 +9,7 @@ const { shim: SHIM } = platformOf()
 
 export type Program = 'solhost' | 'control-center'
 
-/** In a clone, the programs are not installed; npm runs both. */
+/** The commands in a clone, where the programs are not installed: npm runs both. */
 const IN_CLONE: Readonly<Record<Program, string>> = {
   solhost: 'npx solhost',
   'control-center': 'npm run control-center --',
@@ -18,8 +18,9 @@ const IN_CLONE: Readonly<Record<Program, string>> = {
 type Place = { readonly environment: Readonly<Record<string, string | undefined>>; readonly folder: string }
 
 /**
- * The command that starts the program from the folder where this process was started, for printed commands. It is
- * `solhost` if that is installed, such as in a container; `npx solhost` in a clone; otherwise the path of its launcher.
+ * Returns the command that starts a program from the current folder, for messages. It is `solhost` if that is
+ * installed, such as in a container, and `npx solhost` in a clone. Otherwise, it runs the program's launcher by its
+ * path.
  */
 export function programName(program: Program, { environment, folder }: Place = here()): string {
   const isNpx = environment.npm_command === 'exec'
@@ -28,7 +29,7 @@ export function programName(program: Program, { environment, folder }: Place = h
   return `node ${shellWord(relative(folder, join(ROOT, 'bin', `${program}.js`)))}`
 }
 
-/** The command that starts the command line here. */
+/** The command that starts `solhost` from the current folder. */
 export const SOLHOST = programName('solhost')
 
 function here(): Place {

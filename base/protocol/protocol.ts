@@ -120,7 +120,7 @@ export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{
  * GET `bundles/{sha256}`: responds with `application/zip`, only for bundles that the environment's desired state lists.
  */
 
-/** All other fields of an error are dropped, since anyone with a token could send anything. */
+/** All other fields of an error are dropped, because anyone with a token could send anything in them. */
 const ReportedFault = z.object({
   message: Text,
   file: z.string().max(300).optional(),
