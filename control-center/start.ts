@@ -38,7 +38,7 @@ function startMessage({ publicUrl, setUp }: ControlCenter): string {
   }
   if (publicUrl.startsWith('http:')) {
     lines.push(
-      'Note: without TLS, use the control center only on this machine: Satellites on other machines need https.',
+      'Note: this URL has no TLS, so use it only on this machine. Satellites on other machines need an https URL.',
       '',
     )
   }

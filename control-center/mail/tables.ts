@@ -12,7 +12,7 @@ export const CENTER_MAIL: MailService = {
   ifWaiting:
     'If the problem persists, ask the operator of the control center: its log says why the mail server does not accept emails.',
   ifUsedUp: 'ask the operator of the control center to raise MAILS_HOURLY',
-  usedUp: 'an organisation has reached its limit of emails per hour (MAILS_HOURLY)',
+  usedUp: 'an organisation has reached its hourly email limit. To allow more emails, raise MAILS_HOURLY',
 }
 
 export const MAIL_STEPS: Steps = (schema, { key, text }) => [

@@ -103,7 +103,7 @@ export function organisationRoutes({ organisations, confirmations }: Organisatio
         if (body.secondFactor === 'required' && (uid === null || !(await confirmations.hasFactor(uid)))) {
           throw new PlatformError(
             'ERR_REQUEST_INVALID',
-            'Set up a second factor for your own account before you require one of others.',
+            'Set up a second factor for your own account before you require one for members.',
           )
         }
         await organisations.setSecondFactor(organisation.id, body.secondFactor)

@@ -116,12 +116,15 @@ async function resetFactors(who: AskingMember, uid: string, parts: MemberApiPart
     throw noMember(uid)
   }
   if (uid === who.uid) {
-    throw new PlatformError('ERR_FORBIDDEN', 'Change the second factor of your own account on the page /account.')
+    throw new PlatformError(
+      'ERR_FORBIDDEN',
+      'You cannot reset your own second factor here. Change it on the page /account.',
+    )
   }
   if (memberships.length > 1) {
     throw new PlatformError(
       'ERR_FORBIDDEN',
-      'Only the operator of the control center can reset this member’s second factor: the account does not belong to this organisation alone.',
+      'This member also belongs to other organisations, so only the operator of the control center can reset the second factor.',
     )
   }
   await factors.reset(personsFactors(uid))

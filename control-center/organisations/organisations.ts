@@ -139,7 +139,7 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
       if (owned.length >= MOST_OWNED) {
         throw new PlatformError(
           'ERR_REQUEST_INVALID',
-          `You own ${MOST_OWNED} organisations, which is the maximum. To create another, give up the ownership of one.`,
+          `You own ${MOST_OWNED} organisations, which is the maximum. To create another, make another member the owner of one, then change your own role in it.`,
         )
       }
       const organisation = { id: randomUUID(), name, title }

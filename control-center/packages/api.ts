@@ -77,7 +77,7 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
     route(
       'POST /organisations/:organisation/packages',
       {
-        summary: 'Upload a bundle under the name in its manifest; 200 if it already exists',
+        summary: 'Upload a bundle under the name in its manifest; returns 200 if the version already exists',
         right: 'packages',
         act: 'package-upload',
         before: needRoom,
@@ -94,7 +94,7 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
     route(
       'PUT /organisations/:organisation/packages/:name',
       {
-        summary: 'Upload a bundle of this package; 200 if it already exists',
+        summary: 'Upload a bundle of this package; returns 200 if the version already exists',
         right: 'packages',
         act: 'package-upload',
         before: needRoom,

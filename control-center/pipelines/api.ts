@@ -105,7 +105,10 @@ const DockerAnswer = z
     dockerRepoName: z.string(),
     image: z.string(),
     isElastic: z.boolean(),
-    config: z.string().nullable().describe('content of the container runtime’s config.json; null if it needs no entry'),
+    config: z
+      .string()
+      .nullable()
+      .describe('content of the container runtime’s config.json; null if no entry is needed'),
     commands: z.object({ unix: Commands, windows: Commands }),
   })
   .meta({ id: 'DockerInformation' })
@@ -213,7 +216,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
     route(
       'GET /organisations/:organisation/pipelines/:pipeline/docker-information',
       {
-        summary: 'Get the commands that deploy the image of a pipeline',
+        summary: 'Get the commands that deploy a pipeline’s image',
         right: 'read',
         answers: { 200: DockerAnswer },
       },
@@ -285,7 +288,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
       'GET /organisations/:organisation/pipelines/:pipeline/runs/:number/log',
       {
         summary:
-          'Get the log of a run. With Accept: text/event-stream, each new line is sent as an event `{line}` and each change of the run as `{run}`, until the run ends',
+          'Get a run’s log. With Accept: text/event-stream, new lines are sent as `{line}` events and changes to the run as `{run}` events',
         right: 'read',
         answers: { 200: z.object({ items: z.array(RunLine) }) },
       },

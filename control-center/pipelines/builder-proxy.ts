@@ -87,7 +87,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     const addresses = await hosts.addresses(host, port).catch((error: unknown) => {
       if (error instanceof PlatformError && error.code === 'ERR_OUTBOUND_PRIVATE') throw error
       if (through !== null) return null
-      throw new PlatformError('ERR_OUTBOUND_FAILED', `The host name "${host}" could not be resolved.`)
+      throw new PlatformError('ERR_OUTBOUND_FAILED', `DNS could not resolve "${host}". Check the host name.`)
     })
     if (through !== null) return keep(await through.connect(`${host}:${port}`, CONNECT_TIME))
     const bare = host.replace(/^\[|\]$/g, '')
@@ -95,7 +95,10 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_TIME) }).catch((error: Error) => {
       socket.destroy()
       const why = (error as NodeJS.ErrnoException).code ?? error.name
-      throw new PlatformError('ERR_OUTBOUND_FAILED', `"${host}:${port}" cannot be reached (${why}).`)
+      throw new PlatformError(
+        'ERR_OUTBOUND_FAILED',
+        `"${host}:${port}" cannot be reached (${why}). Check the host, the port and the network.`,
+      )
     })
     return socket
   }
@@ -103,8 +106,12 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   /** Returns the status of the response to the builder. If a host was blocked, the run's log shows the reason. */
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
-    report(`The control center blocked a connection of the builder: ${error.message}`)
-    return error.code === 'ERR_OUTBOUND_PRIVATE' ? 403 : 502
+    const isBlocked = error.code === 'ERR_OUTBOUND_PRIVATE'
+    const what = isBlocked
+      ? 'The control center blocked a connection from the builder'
+      : 'A connection from the builder failed'
+    report(`${what}: ${error.message}`)
+    return isBlocked ? 403 : 502
   }
 
   async function tunnel(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
@@ -138,7 +145,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     const { host, port } = { host: named.host, port: named.port ?? 80 }
     try {
       if (!hosts.isListed(host, port)) {
-        const message = `"http://${host}:${port}" does not use TLS. The operator can allow it: REGISTRY_ALLOWED_HOSTS=${host}:${port}.`
+        const message = `"http://${host}:${port}" does not use TLS. To allow it, the operator can add ${host}:${port} to REGISTRY_ALLOWED_HOSTS.`
         throw new PlatformError('ERR_OUTBOUND_PRIVATE', message)
       }
       const far = await reach(host, port)

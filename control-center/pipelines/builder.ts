@@ -69,7 +69,10 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   try {
     const how = await ended.promise
     signal.throwIfAborted()
-    if (isLate) throw failed(`"${command}" was terminated because it ran longer than ${time / 60_000} minutes`)
+    if (isLate)
+      throw failed(
+        `"${command}" ran longer than ${time / 1000} s and was terminated. Check the lines above for the slow step`,
+      )
     if (how !== 0) {
       const step = args.find((word) => !word.startsWith('-')) ?? ''
       throw failed(`"${command} ${step}" failed with ${typeof how === 'number' ? 'exit code ' : ''}${how}`)

@@ -41,7 +41,7 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   const fence = settings.builder === null ? null : await findBuilderFence(settings.builder)
   if (settings.builder !== null && fence === null) {
     log.warn(
-      'the builder cannot run in a separate network, so registries can redirect it to loopback addresses: install unshare and ip, and allow the control center to create network namespaces',
+      'the builder cannot run in a separate network, so registries can redirect it to loopback addresses. Install unshare and ip, and allow the control center to create network namespaces',
     )
   }
   const work = createStepWork({
@@ -59,7 +59,8 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   packages.heldBy(async (from, organisation, name, sha256) => {
     if (await runs.uses(from, organisation, name, sha256)) return 'a pipeline run is using this version'
     const count = await artifacts.countOf(from, organisation, name, sha256)
-    return count === 0 ? null : `pipelines created artifacts (${count}) from this version; delete the artifacts first`
+    const what = count === 1 ? 'an artifact' : `${count} artifacts`
+    return count === 0 ? null : `pipelines created ${what} from this version; delete the artifacts first`
   })
   return {
     pipelines: createPipelines(db),

@@ -94,7 +94,7 @@ function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunSte
       const packed = await packContext(files)
       await artifacts.keepContext(origin, `${name}-${tagOf(version)}-${run.number}-context.zip`, packed)
       say(
-        `The build context has ${files.size} files, ${packed.length} bytes as a zip: ${[...files.keys()].join(', ')}.`,
+        `Created the build context, a zip of ${packed.length} bytes with these files: ${[...files.keys()].join(', ')}.`,
       )
     },
     async image() {

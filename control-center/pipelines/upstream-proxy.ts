@@ -33,7 +33,10 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const fail = (why: string) =>
     reject(
-      new PlatformError('ERR_OUTBOUND_FAILED', `"${place}" cannot be reached through the proxy HTTPS_PROXY: ${why}.`),
+      new PlatformError(
+        'ERR_OUTBOUND_FAILED',
+        `"${place}" cannot be reached through the proxy in HTTPS_PROXY: ${why}.`,
+      ),
     )
   const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)({

@@ -47,7 +47,7 @@ const NewRollout = z
       .min(10)
       .max(86_400)
       .default(DEFAULT_PATIENCE)
-      .describe('time in seconds for each environment to respond'),
+      .describe('timeout per environment, in seconds'),
   })
   .meta({ id: 'NewRollout' })
 
@@ -78,7 +78,7 @@ const RolloutAnswer = z
       z.object({
         environment: z.string(),
         state: z.enum(STEP_STATES),
-        number: z.int().nullable().describe('number of the desired state that the environment must report'),
+        number: z.int().nullable().describe('sequence number of the desired state that the environment must apply'),
         startedAt: z.int().nullable(),
         endedAt: z.int().nullable(),
         before: z.string().nullable().describe('the version before the rollout; null if there was none'),

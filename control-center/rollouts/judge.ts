@@ -61,7 +61,7 @@ export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)
   const message =
     nodes.length === 0
-      ? 'No Satellite of the environment is connected.'
+      ? 'The environment has no connected Satellite.'
       : (words ?? 'The environment did not respond in time.')
   return { code: 'silent', message, faults: [] }
 }

@@ -170,5 +170,8 @@ function namesOf(ctx: Context): NamedSolution {
   if (OrganisationName.safeParse(organisation).success && SolutionName.safeParse(solution).success) {
     return { organisation, solution }
   }
-  throw new PlatformError('ERR_NOT_FOUND', 'This URL does not contain a valid organisation and solution name.')
+  throw new PlatformError(
+    'ERR_NOT_FOUND',
+    'This URL does not contain a valid organisation and solution name. Check the URL.',
+  )
 }

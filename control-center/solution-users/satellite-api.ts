@@ -101,7 +101,10 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
       {
         summary: 'Get the designed login page of a solution, with an ETag',
         right: null,
-        answers: { 200: LoginPageAnswer, 304: { description: 'the page still has the ETag in If-None-Match' } },
+        answers: {
+          200: LoginPageAnswer,
+          304: { description: 'the page has not changed: its ETag is the same as in If-None-Match' },
+        },
       },
       async (given) => {
         const asked = await askedFor(given, parts)

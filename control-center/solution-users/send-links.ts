@@ -125,6 +125,6 @@ function refuseNonsense(kind: LinkKind, { enabled, email, username }: SolutionUs
   if (email === null) refuse('has no email address to confirm. Add one first.')
   if (!isSetUp)
     refuse(
-      'cannot be sent an email, because no mail server is configured. Set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.',
+      'cannot receive emails, because no mail server is configured. Ask the operator to set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.',
     )
 }

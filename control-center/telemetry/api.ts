@@ -33,7 +33,12 @@ export function telemetryRoutes(parts: TelemetryApiParts): MemberRoute[] {
   return [
     route(
       'GET /organisations/:organisation/analysis',
-      { summary: 'Get metrics of Satellites', right: 'read', query: FiguresQuery, answers: { 200: Figures } },
+      {
+        summary: 'Get the metrics that Satellites reported',
+        right: 'read',
+        query: FiguresQuery,
+        answers: { 200: Figures },
+      },
       ({ who, query }) => figures(who, query),
     ),
     route(
@@ -73,8 +78,8 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
       'GET /organisations/:organisation/logs',
       {
         summary:
-          'Get the newest log lines, in chronological order; with Accept: text/event-stream, each new line as an event (at most 10 ' +
-          'streams per person or token, and 50 per environment; otherwise 429)',
+          'Get the newest log lines, in chronological order. With Accept: text/event-stream, new lines are sent as events. ' +
+          'More than 10 streams per person or token, or 50 per environment, return 429',
         right: 'read',
         query: LogQuery,
         answers: { 200: pageOf(LogLine) },

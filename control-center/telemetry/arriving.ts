@@ -32,7 +32,8 @@ export type ArrivingParts = {
 const FIRST = 16 * 1024
 
 export function createArriving({ shares, types, most, rate, grace }: ArrivingParts): Arriving {
-  const tooLarge = () => new PlatformError('ERR_BODY_TOO_LARGE', `The body is larger than ${most} bytes.`)
+  const tooLarge = () =>
+    new PlatformError('ERR_BODY_TOO_LARGE', `The body is larger than ${most} bytes. Send less data per request.`)
   const tooSlow = () =>
     new PlatformError(
       'ERR_BODY_SLOW',

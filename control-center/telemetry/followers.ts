@@ -41,7 +41,7 @@ export function createFollowers(): Followers {
     const all = [...followers]
     if (all.filter((one) => one.who === who).length >= MOST_OF_ONE) {
       throw refusal(
-        `You are already following ${MOST_OF_ONE} logs, which is the maximum. Close a page or stop a program that follows one, then try again.`,
+        `You are already following ${MOST_OF_ONE} logs, which is the maximum. Close a log page, or stop a program that follows a log. Then try again.`,
       )
     }
     const counts = new Map<string, number>()

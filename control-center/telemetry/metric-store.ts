@@ -162,7 +162,7 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
       const rejected = named.length - found.length
       return {
         rejected,
-        why: rejected === 0 ? '' : `the environment has more than ${most} time series (TELEMETRY_SERIES)`,
+        why: rejected === 0 ? '' : `the environment’s limit of ${most} time series is reached (TELEMETRY_SERIES)`,
       }
     },
     forget: () => remembered.clear(),

@@ -40,7 +40,7 @@ export function createShares(most: MostOf): Shares {
         if ((used.get(owner) ?? 0) + bytes <= bound) continue
         throw new PlatformError(
           'ERR_THROTTLED',
-          `The control center is still processing earlier telemetry of this ${name}. Wait a moment, then try again.`,
+          `The control center is still processing earlier telemetry from this ${name}. Wait a moment, then try again.`,
         )
       }
       if (all + bytes > most.all) {

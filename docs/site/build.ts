@@ -25,7 +25,7 @@ writeFileSync(join(folder, 'site.css'), STYLES.map((file) => readFileSync(join(R
 const search = new MiniSearch<Section>(SEARCHED)
 search.addAll(sections.map((section, id) => ({ id, ...section })))
 writeFileSync(join(folder, 'search.json'), JSON.stringify(search))
-process.stdout.write(`${pages.length} pages in ${folder}\n`)
+process.stdout.write(`Wrote ${pages.length} pages to ${folder}\n`)
 
 async function renderPages(all: readonly Page[]): Promise<Omit<Section, 'id'>[]> {
   const navigation = readNavigation(all)

@@ -48,11 +48,11 @@ export function actorOf(ctx: Context): Actor {
 export function needScope({ scopes }: Scoped, subject: string | null, kind: ScopeKind, isOfAccount: boolean): void {
   if (scopes === null || (scopes.includes('admin') && !isOfAccount)) return
   if (subject === null) {
-    const who = isOfAccount ? 'API tokens cannot' : 'API tokens need the scope admin'
-    throw new PlatformError('ERR_FORBIDDEN', `Only the admin account can do this; ${who}.`)
+    const who = isOfAccount ? 'the admin account' : 'the admin account, or a token with the scope admin,'
+    throw new PlatformError('ERR_FORBIDDEN', `Only ${who} can do this.`)
   }
   if (includesScope(scopes, subject, kind)) return
-  throw new PlatformError('ERR_FORBIDDEN', `The token does not have the scope ${subject}:${kind}.`)
+  throw new PlatformError('ERR_FORBIDDEN', `This requires a token with the scope ${subject}:${kind}.`)
 }
 
 /** Whether the actor has a scope. For the parameters, see `needScope`. */

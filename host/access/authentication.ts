@@ -29,7 +29,7 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
     if (ctx.get('Sec-Fetch-Site') !== '') {
       throw new PlatformError(
         'ERR_BROWSER_CREDENTIALS',
-        'The API accepts the admin account from tools only, not from browser pages.',
+        'The API does not accept the admin password from a browser. Use a tool such as curl, or an API token.',
       )
     }
     if (!memory.has(given)) {
@@ -51,7 +51,7 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
 
   async function checkToken(ctx: Context, given: string): Promise<void> {
     const token = await findToken(ctx, given, { credentials, tokens })
-    if (token === null) throw unauthenticated(ctx, 'The API token is unknown, deleted or expired.')
+    if (token === null) throw unauthenticated(ctx, 'The API token is unknown, deleted or expired. Use another token.')
     const name = `token:${token.id}`
     if (isNews(name)) credentials.note(ctx, name, 'ok')
     const isStillIn = async () => (await tokens.find(given)) !== null

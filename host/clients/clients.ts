@@ -165,7 +165,7 @@ export function createClients(given: ClientsParts): Clients {
         noteOnce(visitor, 'sandbox_busy', {
           level: 'warn',
           code: 'sandbox_busy',
-          message: `too many clients are open (limit ${met}: ${limits[met]})`,
+          message: `a client was rejected because ${limits[met]} clients are already open, which is the maximum (${met})`,
         })
         connection.close(TRY_LATER, { kind: 'closed', why: 'failed' })
         return null

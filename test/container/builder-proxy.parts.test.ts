@@ -113,7 +113,7 @@ describe.skipIf(isSkipped)(title, () => {
       code: 'ERR_BUILDER_FAILED',
     })
     expect(hostile.asked.join()).toContain(`auth.apps.example.test:${hostile.port} /token`)
-    expect(out.lines.join('\n')).toContain('REGISTRY_ALLOWED_HOSTS=10.0.0.7:443')
+    expect(out.lines.join('\n')).toContain('add 10.0.0.7:443 to REGISTRY_ALLOWED_HOSTS')
   })
 
   test('a builder in a separate network cannot be redirected to loopback, which bypasses the proxy; without the network it can', async () => {

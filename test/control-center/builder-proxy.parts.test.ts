@@ -101,8 +101,8 @@ test.each([
   const statuses = [await connectBy(url, asked), await connectBy(url, asked)].map(({ answer }) => answer.statusCode)
   expect(statuses).toEqual([403, 403])
   expect(said).toEqual([
-    `The control center blocked a connection of the builder: "${named}" is on the control center's machine or in a private network. ` +
-      `The operator can allow it: REGISTRY_ALLOWED_HOSTS=${named}.`,
+    `The control center blocked a connection from the builder: "${named}" is on the control center's machine or in a private network, so pipelines cannot connect to it. ` +
+      `To allow it, the operator can add ${named} to REGISTRY_ALLOWED_HOSTS.`,
   ])
 })
 
@@ -117,7 +117,7 @@ test('the proxy: an unknown host name is logged; the number of logged rejections
   const { url, said } = await openProxy()
   expect((await connectBy(url, 'nowhere.example.test:443')).answer.statusCode).toBe(502)
   expect(said).toEqual([
-    'The control center blocked a connection of the builder: The host name "nowhere.example.test" could not be resolved.',
+    'A connection from the builder failed: DNS could not resolve "nowhere.example.test". Check the host name.',
   ])
   for (let port = 1; port <= 40; port++) await connectBy(url, `10.0.0.7:${port}`)
   expect(said).toHaveLength(20)

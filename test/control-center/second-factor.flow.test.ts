@@ -312,7 +312,7 @@ describe('an organisation that requires a second factor', () => {
     const refused = await owner.api('PUT', policy, { secondFactor: 'required' })
     expect([refused.status, refused.body.detail]).toEqual([
       422,
-      'Set up a second factor for your own account before you require one of others.',
+      'Set up a second factor for your own account before you require one for members.',
     ])
     expect((await owner.get('/o/strict/members')).text).toContain('To require a second factor, first set one up')
     await addApp(owner)

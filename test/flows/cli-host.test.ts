@@ -147,14 +147,14 @@ test('deploy: each host error is explained, with what to do and its own exit cod
   expect(await deploy({ SOLHOST_TOKEN: 'sol_x' })).toEqual({
     code: 4,
     out: '',
-    err: `The host did not accept the token or password: The API token is unknown, deleted or expired.
+    err: `The host did not accept the token or password: The API token is unknown, deleted or expired. Use another token.
 Next: ask the operator for a valid one.
 `,
   })
   expect(await deploy({ SOLHOST_TOKEN: await createToken('solutions:shop:write') })).toEqual({
     code: 4,
     out: '',
-    err: `The token does not allow this: The token does not have the scope solutions:crm:read.
+    err: `The token does not allow this: This requires a token with the scope solutions:crm:read.
 Next: ask the operator for a token with the scope solutions:crm:write.
 `,
   })

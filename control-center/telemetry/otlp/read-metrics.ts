@@ -59,7 +59,7 @@ export function readMetrics(request: Message, now: number): ReadItems<MetricPoin
       if (items.length >= MOST_POINTS) reject(1, `at most ${MOST_POINTS} data points are accepted per request`)
       else if (time === 0 || time > now + AHEAD) reject(1, 'a data point has no time, or its time is in the future')
       else if (JSON.stringify(attributes).length > LONGEST_ATTRIBUTES)
-        reject(1, 'the attributes of a data point are too long')
+        reject(1, `the attributes of a data point are longer than ${LONGEST_ATTRIBUTES} characters`)
       else if (one === null) reject(1, 'a data point has no value, or its value is not a number')
       else items.push(one)
     }

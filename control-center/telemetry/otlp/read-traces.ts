@@ -38,7 +38,7 @@ export function readTraces(request: Message, now: number): ReadItems<Span> {
   const why =
     given.length > MOST_SPANS
       ? `at most ${MOST_SPANS} spans are accepted per request`
-      : 'a span has no trace ID, span ID or start time, or its times are not plausible'
+      : 'a span has no valid trace ID, span ID or start time, or its duration is invalid'
   return { items, rejected: given.length - items.length, why }
 }
 

@@ -79,7 +79,10 @@ function unpacked(packed: Uint8Array): Buffer {
     return gunzipSync(packed, { maxOutputLength: MOST_UNPACKED })
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') {
-      throw new PlatformError('ERR_BODY_TOO_LARGE', `The body unpacks to more than ${MOST_UNPACKED} bytes.`)
+      throw new PlatformError(
+        'ERR_BODY_TOO_LARGE',
+        `The decompressed body is larger than ${MOST_UNPACKED} bytes. Send less data per request.`,
+      )
     }
     throw new PlatformError('ERR_BAD_REQUEST', 'The body is not valid gzip.', {}, { cause: error })
   }

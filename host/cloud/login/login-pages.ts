@@ -134,7 +134,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
         const place = line === undefined ? '' : ` (line ${line})`
         solutionLog.write(solution, {
           level: 'warn',
-          message: `The login page from the control center: ${message}${place}`,
+          message: `The login page from the control center has a problem: ${message}${place}`,
         })
       }
       return { template: check.template, texts: tablesOf(texts) }

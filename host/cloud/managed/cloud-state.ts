@@ -83,7 +83,7 @@ function failureOf({ name, code, message }: SolutionResult) {
 
 const AWAY = 'the control center does not respond: running solutions keep running, and the host keeps retrying'
 const REFUSED =
-  'the desired state from the control center was rejected, so the current one stays in effect: running solutions keep running'
+  'the desired state from the control center was rejected. The current one stays in effect, and running solutions keep running'
 
 function barredText(status: number): string {
   const what =

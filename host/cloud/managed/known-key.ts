@@ -29,4 +29,4 @@ export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: Abor
 }
 
 const KEY_KEPT =
-  'stored this public key of the control center on the first connection: compare it with the one on its Credentials page, or set CLOUD_PUBLIC_KEY'
+  'stored the control center’s public key on the first connection. Check that its Credentials page shows the same key, or set CLOUD_PUBLIC_KEY'

@@ -35,7 +35,7 @@ export async function readStatement(text: string, publicKey: string): Promise<St
   const issue = checked.error.issues[0]
   const place = issue === undefined || issue.path.length === 0 ? 'the statement' : `"${issue.path.join('.')}"`
   throw new StatementRefused(
-    `the desired state sets a value that a control center is not allowed to set: ${place}: ${issue?.message}`.slice(
+    `the desired state has a value that is invalid or that a control center is not allowed to set. ${place}: ${issue?.message}`.slice(
       0,
       500,
     ),
@@ -76,14 +76,14 @@ export type Taken = { readonly number: number; readonly hash: string }
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {
   if (environment !== null && state.environment !== environment) {
     throw new StatementRefused(
-      `the desired state is for the environment ${state.environment}, but this Satellite belongs to ${environment}: to move the Satellite, set ` +
-        'REMOTE_ENVIRONMENT_TOKEN to a token of that environment',
+      `the desired state is for the environment ${state.environment}, but this Satellite belongs to ${environment}. To move the Satellite, set ` +
+        'REMOTE_ENVIRONMENT_TOKEN to a token for that environment',
     )
   }
   if (taken === null || state.number > taken.number) return true
   if (state.number < taken.number) {
     throw new StatementRefused(
-      `the sequence number ${state.number} is lower than ${taken.number}, the last one accepted`,
+      `the sequence number ${state.number} is lower than ${taken.number}, the last one accepted. If the control center was restored from a backup, start a new rollout`,
     )
   }
   if (hash === taken.hash) return false
