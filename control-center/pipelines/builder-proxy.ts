@@ -95,10 +95,8 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_TIME) }).catch((error: Error) => {
       socket.destroy()
       const why = (error as NodeJS.ErrnoException).code ?? error.name
-      throw new PlatformError(
-        'ERR_OUTBOUND_FAILED',
-        `"${host}:${port}" cannot be reached (${why}). Check the host, the port and the network.`,
-      )
+      const message = `"${host}:${port}" cannot be reached (${why}). Check the host, the port and the network.`
+      throw new PlatformError('ERR_OUTBOUND_FAILED', message)
     })
     return socket
   }
@@ -107,10 +105,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
     const isBlocked = error.code === 'ERR_OUTBOUND_PRIVATE'
-    const what = isBlocked
-      ? 'The control center blocked a connection from the builder'
-      : 'A connection from the builder failed'
-    report(`${what}: ${error.message}`)
+    report(`${isBlocked ? BLOCKED : FAILED}: ${error.message}`)
     return isBlocked ? 403 : 502
   }
 
@@ -203,6 +198,9 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     },
   }
 }
+
+const BLOCKED = 'The control center blocked a connection from the builder'
+const FAILED = 'A connection from the builder failed'
 
 /**
  * Opens the Unix socket through which a builder in a separate network reaches the proxy. The socket is in a folder that
