@@ -194,7 +194,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     const { page } = opened
     await page.locator('.log-live[data-state=lost]').waitFor()
     expect(await page.locator('.log-live .log-state').innerText()).toMatch(
-      /^You are already following 10 logs.* Close a page/,
+      /^You are already following 10 logs.* Close a log page/,
     )
     for (const one of leave) one()
     for (const _ of ['pause', 'go on']) await page.locator('.log-live button').click()
