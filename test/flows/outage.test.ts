@@ -7,7 +7,6 @@ import { seededRandom } from '../support/random.ts'
 import { scaled, testAtFullScale } from '../support/scale.ts'
 
 const SEED = 47
-/** How many times the host is killed. */
 const KILLS = scaled(1, 3)
 const SIZE = { beforeKill: scaled(15, 40), away: scaled(500, 2000) }
 

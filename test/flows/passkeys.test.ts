@@ -6,7 +6,7 @@ import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit 
 
 /**
  * An authenticator that signs users in by name, without a password. After a sign-in with a passkey, it rejects the user
- * `gone`, and tries to sign in the user `liar` as someone else.
+ * `gone`. For the user `liar`, it tries to sign in someone else.
  */
 const SCRIPT = `function onSolutionOpen(_argument, params) {
   const { last_login: last, username } = params

@@ -136,7 +136,7 @@ const MODES: Readonly<Record<string, Mode>> = {
     solution: 'table-default',
     canAddFactors: false,
     add: async () => {},
-    // The users have factors, but the issuer of the token vouches for them.
+    // The host doesn't ask these users for their second factors, because it trusts the issuer of the login token.
     async first(factors) {
       const { items } = await askAdmin(host, 'GET', `users?search=table-${factors}`)
       const { uid } = (items as [{ uid: string }])[0]

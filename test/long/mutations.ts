@@ -8,7 +8,7 @@ import type { Rows } from './report.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 type Mutation = {
-  /** The bug that a user would notice. */
+  /** The bug, as a user would notice it. */
   readonly fault: string
   readonly file: string
   readonly from: string

@@ -123,7 +123,8 @@ export async function startTestCloud() {
       misbehaves = how
     },
     /**
-     * Resets everything except the recorded requests. If the login page was replaced, the original gets a new version.
+     * Resets everything except the recorded requests. A replaced login page gets its original content again, with a new
+     * version number.
      */
     behave() {
       misbehaves = null

@@ -1,4 +1,4 @@
-/** Patterns for a case's name, each with the message that the author must see. The first match applies. */
+/** The message that the author must see, by a pattern for the attack's name. The first match applies. */
 const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/^(iss|response iss)\b/, /"iss"|issuer/],
   [/^azp/, /"azp"/],

@@ -131,7 +131,10 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
     },
     open: (query = '') => person.open(`${page}${query}`),
     session: () => person.open(`${base}/session`),
-    /** @param after the token from a client's sign-out frame */
+    /**
+     * Signs out.
+     * @param after the token from a client's sign-out frame
+     */
     logOut: (after?: string) => {
       const fields: Fields = after === undefined ? [] : [['after', after]]
       return person.open(`${base}/logout`, { method: 'POST', from: page, ...(after === undefined ? {} : { fields }) })

@@ -83,7 +83,7 @@ export function provider(changes: Partial<Provider> = {}): Provider {
   }
 }
 
-/** Settings that contain only the issuer. */
+/** OAuth settings with an issuer, without explicit endpoints. */
 export function configuration(changes: Partial<OAuthConfiguration> = {}): OAuthConfiguration {
   return {
     api: 'Custom',

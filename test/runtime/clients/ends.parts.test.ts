@@ -187,7 +187,7 @@ test('clients: after three uninterruptible loops, no client of the version can o
 
 /**
  * Opens a client of a version whose top-level code hangs if it runs after a certain time. All clients of a version load
- * the same code, so that time determines which of them hang.
+ * the same code. Only those that open after that time hang.
  */
 async function openedBefore(patience: number): Promise<{ version: Loadable; anna: LabClient; from: number }> {
   const from = Date.now() + patience
