@@ -5,8 +5,8 @@ import { type CookieScope, readCookies, setCookie } from '../http/cookies.ts'
 import { accountHash } from './throttle.ts'
 
 /**
- * Recognises browsers that have signed in to an account before, so that wrong guesses in other browsers don't lock
- * users out of their own browsers. The cookie `known-{name}` is signed, but doesn't sign anyone in.
+ * Recognises browsers that have signed in to an account before. Wrong guesses in other browsers then don't lock users
+ * out of their own browsers. The cookie `known-{name}` is signed, but doesn't sign anyone in.
  */
 export interface KnownBrowsers {
   isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean

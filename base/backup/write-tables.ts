@@ -32,8 +32,7 @@ export async function isEmptyDatabase(db: Database, all: readonly SavedTables[])
  * Creates the tables at a schema version, or migrates older tables to it.
  * @returns a function that drops the tables if this call created them
  * @throws ERR_DATABASE_VERSION if the tables are newer than that version
- * @throws ERR_RESTORE_NOT_EMPTY if other software created tables with the same names, which the returned function must
- * not drop
+ * @throws ERR_RESTORE_NOT_EMPTY if other software created tables with the same names; they must not be dropped
  */
 export async function makeTables(
   db: Database,

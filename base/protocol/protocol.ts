@@ -75,8 +75,8 @@ export const DesiredSettings = z
 export type DesiredSettings = z.infer<typeof DesiredSettings>
 
 /**
- * The desired state of an environment: a closed list of properties. Any other property makes it invalid, so that anyone
- * who controls the control center can't change a Satellite's grants, secrets, admin account or URLs through it.
+ * The desired state of an environment: a closed list of properties. Any other property makes it invalid. Otherwise,
+ * anyone who controls the control center could change a Satellite's grants, secrets, admin account or URLs.
  */
 export const DesiredState = z
   .strictObject({
