@@ -61,7 +61,7 @@ async function measureStart(): Promise<Row> {
   }
   return {
     work: 'start of a sandbox process until it is ready, CPU time',
-    against: 'a bare Node.js process with the same flags that loads isolated-vm',
+    against: 'a bare Node.js process that loads isolated-vm with the same flags',
     reach: { atMost: 1.5 },
     unit: 'ratio',
     measured: median(ours) / median(bare),

@@ -11,7 +11,7 @@ type Times = { readonly parent: number; readonly own: number; readonly ended: nu
  */
 export function cpuTimeOfTree(pid: number): number {
   const root = timesOf(pid)
-  if (root === null) throw new Error(`the process ${pid} has ended`)
+  if (root === null) throw new Error(`process ${pid} is no longer running`)
   return (root.own + root.ended + childrenOf(pid).reduce((sum, { own, ended }) => sum + own + ended, 0)) * TICK
 }
 

@@ -52,7 +52,7 @@ export async function measureEndpoints(): Promise<Row[]> {
     ...(await measureThroughput(unlimited)),
     ...(await measureBeside(unlimited, '/greeting/anna', 100, 'an endpoint receives 100 requests/s')),
     ...(await measureFlood('/greeting/anna', 2000)),
-    ...(await measureBeside(unlimited, '/crashes', 5, 'an endpoint crashes its processes')),
+    ...(await measureBeside(unlimited, '/crashes', 5, 'an endpoint crashes its sandbox processes')),
   ]
 }
 
@@ -86,7 +86,7 @@ async function measureThroughput(environment: Record<string, string>): Promise<R
     const medianRate = ({ rates }: { readonly rates: readonly number[] }) => percentile(rates, 50)
     const row = (realm: keyof typeof SOLUTIONS, against: string, other: number): Row => {
       const mine = medianRate(contestants[realm])
-      const work = `requests to endpoints per second, ${realm} realm`
+      const work = `endpoint requests per second, ${realm} realm`
       const details = `${figure(mine)} : ${figure(other)} requests/s`
       return { work, against, reach: null, unit: 'ratio', measured: mine / other, details }
     }
@@ -94,7 +94,7 @@ async function measureThroughput(environment: Record<string, string>): Promise<R
     return [
       row('fresh', ofWorkerd, medianRate(contestants.workerd)),
       row('hardened', ofWorkerd, medianRate(contestants.workerd)),
-      row('hardened', 'the fresh realm', medianRate(contestants.fresh)),
+      row('hardened', 'the same endpoint in the fresh realm', medianRate(contestants.fresh)),
     ]
   } finally {
     await workerd.stop()
@@ -168,7 +168,7 @@ async function measureFlood(path: string, perSecond: number): Promise<Row[]> {
     await pause(500)
     const after = await loginsOfAll(forms, FLOOD / 2)
     const what = `an endpoint receives ${perSecond.toLocaleString('en')} requests/s for ${FLOOD / 1000} s`
-    return ['another solution', 'the solution'].flatMap((whose, index) => {
+    return ['another solution', 'the same solution'].flatMap((whose, index) => {
       const alone = [...(before[index] ?? []), ...(after[index] ?? [])]
       return rowsOf({ whose, what, answers: answersOf(statuses) }, alone, beside[index] ?? [])
     })
@@ -201,7 +201,9 @@ function startFlood(url: string, perSecond: number, statuses: Map<number, number
 }
 
 function answersOf(statuses: ReadonlyMap<number, number>): string {
-  return [...statuses].map(([status, count]) => `${count} times ${status}`).join(', ')
+  return [...statuses]
+    .map(([status, count]) => (status === 0 ? `${count} without a response` : `${count} × HTTP ${status}`))
+    .join(', ')
 }
 
 function rowsOf(
@@ -209,7 +211,7 @@ function rowsOf(
   alone: readonly Login[],
   beside: readonly Login[],
 ): Row[] {
-  const against = 'the same sign-ins without these requests'
+  const against = 'the same sign-ins without endpoint requests'
   const p99 = (all: readonly Login[]) =>
     percentile(
       all.map(({ milliseconds }) => milliseconds),
@@ -226,12 +228,12 @@ function rowsOf(
       details: `${figure(p99(beside))} ms : ${figure(p99(alone))} ms; ${answers}`,
     },
     {
-      work: `lost sign-ins to ${whose} while ${what}`,
+      work: `failed sign-ins to ${whose} while ${what}`,
       against,
       reach: { atMost: 0 },
       unit: 'logins',
       measured: lost,
-      details: `of ${beside.length}`,
+      details: `of ${beside.length} sign-ins`,
     },
   ]
 }

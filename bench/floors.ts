@@ -59,8 +59,8 @@ export async function measureFloors(): Promise<Row[]> {
     await floor.stop()
     const { page, barePage, session, bareSession } = contestants
     return [
-      rowOf(page, barePage, 'GET of the login page, with a cookie', 'bare Koa and Eta with the same page'),
-      rowOf(session, bareSession, 'GET session', 'bare Koa and a Map'),
+      rowOf(page, barePage, 'GET login page, with a cookie', 'bare Koa and Eta with the same page'),
+      rowOf(session, bareSession, 'GET session', 'bare Koa with sessions in a Map'),
     ]
   } finally {
     await host.stop()

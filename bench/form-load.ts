@@ -87,7 +87,8 @@ export function exchange(socket: Socket, bytes: Buffer): Promise<string> {
       text += chunk.toString('latin1')
       if (answerEnd(text) === text.length) end(() => resolve(text))
     }
-    const onClose = () => end(() => reject(new Error('a connection was closed')))
+    const onClose = () =>
+      end(() => reject(new Error('the server closed a connection before its response was complete')))
     function end(settle: () => void): void {
       socket.off('data', onData).off('close', onClose)
       settle()
@@ -116,7 +117,11 @@ function postUntil(socket: Socket, bytes: Buffer, until: number): Promise<number
       const end = answerEnd(text)
       if (end === null) return
       if (end !== text.length || !text.startsWith('HTTP/1.1 303 ') || !/^set-cookie: session-/im.test(text)) {
-        reject(new Error(`a login response is not a 303 with a session: ${text.slice(0, 500)}`))
+        reject(
+          new Error(
+            `expected a login response with status 303 and a session cookie, but received: ${text.slice(0, 500)}`,
+          ),
+        )
         return
       }
       text = ''
@@ -125,7 +130,7 @@ function postUntil(socket: Socket, bytes: Buffer, until: number): Promise<number
       else resolve(count)
     })
     socket.on('error', reject)
-    socket.on('close', () => reject(new Error('a connection was closed during the logins')))
+    socket.on('close', () => reject(new Error('the server closed a connection during the logins')))
     socket.write(bytes)
   })
 }
@@ -135,7 +140,7 @@ function answerEnd(text: string): number | null {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return null
   const length = /^content-length: (\d+)/im.exec(text)?.[1]
-  if (length === undefined) throw new Error(`a response has no length: ${text.slice(0, 500)}`)
+  if (length === undefined) throw new Error(`a response has no Content-Length header: ${text.slice(0, 500)}`)
   const end = head + 4 + Number(length)
   return text.length >= end ? end : null
 }

@@ -46,7 +46,7 @@ export async function measureHashing(): Promise<Row[]> {
     return [
       {
         work: `longest event loop delay while ${AT_ONCE} sign-ins are hashed`,
-        against: 'longest delay of the same idle host, over the same time',
+        against: 'longest delay while the same host is idle, over the same time',
         reach: { atMost: 10 },
         unit: 'ms',
         measured: median(hashing) - median(idle),

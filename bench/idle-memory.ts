@@ -30,7 +30,7 @@ export async function measureIdleMemory(): Promise<Row[]> {
         reach: { atMost: 50 },
         unit: 'KB',
         measured: (after - before) / 1024 / UPLOADS,
-        details: `host ${figure(before / 1024 ** 2)} MB → ${figure(after / 1024 ** 2)} MB, garbage collected`,
+        details: `host ${figure(before / 1024 ** 2)} MB → ${figure(after / 1024 ** 2)} MB, both after garbage collection`,
       },
     ]
   } finally {

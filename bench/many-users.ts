@@ -55,7 +55,7 @@ export async function measureManyUsers(): Promise<Row[]> {
         reach: { atMost: 1000 },
         unit: 'ms',
         measured: search,
-        details: 'reads all users',
+        details: 'the search reads all users',
       },
     ]
   } finally {

@@ -140,18 +140,18 @@ function rowsOf(
   const lost = beside.filter(({ status }) => status !== 303).length
   const calls = (kind: Kind) => {
     const paused = ends[kind].get(503) ?? 0
-    return `${kind} ${[...ends[kind].values()].reduce((sum, count) => sum + count, 0) - paused} times`
+    return `${kind} ${[...ends[kind].values()].reduce((sum, count) => sum + count, 0) - paused}`
   }
   return [
     latency(50),
     latency(99),
     {
-      work: `lost ${work}`,
+      work: `failed ${work}`,
       against,
       reach: { atMost: 0 },
       unit: 'logins',
       measured: lost,
-      details: `of ${beside.length}; ${(Object.keys(HOSTILE) as Kind[]).map(calls).join(', ')}`,
+      details: `of ${beside.length} sign-ins; malicious calls: ${(Object.keys(HOSTILE) as Kind[]).map(calls).join(', ')}`,
     },
   ]
 }

@@ -85,7 +85,7 @@ const sites = createSites(settings, () => port)
 const formTokens = createFormTokens(key)
 const throttle = createThrottle(db, limits, false)
 const nobody = async () => {}
-const noRequest = () => Promise.reject(new TypeError('the bench does not use a provider'))
+const noRequest = () => Promise.reject(new TypeError('the benchmarks use no identity provider'))
 const passwords = await createPasswords()
 const users = createUsers(db, passwords, limits, { endAccess: nobody, eraseFromAudit: nobody })
 const runEntry = plainRunner(readFileSync(new URL('login-hook.js', import.meta.url), 'utf8'))
@@ -300,5 +300,5 @@ function noSupervisor(): Supervisor {
 }
 
 function noSandbox(): never {
-  throw new TypeError('there is no sandbox here')
+  throw new TypeError('the plain host has no sandbox')
 }

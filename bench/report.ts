@@ -52,7 +52,7 @@ export function tableOf({ date, machine, loadBefore, node, rows, failed }: Repor
     return `| ${work} | ${against} | ${boundOf(reach, suffix)} | ${measured}${suffix} | ${isReached} | ${details} |`
   })
   const columns = '| work | against | target | measured | met | details |\n|---|---|---|---|---|---|'
-  const failures = failed.map(({ subject, reason }) => `\nNot measured: ${subject}: ${reason}`)
+  const failures = failed.map(({ subject, reason }) => `\nThe measurement "${subject}" failed: ${reason}`)
   return `${head}\n\n${columns}\n${lines.join('\n')}\n${failures.join('')}${failures.length > 0 ? '\n' : ''}`
 }
 

@@ -39,7 +39,8 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 }
 
 // isolated-vm needs this flag in every process with isolates; the bare contestants of W1 run in this one.
-if (!process.execArgv.includes('--no-node-snapshot')) throw new Error('run it with "npm run bench"')
+if (!process.execArgv.includes('--no-node-snapshot'))
+  throw new Error('The flag --no-node-snapshot is missing. Run "npm run bench".')
 const { values, positionals } = parseArgs({ options: { json: { type: 'string' } }, allowPositionals: true })
 const unknown = positionals.filter((name) => !Object.hasOwn(SUBJECTS, name))
 if (unknown.length > 0) {

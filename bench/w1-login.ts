@@ -78,7 +78,7 @@ export async function measureLogins(): Promise<Row[]> {
     },
     {
       work: 'W1 throughput, 1 to 2 sandbox processes',
-      against: 'the same',
+      against,
       reach: { atLeast: 1 },
       unit: 'ratio',
       measured: alone / many,

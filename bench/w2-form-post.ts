@@ -88,7 +88,7 @@ function rowsOf(
   const { host, workerd, lean, hostToLean, hardened, plain } = served
   const againstLean = (realm: string, goal: number, { rates }: Served): Row => ({
     work: `W2 throughput, form POST over HTTP, ${realm}, ${LEAN_CONNECTIONS} browsers`,
-    against: `workerd ${version} with the smallest login: one shared global scope, a signed cookie`,
+    against: `workerd ${version} with a minimal login: one shared global scope, a signed cookie`,
     reach: { atLeast: goal },
     unit: 'ratio',
     measured: median(rates) / median(lean.rates),
@@ -107,7 +107,7 @@ function rowsOf(
     },
     {
       work: 'W2 CPU per login, host and sandbox processes',
-      against: 'the same Koa app with a plain function',
+      against: 'the same Koa app, with a plain function instead of a sandbox',
       reach: { atMost: 5 },
       unit: 'ratio',
       measured: median(host.cpu) / median(plain.cpu),
@@ -124,7 +124,7 @@ async function startPlainHost(homeToCopy: string): Promise<{ pid: number; port: 
   const child = fork(fileURLToPath(new URL('plain-host.ts', import.meta.url)), [home], { execArgv })
   const [message] = (await Promise.race([
     once(child, 'message'),
-    once(child, 'exit').then(() => Promise.reject(new Error('the app with a plain function did not start'))),
+    once(child, 'exit').then(() => Promise.reject(new Error('the app that uses a plain function did not start'))),
   ])) as [{ port: number }]
   return {
     pid: child.pid ?? 0,

@@ -37,7 +37,7 @@ export async function startWorkerd(worker: string = loginWorker()): Promise<Work
   process.once('exit', end)
   const gone = new Promise<never>((_, reject) => {
     child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`workerd exited with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`workerd exited with code ${code}`)))
   })
   gone.catch(() => {})
   const port = await Promise.race([listening(child.stdio[3] as NodeJS.ReadableStream), gone])

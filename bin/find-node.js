@@ -20,7 +20,7 @@ export function findNode(folder = root, platform = platformOf(), version = proce
   if (fits(version)) return { node: process.execPath }
   return {
     problem:
-      `Solhost requires Node.js 26 or later (or 24.11 or later in the 24 series), but this is ${version}. Install Node.js 26.` +
+      `Solhost requires Node.js 26 or later (or 24.11 or later in the 24 series), but this is Node.js ${version}. Install Node.js 26.` +
       (platform.node === null ? '' : ' npm installs it with Solhost unless you use --omit=optional.'),
   }
 }

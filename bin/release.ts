@@ -24,10 +24,12 @@ copyFileSync(join(ROOT, 'build', `solhost-${version}.tgz`), join(OUT, `solhost-$
 // The SBOM for the package's dependencies. Each image contains an SBOM for its own files.
 const sbom = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only']
 writeFileSync(join(OUT, `solhost-${version}.sbom.cdx.json`), execFileSync('npm', sbom, { cwd: ROOT, stdio: 'pipe' }))
-const missing = given.includes(WITHOUT_IMAGES) ? [`No images: ${WITHOUT_IMAGES}.`] : buildImages()
+const missing = given.includes(WITHOUT_IMAGES)
+  ? [`Skipped the container images because of ${WITHOUT_IMAGES}.`]
+  : buildImages()
 const files = readdirSync(OUT).sort()
 writeFileSync(join(OUT, 'SHA256SUMS'), checksums(files.map((name) => [name, sha256(join(OUT, name))])))
-say(`Solhost ${version}, ${revision()}, is in ${OUT}:`)
+say(`Created Solhost ${version} (commit ${revision()}) in ${OUT}:`)
 for (const name of [...files, 'SHA256SUMS']) say(`  ${name}`)
 for (const line of missing) say(line)
 
@@ -36,7 +38,7 @@ function buildImages(): readonly string[] {
   const builder = { hasBuildah: isProgram('buildah'), own: process.arch, canRun }
   return IMAGE_ARCHITECTURES.flatMap(({ name, node }) => {
     const why = whyNoImage(node, builder)
-    if (why !== null) return [`No image for ${name}: ${why}`]
+    if (why !== null) return [`Skipped the image for ${name}: ${why}`]
     const tag = `localhost/solhost:${version}-${name}`
     const labels = [`--build-arg=VERSION=${version}`, `--build-arg=REVISION=${revision()}`]
     run('buildah', ['build', `--platform=linux/${name}`, '--format=docker', ...labels, ...given, '--tag', tag, ROOT])

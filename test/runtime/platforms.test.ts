@@ -78,7 +78,7 @@ test('launcher: if npm installed no Node.js, it uses the running one if that is 
   expect(findNode(folder.path, mac, '24.11.0')).toEqual({ node: process.execPath })
   expect(findNode(folder.path, mac, '22.1.0')).toEqual({
     problem:
-      'Solhost requires Node.js 26 or later (or 24.11 or later in the 24 series), but this is 22.1.0. Install Node.js 26. ' +
+      'Solhost requires Node.js 26 or later (or 24.11 or later in the 24 series), but this is Node.js 22.1.0. Install Node.js 26. ' +
       'npm installs it with Solhost unless you use --omit=optional.',
   })
   const intel = platformOf('darwin', 'x64', musl)
