@@ -143,7 +143,10 @@ export function createAccess(parts: AccessParts): Access {
       const member = await membershipOf(ctx)
       ;(ctx.state as State).member = member
       if (member === null)
-        throw new PlatformError('ERR_NOT_FOUND', 'You are not a member of this organisation, or it does not exist.')
+        throw new PlatformError(
+          'ERR_NOT_FOUND',
+          'You are not a member of this organisation, or it does not exist. Check its name in the URL.',
+        )
       if (mayDo(member.role, right)) return member
       const { client, correlationId } = stateOf(ctx)
       if (isNews(JSON.stringify([member.name, member.organisation.id, right]))) {
@@ -155,7 +158,11 @@ export function createAccess(parts: AccessParts): Access {
         }
         await audit.record({ ...act, action: 'access', outcome: 'ERR_FORBIDDEN', correlationId })
       }
-      throw new PlatformError('ERR_FORBIDDEN', `The role "${member.role}" does not have the permission "${right}".`)
+      const advice = member.uid === null ? 'Use an API token with another role.' : 'Ask an owner to change your role.'
+      throw new PlatformError(
+        'ERR_FORBIDDEN',
+        `The role "${member.role}" does not have the permission "${right}". ${advice}`,
+      )
     },
     async stillHas(ctx, right) {
       try {

@@ -92,7 +92,7 @@ export const CENTER_PROPERTIES = {
   RUNTIME_XMX: {
     ...RUNTIME_XMX,
     default: '1g',
-    what: 'maximum memory of the service and the processes that check bundles',
+    what: 'maximum memory for the service and the processes that check bundles',
   },
   ...BUILDER_PROPERTIES,
   ...CENTER_TELEMETRY_PROPERTIES,

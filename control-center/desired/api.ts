@@ -24,7 +24,9 @@ const ReadNumber = z
   .int()
   .min(0)
   .optional()
-  .describe('sequence number of the state that the change is based on; 409 if it is not the current one')
+  .describe(
+    'sequence number of the state that the change is based on; the request fails with 409 if it is not the current one',
+  )
 
 const NewDesired = z
   .strictObject({
@@ -93,7 +95,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
     route(
       'GET /organisations/:organisation/environments/:environment/desired',
       {
-        summary: 'Get the desired state of the environment, and what its Satellites report',
+        summary: 'Get the environment’s desired state and its Satellites’ reports',
         right: 'read',
         answers: { 200: DesiredAnswer },
       },

@@ -28,8 +28,8 @@ const DesiredQuery = z.strictObject({
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .default(0)
-    .describe('the highest sequence number that the node knows'),
-  wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0).describe('seconds'),
+    .describe('the highest sequence number that the node has received'),
+  wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0).describe('maximum time to wait, in seconds'),
 })
 
 /**
@@ -92,8 +92,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /desired',
       {
-        summary:
-          'Get the desired state as a compact JWS of a DesiredState, as soon as there is a newer one (long polling)',
+        summary: 'Wait for a newer desired state (long polling), and get it as a compact JWS of a DesiredState',
         right: null,
         query: DesiredQuery,
         answers: { 200: DesiredAnswer, 204: { description: 'there was no newer state before the time limit' } },
@@ -134,7 +133,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
         right: null,
         before: ({ ctx }) => countReport(ctx),
         body: Report,
-        answers: { 204: { description: 'taken' } },
+        answers: { 204: { description: 'the report was accepted' } },
       },
       ({ who, body }) => reports.take(who.id, body),
     ),

@@ -50,7 +50,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     if (token !== undefined) return { environment, token }
     throw new PlatformError(
       'ERR_NOT_FOUND',
-      `"${environment.name}" has no token with the id "${asking.params.id.slice(0, 100)}". It may have been revoked.`,
+      `The environment "${environment.name}" has no token with the id "${asking.params.id.slice(0, 100)}". It may have been revoked.`,
     )
   }
 
@@ -96,7 +96,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     route(
       'POST /organisations/:organisation/environments/:environment/tokens/:id/rotate',
       {
-        summary: 'Create a replacement, which is shown only once; the old token works until you revoke it',
+        summary: 'Create a replacement token, which is shown only once; the old token works until you revoke it',
         right: 'credentials',
         act: 'environment-token-rotate',
         before: needToken,

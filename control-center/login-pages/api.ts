@@ -41,7 +41,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
   return [
     route(
       'GET /organisations/:organisation/solutions/:solution/login-page',
-      { summary: 'Get the login page of a solution, with an ETag', right: 'login-pages', answers: { 200: LoginPage } },
+      { summary: 'Get a solution’s login page, with an ETag', right: 'login-pages', answers: { 200: LoginPage } },
       async (asked) => {
         const place = placeOf(asked)
         const { number, design } = await loginPages.published(place)
@@ -91,13 +91,13 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
     ),
     route(
       'GET /organisations/:organisation/solutions/:solution/login-page/versions/:number',
-      { summary: 'Get the design of a version', right: 'login-pages', answers: { 200: Design } },
+      { summary: 'Get a version’s design', right: 'login-pages', answers: { 200: Design } },
       (asked) => loginPages.version(placeOf(asked), readWith(VersionNumber, asked.params.number)),
     ),
     route(
       'POST /organisations/:organisation/solutions/:solution/login-page/versions/:number/use',
       {
-        summary: 'Publish the design of a version again, as a new version',
+        summary: 'Publish an earlier version’s design again, as a new version',
         right: 'login-pages',
         act: 'login-page-use-again',
         before: placeOf,
