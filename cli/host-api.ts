@@ -135,7 +135,7 @@ async function* linesOf(response: AsyncIterable<Buffer>): AsyncGenerator<string>
   for await (const chunk of response) {
     const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > MOST_ANSWER) throw new Error('a line is too long')
+    if (rest.length > MOST_ANSWER) throw new Error('a line in the response is too long')
     yield* lines
   }
 }
@@ -176,7 +176,7 @@ function unreachable(url: URL, error: Error): CommandError {
   const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)
   const trust =
     'The host’s certificate is not trusted. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.'
-  const advice = isCertificate ? trust : (ADVICE[code] ?? 'Correct the URL, or ask the operator.')
+  const advice = isCertificate ? trust : (ADVICE[code] ?? 'Check the URL, or ask the operator.')
   const why = code === '' ? printable(error.message) : code
-  return new CommandError('unreachable', `No host responded at ${url.origin} (${why}). ${advice}`, { cause: error })
+  return new CommandError('unreachable', `The request to ${url.origin} failed (${why}). ${advice}`, { cause: error })
 }

@@ -59,17 +59,22 @@ function schemaIn(database: DatabaseSync): readonly string[] {
 
 function fileProblem(file: string): DatabaseProblem | null {
   if (!existsSync(file)) return null
-  const advice = 'Restore a backup of the folder PLATFORM_HOME, or give this account read access to the file.'
   try {
     const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
     try {
       const [result] = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})
-      if (result !== 'ok') return { what: `${file} is damaged: ${String(result)}`, advice }
+      if (result !== 'ok') {
+        return {
+          what: `${file} is damaged: ${String(result)}`,
+          advice: 'Restore the platform from a backup (docs/backup.md).',
+        }
+      }
       return schemaProblem(schemaIn(database), `The database ${file}`)
     } finally {
       database.close()
     }
   } catch (error) {
+    const advice = 'Give this account read access to the file, or restore the platform from a backup (docs/backup.md).'
     return { what: `Cannot open ${file}: ${(error as Error).message}`, advice }
   }
 }

@@ -16,13 +16,13 @@ export function memoryFinding(
     return {
       ok: maximum >= LEAST_MEMORY,
       found: `${asked}, but ${group}, so the host uses at most ${wholeMegabytes(maximum)} MB`,
-      advice: `Raise the memory limit of the container to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more. docs/operating.md describes how much a host needs.`,
+      advice: `Raise the container’s memory limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more. docs/operating.md describes how much a host needs.`,
     }
   }
   if (configured < machine) return { ok: true, found: `${asked}, and the machine has ${wholeMegabytes(machine)} MB` }
   return {
     ok: false,
-    found: `${asked}, but the machine has only ${wholeMegabytes(machine)} MB, so it can run out of memory before the host reaches its limit`,
+    found: `${asked}, but the machine has only ${wholeMegabytes(machine)} MB and can run out of memory`,
     advice: `Set RUNTIME_XMX to less than ${wholeMegabytes(machine)}m. Leave room for other programs on this machine.`,
   }
 }

@@ -84,7 +84,10 @@ export function refuse(
   const detail = printable(typeof problem.detail === 'string' ? problem.detail : problem.code)
   const refusal = own[status] ?? REFUSALS[status]
   if (refusal !== undefined) throw new CommandError(refusal.exit, refusal.text(detail, solution))
-  const reference = typeof problem.correlationId === 'string' ? ` Look for ${problem.correlationId} in its log.` : ''
+  const reference =
+    typeof problem.correlationId === 'string'
+      ? ` Look for the correlation ID ${problem.correlationId} in the host’s log.`
+      : ''
   throw new CommandError(
     'failed',
     `The host could not process the request (HTTP ${status}): ${detail}${printable(reference)}`,

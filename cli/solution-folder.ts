@@ -96,6 +96,10 @@ export function refuseLink(path: string, name: string): void {
   )
 }
 
+export function filesText(count: number): string {
+  return `${count} ${count === 1 ? 'file' : 'files'}`
+}
+
 /** Writes a file into the folder, never through a link. @throws CommandError */
 export function writeOwnFile(path: string, name: string, content: string | Uint8Array): void {
   refuseLink(path, name)
@@ -158,7 +162,7 @@ function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError
 function tooLarge(path: string, what: string): CommandError {
   return new CommandError(
     'usage',
-    `"${basename(path)}" contains more than ${what}. Check that it is the folder of a solution.`,
+    `"${basename(path)}" contains more than ${what}. Check that it is a solution’s folder.`,
   )
 }
 

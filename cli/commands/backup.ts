@@ -53,9 +53,11 @@ it (mode 0600).
 })
 
 const KEY_TEXTS = {
-  'in the backup': 'It contains secrets and the key that decrypts them. Anyone who has the file can read them.',
-  'left out': 'It does not contain the platform’s key. Back up the file platform-key in PLATFORM_HOME separately.',
-  PLATFORM_KEY: 'It does not contain PLATFORM_KEY. Store the key separately: without it, the secrets cannot be read.',
+  'in the backup': 'The backup contains secrets and the key that decrypts them. Anyone who has the file can read them.',
+  'left out':
+    'The backup does not contain the platform’s key. Back up the file platform-key in PLATFORM_HOME separately.',
+  PLATFORM_KEY:
+    'The backup does not contain PLATFORM_KEY. Store the key separately: without it, the secrets cannot be read.',
 }
 
 type Counts = { readonly rows: number; readonly solutionDatabases: number; readonly pluginFiles: number }

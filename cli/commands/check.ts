@@ -10,14 +10,14 @@ import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
 
 export const checkCommand = command({
   summary: 'report every error and warning that an upload would report, without a host',
-  arguments: { folder: { what: 'folder of the solution', default: '.' } },
+  arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {
     strict: { type: 'boolean', what: 'treat warnings as errors' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
     () => `Like an upload, this command compiles and loads the scripts in a sandbox process. It uses the default limits and the
-built-in plugins. It also updates the editor files that exist, such as solhost.d.ts.
+built-in plugins. It also updates existing editor files, such as solhost.d.ts.
 `,
   async run({ arguments: { folder: shown }, options: { strict = false, json = false } }, terminal) {
     const folder = readSolutionFolder(shown)

@@ -28,7 +28,7 @@ const Changed = z.object({
 export const deployCommand = command({
   summary: 'check a solution, upload it and activate it',
   arguments: {
-    folder: { what: 'folder of the solution' },
+    folder: { what: 'folder that contains solution.json' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
@@ -37,7 +37,7 @@ export const deployCommand = command({
       type: 'boolean',
       what: 'skip the local check, for example if the host has other limits; the host always checks',
     },
-    over: { type: 'boolean', what: 'replace the active version even if it is not the one that you last deployed' },
+    over: { type: 'boolean', what: 'replace the active version even if it has changed since your last deploy or pull' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes: () => `${HOST_NOTES}
@@ -113,10 +113,10 @@ function refuseChanged(
   const rest = [shellWord(url), ...(user === undefined ? [] : ['--user', shellWord(user)])].join(' ')
   throw new CommandError(
     'failed',
-    `The active version of ${name} is not the one that this folder last deployed or pulled, so nothing was changed.\n` +
+    `The active version of ${name} has changed since this folder was last deployed or pulled, so nothing was deployed.\n` +
       `  active now    ${printable(now)}\n  this folder   ${printable(shortName(last))}\n` +
-      `Next: get the active version into another folder and compare:\n  ${SOLHOST} pull ${name} ${rest} ${name}-active\n` +
-      `Or replace it:\n  ${SOLHOST} deploy ${shellWord(folder)} ${rest} --over`,
+      `Next: download the active version into another folder and compare:\n  ${SOLHOST} pull ${name} ${rest} ${name}-active\n` +
+      `Or deploy this folder anyway:\n  ${SOLHOST} deploy ${shellWord(folder)} ${rest} --over`,
   )
 }
 

@@ -21,7 +21,7 @@ const ADMIN_PORT = 8081
 
 export const devCommand = command({
   summary: 'run a solution during development; open pages update on each save',
-  arguments: { folder: { what: 'folder of the solution', default: '.' } },
+  arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {
     port: {
       type: 'string',
@@ -33,8 +33,8 @@ export const devCommand = command({
   },
   notes:
     () => `This command runs a separate host that only this machine can reach. It stores users, grants, secrets and data in a
-folder of your account, and prints the path. It checks each save like an upload. If there are errors, it shows them
-and keeps the previous version running. Open pages keep what their users entered, but login pages must be reloaded
+separate folder, and prints the path of that folder. It checks each save like an upload. If there are errors, it shows
+them and keeps the previous version running. Open pages keep what their users entered, but login pages must be reloaded
 manually. Environment variables work as for "start", except those for the host's address, identity and storage.
 `,
   run: ({ arguments: { folder }, options }, terminal) => dev(readSolutionFolder(folder), options, terminal),
@@ -63,7 +63,9 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
     watching = watchFolder(folder.path, {
       changed: (since) => void saves.saved(since),
       gone() {
-        terminal.err(`The folder "${folder.shown}" was removed, so dev stops.\n`)
+        terminal.err(
+          `The folder "${folder.shown}" was removed, so "solhost dev" is stopping. Restore the folder, then run the command again.\n`,
+        )
         void stop()
           .catch(() => {})
           .finally(() => stopped.resolve('failed'))

@@ -269,12 +269,12 @@ const MOST_DIFFERENCE = 5000
 async function checkClock({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   const advice = 'Set the clock, and synchronize it with NTP (timedatectl set-ntp true).'
   const found = new Date().toISOString()
-  if (Date.now() < MADE) return { ok: false, found: `${found} is in the past`, advice }
+  if (Date.now() < MADE) return { ok: false, found: `the clock shows ${found}, but that time has passed`, advice }
   const apart = differenceOfDisk(nearestExisting(home))
   if (apart <= MOST_DIFFERENCE) return { ok: true, found }
   return {
     ok: false,
-    found: `${found}, but the clock of the file system differs by ${Math.round(apart / 1000)} s`,
+    found: `${found}, but the file system’s clock differs by ${Math.round(apart / 1000)} s`,
     advice,
   }
 }

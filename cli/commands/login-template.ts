@@ -9,7 +9,7 @@ const FILE = 'media/login.html'
 
 export const loginTemplateCommand = command({
   summary: 'write the default login page to media/login.html, so that you can change it',
-  arguments: { folder: { what: 'folder of the solution', default: '.' } },
+  arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: { force: { type: 'boolean', what: 'replace an existing login.html' } },
   notes: () => 'docs/login-template.md describes what a login page needs and lists the placeholders.\n',
   async run({ arguments: { folder: shown }, options: { force = false } }, terminal) {

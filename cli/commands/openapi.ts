@@ -5,7 +5,7 @@ import { refuseFaults } from './check.ts'
 
 export const openapiCommand = command({
   summary: 'print the OpenAPI 3.1 description of a solution’s endpoints',
-  arguments: { folder: { what: 'folder of the solution', default: '.' } },
+  arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {},
   async run({ arguments: { folder: shown } }, terminal) {
     const folder = readSolutionFolder(shown)

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { CommandError, command } from '../../base/terminal/command.ts'
 import { jsonText } from '../../base/terminal/terminal.ts'
-import { readSolutionFolder, refuseLink } from '../solution-folder.ts'
+import { filesText, readSolutionFolder, refuseLink } from '../solution-folder.ts'
 import { refuseFaults } from './check.ts'
 
 export const packCommand = command({
   summary: 'check a solution and pack it into a bundle',
-  arguments: { folder: { what: 'folder of the solution', default: '.' } },
+  arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {
     output: { type: 'string', short: 'o', value: '<file>', what: 'file to write (default: <name>-<version>.zip)' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
@@ -36,7 +36,9 @@ jsconfig.json, tsconfig.json, package.json, package-lock.json, *.zip.
     if (json) terminal.out(jsonText({ ok: true, file, name, version, sha256, bytes, warnings }))
     else {
       const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}. Run "${SOLHOST} check" to see them.\n`
-      terminal.out(`${file}: ${name} ${version}, ${bytes} bytes, ${folder.files.size} files\nsha256 ${sha256}\n${said}`)
+      terminal.out(
+        `${file}: ${name} ${version}, ${bytes} bytes, ${filesText(folder.files.size)}\nsha256 ${sha256}\n${said}`,
+      )
       terminal.out(`Next: upload the bundle. "${SOLHOST} deploy" packs and uploads in one step.\n`)
     }
     return 'done'

@@ -11,14 +11,21 @@ import { contentOf, readDeployed, writeDeployed } from '../deployed.ts'
 import { createHostApi } from '../host-api.ts'
 import { readActive } from '../host-solution.ts'
 import { refuse } from '../refusals.ts'
-import { isLeftOut, readSolutionFolder, refuseLink, type SolutionFolder, writeOwnFile } from '../solution-folder.ts'
+import {
+  filesText,
+  isLeftOut,
+  readSolutionFolder,
+  refuseLink,
+  type SolutionFolder,
+  writeOwnFile,
+} from '../solution-folder.ts'
 
 const limits = createLimits()
 /** The default folder in help texts: a folder with the solution's name. */
 const NAMED = '<name>'
 
 export const pullCommand = command({
-  summary: 'download the active version of a solution into a folder',
+  summary: 'download a solution’s active version into a folder',
   arguments: {
     name: { what: 'name of the solution' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
@@ -30,7 +37,7 @@ export const pullCommand = command({
   },
   notes: () => `${HOST_NOTES}
 Files that a bundle leaves out, such as tests, stay as they are. If a file of the solution has changed since the last
-deploy or pull, nothing is written.
+deploy or pull, nothing is written unless you add --over.
 `,
   async run({ arguments: { name, url: address, folder: given }, options }, terminal) {
     const url = readHostAddress(address, options['allow-http'] === true)
@@ -50,8 +57,8 @@ deploy or pull, nothing is written.
     for (const [file, content] of files) writeOwnFile(path, file, content)
     for (const file of removed) rmSync(join(path, file))
     writeDeployed(path, url, name, { ...active, content: contentOf(files) })
-    terminal.out(`${printable(`${name} ${active.version}`)} is in ${shown}: ${files.size} files`)
-    terminal.out(removed.length === 0 ? '.\n' : `, and ${removed.length} that it does not contain were removed.\n`)
+    terminal.out(`Downloaded ${printable(`${name} ${active.version}`)} to ${shown}: ${filesText(files.size)}.\n`)
+    if (removed.length > 0) terminal.out(`Removed ${filesText(removed.length)} that this version does not contain.\n`)
     terminal.out(`Next: ${SOLHOST} dev ${shellWord(shown)}\n`)
     return 'done'
   },
@@ -115,7 +122,7 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
   if (bundle === null || bundle.manifest.name !== name || bundle.sha256 !== sha256)
     throw new CommandError(
       'failed',
-      `${url.origin} did not send a valid bundle of ${name}. Nothing was written. Ask the operator.`,
+      `${url.origin} sent an invalid bundle for ${name}. Nothing was written. Try again, or ask the operator.`,
     )
   return unpackBundle(
     packed,

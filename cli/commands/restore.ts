@@ -16,7 +16,7 @@ export const restoreCommand = command({
   },
   notes:
     () => `This command reads the same environment variables as "solhost start", and restores into PLATFORM_HOME and the database
-that they specify. The backup can be of another kind of database. It is checked completely before anything is changed.
+that they specify. The backup can be from another kind of database. It is checked completely before anything is changed.
 With --replace, existing files are moved to a folder "replaced-..." next to them. On a database server, existing rows
 are deleted.
 `,

@@ -24,8 +24,8 @@ const EXAMPLE = `test('opens the welcome form', async () => {
 })`
 
 export const testCommand = command({
-  summary: 'run the tests of a solution (*.test.js) in real sandbox processes',
-  arguments: { folder: { what: 'folder of the solution', default: '.' } },
+  summary: 'run a solution’s tests (*.test.js) in real sandbox processes',
+  arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {
     filter: { type: 'string', value: '<text>', what: 'run only tests whose name or file name contains this text' },
     timeout: { type: 'string', value: '<seconds>', what: `time limit for each test (default: ${TEST_TIME})` },

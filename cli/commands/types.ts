@@ -7,14 +7,14 @@ import { readSolutionFolder, writeOwnFile } from '../solution-folder.ts'
 
 export const typesCommand = command({
   summary: 'write types and schemas for editors',
-  arguments: { folder: { what: 'folder of the solution', default: '.' } },
+  arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {},
   notes:
-    () => `This command writes solhost.d.ts and jsconfig.json. To .solhost/, it writes the schemas for solution.json and forms,
-and the types for tests. "solhost init" also writes them, and "solhost check" updates existing ones. Use this command
+    () => `This command writes solhost.d.ts and jsconfig.json. It also writes the schemas for solution.json and forms, and the
+types for tests, to .solhost/. "solhost init" writes the same files, and "solhost check" updates them. Use this command
 for a folder that was created without them.
-To validate JSON files in an editor, start them with "$schema": "./.solhost/solution.schema.json", or in forms with
-"$schema": "../.solhost/form.schema.json".
+To validate JSON files in an editor, add "$schema": "./.solhost/solution.schema.json" at the top of solution.json, and
+"$schema": "../.solhost/form.schema.json" at the top of forms.
 `,
   run: async ({ arguments: { folder: shown } }, terminal) => {
     const { path, files } = readSolutionFolder(shown)

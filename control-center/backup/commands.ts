@@ -38,9 +38,11 @@ export async function runBackup(words: readonly string[], terminal: Terminal): P
 }
 
 const KEY_TEXTS = {
-  'in the backup': 'It contains secrets and the key that decrypts them. Anyone who has the file can read them.',
-  'left out': 'It does not contain the platform’s key. Back up the file platform-key in PLATFORM_HOME separately.',
-  PLATFORM_KEY: 'It does not contain PLATFORM_KEY. Store the key separately: without it, the secrets cannot be read.',
+  'in the backup': 'The backup contains secrets and the key that decrypts them. Anyone who has the file can read them.',
+  'left out':
+    'The backup does not contain the platform’s key. Back up the file platform-key in PLATFORM_HOME separately.',
+  PLATFORM_KEY:
+    'The backup does not contain PLATFORM_KEY. Store the key separately: without it, the secrets cannot be read.',
 }
 
 /**
@@ -95,5 +97,5 @@ async function reported(
 
 function contentOf({ parts, schemas = {} }: BackupManifest): string {
   const rows = Object.values(parts).reduce((sum, { rows = 0 }) => sum + rows, 0)
-  return `${rows} rows, ${Object.hasOwn(schemas, 'telemetry') ? 'with' : 'without'} telemetry`
+  return `${rows} ${rows === 1 ? 'row' : 'rows'}, ${Object.hasOwn(schemas, 'telemetry') ? 'with' : 'without'} telemetry`
 }

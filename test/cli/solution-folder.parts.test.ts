@@ -69,7 +69,7 @@ test('folder: content over a solution’s size limit is detected before it is re
   // A sparse file: its size is 64 GiB, but it uses no disk space.
   truncateSync(join(folder.path, 'media/film.mp4'), 64 * 1024 ** 3)
   expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(
-    /contains more than 512 MB\. Check that it is the folder of a solution\.$/,
+    /contains more than 512 MB\. Check that it is a solution’s folder\.$/,
   )
 })
 

@@ -280,7 +280,7 @@ test('backup --without-telemetry --without-key, restore: they work on the comman
   const made = await run(['backup', file, '--without-key', '--without-telemetry'], source)
   expect([made.code, made.err]).toEqual([0, ''])
   expect(made.out).toMatch(
-    /small\.zip: \d+ rows, without telemetry, \d+ bytes\nIt does not contain the platform’s key. Back up the file/,
+    /small\.zip: \d+ rows, without telemetry, \d+ bytes\nThe backup does not contain the platform’s key. Back up the file/,
   )
   const again = await run(['backup', file], source)
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('the file already exists')])

@@ -129,7 +129,7 @@ test('backup: a backup taken while a host runs and users write is a consistent s
   await writing
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(/^\S+backup\.zip: \d+ rows, 1 solution database, 2 plugin files, \d+ bytes\n/)
-  expect(out).toContain('It contains secrets and the key')
+  expect(out).toContain('The backup contains secrets and the key')
   expect(out).toMatch(/\nNext: .*solhost restore .*\n$/)
   expect(statSync(backup).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder.path).filter((name) => name.startsWith('.solhost-backup'))).toEqual([])

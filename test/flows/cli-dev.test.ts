@@ -371,7 +371,9 @@ test('dev: the test user gets its own password, which stays the same at the next
   await again.printed(new RegExp(`^Sign in as +dev, password ${password}\n`, 'm'))
   rmSync(again.folder, { recursive: true })
   expect(await again.ended).toBe(1)
-  expect(again.err()).toBe('The folder "." was removed, so dev stops.\n')
+  expect(again.err()).toBe(
+    'The folder "." was removed, so "solhost dev" is stopping. Restore the folder, then run the command again.\n',
+  )
 })
 
 test('dev: the number of processes, open files and stored versions does not grow with the number of saves', async () => {

@@ -97,7 +97,7 @@ test('pull and deploy don’t overwrite what someone else activated, or changes 
 
   const pulled = await theirs('pull', 'shared', host.url)
   expect(pulled).toMatchObject({ code: 0, err: '' })
-  expect(pulled.out).toMatch(/^shared 1\.0\.0 is in shared: \d+ files\.\nNext: solhost dev shared\n$/)
+  expect(pulled.out).toMatch(/^Downloaded shared 1\.0\.0 to shared: \d+ files\.\nNext: solhost dev shared\n$/)
   expect(readFileSync(join(other.path, 'shared/solution.json'), 'utf8')).toBe(
     readFileSync(join(folder.path, 'shared/solution.json'), 'utf8'),
   )
@@ -230,7 +230,7 @@ test('deploy: other host errors, other kinds of servers and a missing server get
   expect(away).toEqual([
     1,
     '',
-    'The host could not process the request (HTTP 503): not now Look for REF-1�[2J in its log.\n',
+    'The host could not process the request (HTTP 503): not now Look for the correlation ID REF-1�[2J in the host’s log.\n',
   ])
   expect(html).toEqual([5, '', 'http://HOST did not respond like a Solhost server (HTTP 200). Check the URL.\n'])
   expect(moved).toEqual([5, '', 'http://HOST redirects to https://apps.example.org. Use that URL.\n'])
@@ -241,7 +241,7 @@ test('deploy: other host errors, other kinds of servers and a missing server get
   expect(await deployTo(gone)).toEqual({
     code: 5,
     out: '',
-    err: `No host responded at ${gone} (ECONNREFUSED). Nothing is listening there. Start a host with "solhost start", or correct the URL.\n`,
+    err: `The request to ${gone} failed (ECONNREFUSED). Nothing is listening there. Start a host with "solhost start", or correct the URL.\n`,
   })
 })
 

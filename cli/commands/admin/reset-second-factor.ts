@@ -8,15 +8,15 @@ export const adminResetSecondFactorCommand = command({
   options: {},
   notes:
     () => `Run this command on the host’s machine, with the same environment variables as "solhost start". The host can keep
-running. The command removes the authenticator app and the recovery codes, and signs the admin account out. The audit
-log records this. With ADMIN_SECOND_FACTOR=required, the next sign-in sets up a new app.
+running. The command removes the authenticator app and the recovery codes, signs the admin account out, and adds an
+entry to the audit log. If ADMIN_SECOND_FACTOR is "required", the admin must set up a new app at the next sign-in.
 `,
   async run(_given, terminal) {
     const { resetAdminFactors } = await import('../../../host/admin-factors/reset-admin-factors.ts')
     try {
       const hadOne = await resetAdminFactors(readSettings(terminal.environment))
       if (!hadOne) {
-        terminal.out('The admin account has no second factor.\n')
+        terminal.out('The admin account has no second factor. Nothing was changed.\n')
         return 'done'
       }
     } catch (error) {

@@ -9,7 +9,7 @@ const URL_OF_HOST = { what: 'URL of the host, such as https://apps.example.org' 
 const JSON_OPTION = { json: { type: 'boolean', what: 'print one JSON object instead of text' } } as const
 
 export const jobsListCommand = command({
-  summary: 'list the jobs of a solution, with their next and last runs',
+  summary: 'list a solution’s jobs, with their next and last runs',
   arguments: { name: NAME, url: URL_OF_HOST },
   options: { ...HOST_OPTIONS, ...JSON_OPTION },
   notes: () => HOST_NOTES,
@@ -26,7 +26,7 @@ export const jobsListCommand = command({
 })
 
 export const jobsRunsCommand = command({
-  summary: 'list the newest job runs of a solution',
+  summary: 'list a solution’s newest job runs',
   arguments: { name: NAME, url: URL_OF_HOST },
   options: {
     job: { type: 'string', value: '<name>', what: 'only runs of this job' },
@@ -83,7 +83,7 @@ export const jobsResumeCommand = pauseCommand(false)
 function pauseCommand(paused: boolean) {
   const [does, done, next] = paused ? ['pause', 'Paused', 'resume'] : ['resume', 'Resumed', 'list']
   return command({
-    summary: `${does} the jobs of a solution`,
+    summary: `${does} a solution’s jobs`,
     arguments: { name: NAME, url: URL_OF_HOST },
     options: { ...HOST_OPTIONS, ...JSON_OPTION },
     notes: () => HOST_NOTES,
@@ -106,7 +106,7 @@ function noRuns(
 ): string {
   return job === undefined && state === undefined
     ? `${printable(name)} has no job runs.\n`
-    : `No job runs of ${printable(name)} match --job and --state.\n`
+    : `No job runs of ${printable(name)} match your filter. Change --job or --state.\n`
 }
 
 function added(id: string, name: string, url: URL, isJson: boolean, terminal: Terminal): void {
@@ -125,7 +125,7 @@ function readData(text: string): unknown {
 
 function jobsText({ paused, items }: ShownJobs, name: string): string {
   const banner = paused ? `The jobs are paused. To resume them, run "${SOLHOST} jobs resume".\n` : ''
-  if (items.length === 0) return `${banner}${printable(name)} has no jobs.\n`
+  if (items.length === 0) return `${banner}${printable(name)} has no jobs. To add one, see docs/jobs.md.\n`
   const lines = items.map(({ name: job, schedule, timeZone, next: [first], last }) => {
     const due = schedule === null ? 'when queued' : `${schedule} (${timeZone})`
     const times = first === undefined ? '' : `, next ${timeText(first)}`

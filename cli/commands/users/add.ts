@@ -56,5 +56,5 @@ function next({ username, permissions }: User, url: string): string {
   if (permissions.length > 0)
     return 'Next: send the user the username and the password. At the first sign-in, they must choose a new password.\n'
   const line = `${SOLHOST} users set ${shellWord(username)} ${url} --permissions <list>`
-  return `Next: add a permission. A user without one cannot sign in:\n  ${line}\n`
+  return `Next: add a permission, because a user without one cannot sign in:\n  ${line}\n`
 }

@@ -5,7 +5,7 @@ import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { openUserDirectory, permissionsText, type User } from '../../user-directory.ts'
 
 export const usersListCommand = command({
-  summary: 'list the users of a host with their permissions',
+  summary: 'list a host’s users and their permissions',
   arguments: { url: { what: 'URL of the host, such as https://apps.example.org' } },
   options: {
     search: {

@@ -25,7 +25,7 @@ ${USERS_NOTES}`,
     await directory.remove(uid, erase)
     if (json) terminal.out(jsonText({ ok: true, uid, username, erased: erase }))
     else {
-      const traces = erase ? ', and the name from the audit log' : ''
+      const traces = erase ? ' and erased the name from the audit log' : ''
       terminal.out(`Removed ${printable(username)}${traces}.\nNext: ${SOLHOST} users list ${directory.url.origin}\n`)
     }
     return 'done'

@@ -15,7 +15,7 @@ export const usersSetCommand = command({
     permissions: {
       type: 'string',
       value: '<list>',
-      what: 'replace all permissions, such as Users,Sales@crm; "" for none',
+      what: 'replace all permissions with this list, such as Users,Sales@crm; "" for none',
     },
     email: { type: 'string', value: '<address>', what: 'email address; "" for none' },
     'display-name': { type: 'string', value: '<text>', what: 'display name; "" for none' },
@@ -23,7 +23,10 @@ export const usersSetCommand = command({
     enable: { type: 'boolean', what: 'allow the user to sign in again' },
     disable: { type: 'boolean', what: 'sign the user out and block sign-ins' },
     'new-password': { type: 'boolean', what: 'generate a password and show it once' },
-    'ask-password': { ...PASSWORD_OPTION['ask-password'], what: 'prompt for a password, or use SOLHOST_NEW_PASSWORD' },
+    'ask-password': {
+      ...PASSWORD_OPTION['ask-password'],
+      what: 'set a password, at a prompt or with SOLHOST_NEW_PASSWORD',
+    },
     ...HOST_OPTIONS,
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
