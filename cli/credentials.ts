@@ -8,7 +8,7 @@ export const HOST_OPTIONS = {
   user: {
     type: 'string',
     value: '<name>',
-    what: 'use the admin account instead of a token; set SOLHOST_PASSWORD, or enter the password at the prompt',
+    what: 'use the admin account, not a token; its password is read from SOLHOST_PASSWORD or a prompt',
   },
   'allow-http': { type: 'boolean', what: 'allow sending the token or password unencrypted to another machine' },
 } as const

@@ -13,7 +13,7 @@ const GROUP = 5
 export const PASSWORD_OPTION = {
   'ask-password': {
     type: 'boolean',
-    what: `set the password, at a prompt or with ${PROPERTY}; by default, it is generated and shown once`,
+    what: `set the password at a prompt or with ${PROPERTY}; by default, it is generated`,
   },
 } as const
 

@@ -25,7 +25,7 @@ export const usersSetCommand = command({
     'new-password': { type: 'boolean', what: 'generate a password and show it once' },
     'ask-password': {
       ...PASSWORD_OPTION['ask-password'],
-      what: 'set a password, at a prompt or with SOLHOST_NEW_PASSWORD',
+      what: 'set the password at a prompt or with SOLHOST_NEW_PASSWORD',
     },
     ...HOST_OPTIONS,
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
