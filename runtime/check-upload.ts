@@ -12,6 +12,13 @@ export type UploadCheck = {
   readonly found: ReadonlyMap<Unit, readonly string[]>
 }
 
+/** What loading failed, if the file is unknown. */
+const SCRIPTS_OF: Readonly<Record<Unit, string>> = {
+  authenticator: 'the authenticator’s scripts',
+  main: 'the solution’s scripts',
+  configuration: 'the scripts for getOAuthConfig',
+}
+
 export type Probe = {
   readonly unit: Unit
   readonly entries: readonly string[]
@@ -37,7 +44,7 @@ export async function checkUpload(
   const ask = conversation(process)
   const time = limits.UPLOAD_CHECK_TIME
   const first = await ask({ kind: 'check', files }, 'checked', time)
-  if (typeof first === 'string') return refusedCheck(lostFault(first, 'the files of the bundle', time))
+  if (typeof first === 'string') return refusedCheck(lostFault(first, 'the bundle’s files', time))
   const { checked } = first
   const found = new Map<Unit, readonly string[]>()
   if (checked.faults.length > 0) return { checked, faults: checked.faults, found }
@@ -54,7 +61,7 @@ export async function checkUpload(
     const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime, (name) => {
       file = name
     })
-    const what = file === '' ? `the scripts of ${probe.unit}` : 'the script'
+    const what = file === '' ? SCRIPTS_OF[probe.unit] : 'the script'
     if (typeof probed === 'string') faults.push({ ...lostFault(probed, what, limits.LOAD_TIME), file })
     else {
       faults.push(...probed.faults)

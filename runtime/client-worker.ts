@@ -90,7 +90,7 @@ export function createClientWorker(
     for (const id of lost) loseClient(id)
   }
 
-  function loseClient(id: number, message = 'the client ended because its isolate ended'): void {
+  function loseClient(id: number, message = 'the client ended because its isolate was terminated'): void {
     const client = clients.get(id)
     if (client === undefined) return
     clients.delete(id)
@@ -153,7 +153,7 @@ export function createClientWorker(
     if (killed === null && !byOthers && only !== undefined && running.length === 1) end.crashedThrough(only)
     const wentWell = killed === 'well' || (killed === null && byOthers)
     const culprits = end.failed.size > 0 ? [...end.failed.keys()] : suspects(running)
-    for (const id of [...clients.keys()]) loseClient(id, 'the sandbox process of the client ended')
+    for (const id of [...clients.keys()]) loseClient(id, 'the client’s sandbox process ended')
     events.gone(
       created,
       wentWell,

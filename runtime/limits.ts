@@ -168,14 +168,14 @@ export const LIMITS = {
   DIRECTORY_CHECK: {
     kind: 'time',
     default: '15m',
-    what: 'how often a signed-in user is looked up in their directory',
+    what: 'how often the host checks the directory entries of signed-in users',
   },
   PASSWORD_LENGTH: { kind: 'count', default: '8', what: 'minimum length of passwords in the users table' },
   AUDIT_KEPT: { kind: 'time', default: '365d', what: 'how long an entry stays in the audit log' },
   TELEMETRY_QUEUE: {
     kind: 'size',
     default: '64m',
-    what: 'maximum size of the telemetry queued in PLATFORM_HOME while its collector is unreachable; one third each for metrics, logs and traces',
+    what: 'maximum size of the telemetry queued in PLATFORM_HOME while its collector is unreachable; metrics, logs and traces can each use one third of it',
   },
   QUERY_ROWS: { kind: 'count', default: '10000', what: 'maximum number of rows returned by one database query' },
   QUERY_SIZE: { kind: 'size', default: '1m', what: 'maximum size of the result of one database query, as JSON' },
@@ -247,7 +247,7 @@ export function parseQuantity(kind: LimitEntry['kind'], text: string): number | 
 /** Describes the format of a limit's value, for error messages. */
 export function quantityForm(kind: LimitEntry['kind']): string {
   const units = Object.keys(UNITS[kind]).filter((unit) => unit !== '')
-  return units.length === 0 ? 'a whole number' : `a whole number with one of the units ${units.join(', ')}`
+  return units.length === 0 ? 'a whole number' : `a whole number and a unit (${units.join(', ')})`
 }
 
 /** Returns the default limits, with `overrides` applied. Used by tests and the settings. */

@@ -15,7 +15,7 @@ const WHY = 'This host has used all its memory, and there are no idle processes 
 export function memoryFull(): PlatformError {
   return new PlatformError(
     'ERR_MEMORY_FULL',
-    `${WHY} Try again in ${RETRY_AFTER} seconds; if the problem persists, raise RUNTIME_XMX or the limit of the container.`,
+    `${WHY} Try again in ${RETRY_AFTER} seconds; if the problem persists, raise RUNTIME_XMX or the container’s memory limit.`,
     { retryAfter: RETRY_AFTER },
   )
 }
@@ -23,6 +23,6 @@ export function memoryFull(): PlatformError {
 /** The message for the operator about an upload at startup, because only the operator can retry it. */
 export function whyNotAtStart({ code, message }: PlatformError): string {
   return code === 'ERR_MEMORY_FULL'
-    ? `${WHY} Raise RUNTIME_XMX or the limit of the container, and start the host again.`
+    ? `${WHY} Raise RUNTIME_XMX or the container’s memory limit, and start the host again.`
     : message
 }

@@ -211,5 +211,5 @@ function createUse() {
 
 /** @param held memory that the ended process used, in MB */
 function endedForRoom(held: number): string {
-  return `the host had used all its memory (RUNTIME_XMX), and this sandbox process was the largest: ${held} MB`
+  return `the host had used all its memory (RUNTIME_XMX), so it terminated this sandbox process, the largest one: ${held} MB`
 }

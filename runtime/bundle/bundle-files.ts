@@ -78,7 +78,7 @@ function withText<File extends PartFile>(files: readonly File[], found: Findings
     if (content === null) return []
     const source = decodeUtf8(content)
     if (source !== null) return [{ file, place: place as File['place'], source: withoutMark(source, place) }]
-    found.fault(file, isJson(place) ? 'json_invalid' : 'text_invalid', 'the file is not UTF-8')
+    found.fault(file, isJson(place) ? 'json_invalid' : 'text_invalid', 'the file is not UTF-8; save it as UTF-8')
     return []
   })
 }

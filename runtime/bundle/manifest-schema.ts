@@ -216,7 +216,7 @@ export const OAUTH_SETTINGS = {
     .meta({ title: 'Response mode', description: 'How the provider returns its response.' }),
   login_failed_url: PlaceOrAddress.optional().meta({
     title: 'Page after a failed sign-in',
-    description: 'Where the browser goes if the provider or the authenticator denies the sign-in.',
+    description: 'The page that users are redirected to if the provider or the authenticator denies the sign-in.',
   }),
 }
 
@@ -266,7 +266,7 @@ function oauthSettings<Shape extends z.ZodRawShape>(shape: Shape) {
     .catchall(Parameter)
     .refine((settings) => Object.keys(settings).length <= 60, { error: 'must have at most 60 settings' })
     .refine((settings) => Object.keys(settings).every((key) => /^[A-Za-z0-9._-]{1,100}$/.test(key)), {
-      error: 'must have parameter names of 1 to 100 letters, digits, ".", "_" and "-"',
+      error: 'must have only parameter names with 1 to 100 letters, digits, ".", "_" or "-"',
     })
     .superRefine((settings, found) => {
       for (const [key, value] of Object.entries(settings)) {
@@ -282,7 +282,7 @@ function refusalOfSetting(key: string, value: unknown): string | null {
   if (key !== 'apiSecret') return 'must not contain %%NAME%%: a secret can only be the whole value of apiSecret'
   return SECRET_PLACEHOLDER.test(value)
     ? null
-    : 'must be exactly one %%NAME%%, in which NAME has only capital letters, digits and "_"'
+    : 'must be exactly one %%NAME%%, where NAME has only capital letters, digits and "_"'
 }
 
 /** Complete sign-in settings. Settings that depend on the provider may be absent: see the table of providers. */
@@ -296,7 +296,7 @@ export const PartialOAuthForm = oauthSettings({
 })
 
 const OAuth = OAuthForm.refine(hasCustomAddresses, {
-  error: 'must have issuer, or authorizationBaseUrl, accessTokenEndpoint and jwks_uri, for the provider Custom',
+  error: 'must have issuer, or authorizationBaseUrl, accessTokenEndpoint and jwks_uri, because "api" is "Custom"',
 })
 
 /** The names of the settings. Any other name is a parameter that is forwarded to the provider. */
@@ -337,7 +337,7 @@ const SignIn = z
   )
   .refine(({ secondFactor, requiredFor }) => requiredFor === undefined || canRequire(secondFactor), {
     path: ['requiredFor'],
-    error: 'requires "secondFactor": "required"',
+    error: 'requires "secondFactor": "required" or "passkey"',
   })
 
 /** The content of `solution.json`, as an author writes it. Strict: unknown keys are errors. */
@@ -357,7 +357,7 @@ export const ManifestSchema = z
       type: z
         .enum(['solution', 'module', 'authenticator'], { error: 'must be one of solution, module, authenticator' })
         .optional()
-        .meta({ title: 'Type', description: 'Default: solution. The type of a module is module or authenticator.' }),
+        .meta({ title: 'Type', description: 'Default: solution. For a module, use module or authenticator.' }),
       authenticator: z
         .enum([...AUTHENTICATOR_MODES, 'OAUTH PROVIDER'], { error: `must be one of ${AUTHENTICATOR_MODES.join(', ')}` })
         .optional()
@@ -368,7 +368,7 @@ export const ManifestSchema = z
         .meta({ title: 'Must authenticate', description: 'Deprecated; use authenticator.', deprecated: true }),
       loginForm: FormName.optional().meta({
         title: 'Login form',
-        description: 'With DEFAULT: the form that signs users in with security.login.',
+        description: 'For the authenticator DEFAULT: the form whose script signs users in with security.login.',
       }),
       loginSolution: Name.optional().meta({
         title: 'Login solution',
@@ -399,7 +399,10 @@ export const ManifestSchema = z
         .record(OwnIdentifier, Database, { error: 'must be an object that maps names to databases' })
         .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} databases` })
         .optional()
-        .meta({ title: 'Databases', description: 'Databases that the solution requests from the operator.' }),
+        .meta({
+          title: 'Databases',
+          description: 'Databases that the solution needs. The operator must grant each one.',
+        }),
       http: list(
         z
           .string({ error: 'must be a host or host:port' })
@@ -408,9 +411,14 @@ export const ManifestSchema = z
         MAX_ITEMS,
       )
         .optional()
-        .meta({ title: 'HTTP hosts', description: 'Hosts that the solution requests from the operator.' }),
+        .meta({
+          title: 'HTTP hosts',
+          description: 'Hosts to which scripts send HTTP requests. The operator must grant each one.',
+        }),
       endpoints: z
-        .record(EndpointAddress, EndpointSchema, { error: 'must be an object that maps addresses to endpoints' })
+        .record(EndpointAddress, EndpointSchema, {
+          error: 'must be an object that maps requests such as "GET /orders" to endpoints',
+        })
         .refine((endpoints) => Object.keys(endpoints).length <= MOST_ENDPOINTS, {
           error: `must have at most ${MOST_ENDPOINTS} endpoints`,
         })
@@ -418,7 +426,7 @@ export const ManifestSchema = z
         .meta({
           title: 'Endpoints',
           description:
-            'HTTP requests that functions respond to, such as "GET /orders/{id}", below /solution/{name}/api.',
+            'The functions that respond to HTTP requests such as "GET /orders/{id}". The paths are below /solution/{name}/api.',
         }),
       jobs: z
         .record(JobName, JobSchema, { error: 'must be an object that maps names to jobs' })
@@ -431,7 +439,7 @@ export const ManifestSchema = z
       realm: z.enum(REALMS, { error: 'must be one of fresh, hardened' }).optional().meta({
         title: 'Realm',
         description:
-          'What isolates the calls of sign-ins from each other. "fresh": each call has its own built-in objects. "hardened": calls share frozen built-in objects, which is faster. Default: "fresh".',
+          'How sign-ins are isolated from each other. "fresh": each call has its own built-in objects. "hardened": calls share frozen built-in objects, which is faster. Default: "fresh".',
       }),
       listed: z
         .boolean({ error: 'must be true or false' })

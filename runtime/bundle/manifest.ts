@@ -94,12 +94,15 @@ export function checkManifest(value: unknown, file: string, places: JsonPlaces =
   }
   if (parsed.data.mustAuthenticate !== undefined) {
     const instead = parsed.data.mustAuthenticate ? 'DEFAULT' : 'NONE'
-    const ignored = parsed.data.authenticator === undefined ? '' : '; it has no effect because "authenticator" is set'
-    const message = `"mustAuthenticate" is now "authenticator": "${instead}"${ignored}`
+    const message =
+      parsed.data.authenticator === undefined
+        ? `"mustAuthenticate" is deprecated; use "authenticator": "${instead}"`
+        : '"mustAuthenticate" is deprecated and has no effect, because "authenticator" is set; remove it'
     found.warn(file, 'manifest_deprecated', message, places.key(['mustAuthenticate']))
   }
   if (parsed.data.loginSolution !== undefined) {
-    const message = '"loginSolution" is now "authenticator": "AUTHENTICATOR" with a module'
+    const message =
+      '"loginSolution" is deprecated; use "authenticator": "AUTHENTICATOR" and list the module in "modules"'
     found.warn(file, 'manifest_deprecated', message, places.key(['loginSolution']))
   }
   return { manifest: normalise(parsed.data), faults: [], warnings: [...found.warnings] }

@@ -29,15 +29,16 @@ export function readManifest(part: Part, found: Findings): ReadManifest {
   const file = `${folderOf(part.module)}${MANIFEST}`
   const [entry] = filesOf(part, 'manifest')
   if (entry === undefined) {
-    const whose = part.module === null ? 'the bundle' : `the module "${part.module}"`
-    found.fault(file, 'manifest_missing', `${whose} has no ${file}`)
+    const owner = part.module === null ? 'the bundle' : `the module "${part.module}"`
+    found.fault(file, 'manifest_missing', `${owner} has no manifest; add ${file}`)
     return nothing
   }
   if (entry.content === null) return nothing
   const text = decodeUtf8(entry.content)
   const parsed = text === null ? null : parseStrictJson(text)
   if (parsed === null || 'error' in parsed) {
-    const { message, ...place } = parsed === null ? { message: 'the file is not UTF-8' } : parsed.error
+    const { message, ...place } =
+      parsed === null ? { message: 'the file is not UTF-8; save it as UTF-8' } : parsed.error
     found.fault(file, 'json_invalid', message, place)
     return nothing
   }

@@ -1,4 +1,4 @@
-import type { Limits } from '../limits.ts'
+import type { LimitName, Limits } from '../limits.ts'
 import { type Findings, showName } from './findings.ts'
 import { folderOf, type Place, placeOf, splitModule } from './layout.ts'
 import { unpack } from './unpack.ts'
@@ -46,7 +46,9 @@ async function readContent(entry: SoundEntry, limits: Limits, found: Findings): 
   const place = placeOf(path)
   const limit = limitOf(place, limits)
   if (entry.size > limit) {
-    found.fault(entry.name, 'too_large', `"${entry.name}" has ${entry.size} bytes; at most ${limit} are allowed`)
+    const name = limitNameOf(place)
+    const allowed = name === null ? `at most ${limit} are allowed` : `${name} allows at most ${limit}`
+    found.fault(entry.name, 'too_large', `"${entry.name}" has ${entry.size} bytes; ${allowed}`)
     return null
   }
   const unpacked = await unpack(entry)
@@ -64,20 +66,24 @@ export function largestFile(name: string, limits: Limits): number {
 }
 
 function limitOf(place: Place, limits: Limits): number {
+  if (place.kind === 'manifest') return MAX_MANIFEST_SIZE
+  const name = limitNameOf(place)
+  return name === null ? Number.POSITIVE_INFINITY : limits[name]
+}
+
+function limitNameOf(place: Place): LimitName | null {
   switch (place.kind) {
-    case 'manifest':
-      return MAX_MANIFEST_SIZE
     case 'loginTemplate':
-      return limits.TEMPLATE_SIZE
+      return 'TEMPLATE_SIZE'
     // Chosen here: forms and i18n tables are written by an author like scripts, and are parsed in a sandbox process
     // too.
     case 'script':
     case 'formScript':
     case 'form':
     case 'i18n':
-      return limits.SCRIPT_SIZE
+      return 'SCRIPT_SIZE'
     default:
-      return Number.POSITIVE_INFINITY
+      return null
   }
 }
 

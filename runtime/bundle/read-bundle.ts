@@ -59,7 +59,7 @@ async function read(
   found: Findings,
 ): Promise<Bundle | null> {
   if (packed.length > limits.BUNDLE_SIZE) {
-    const size = `the bundle has ${packed.length} bytes; at most ${limits.BUNDLE_SIZE} are allowed`
+    const size = `the bundle has ${packed.length} bytes; BUNDLE_SIZE allows at most ${limits.BUNDLE_SIZE}`
     found.fault(WHOLE_BUNDLE, 'too_large', size)
     return null
   }
@@ -87,7 +87,8 @@ async function checkPasskeys(
   found: Findings,
 ): Promise<void> {
   if (manifest?.signIn?.secondFactor !== 'passkey' || (await takesPasskeys(manifest.name))) return
-  const message = '"signIn.secondFactor" is "passkey", but this host doesn’t offer passkeys for the solution'
+  const message =
+    '"signIn.secondFactor" is "passkey", but this host doesn’t offer passkeys for the solution; use "required" instead'
   found.fault(MANIFEST, 'passkeys_unavailable', message, places.value(['signIn', 'secondFactor']))
 }
 
@@ -111,8 +112,8 @@ function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
   if (names.includes(MANIFEST)) return false
   const one = names.find((name) => OF_WORKSPACE.test(name))
   if (one === undefined) return false
-  const advice = 'create a solution with "solhost init" and move scripts, forms and media into it (docs/migrating.md)'
-  const message = `"${showName(one)}" is part of a workspace or an export of the original product, which is not a bundle: ${advice}`
+  const advice = 'Create a solution with "solhost init" and move scripts, forms and media into it (docs/migrating.md)'
+  const message = `this is a workspace or export of the original product, not a bundle: it contains "${showName(one)}". ${advice}`
   found.fault(MANIFEST, 'manifest_missing', message)
   return true
 }
@@ -121,14 +122,14 @@ function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
 function checkSources({ scripts, formScripts, forms, i18n }: BundleFiles, limits: Limits, found: Findings): void {
   const size = [scripts, formScripts, forms, i18n].flat().reduce((sum, { source }) => sum + source.length, 0)
   if (size <= limits.SOURCES_SIZE) return
-  const message = `scripts, forms and translations have ${size} characters in total; at most ${limits.SOURCES_SIZE} are allowed`
+  const message = `scripts, forms and translations have ${size} characters in total; SOURCES_SIZE allows at most ${limits.SOURCES_SIZE}`
   found.fault(WHOLE_BUNDLE, 'too_large', message)
 }
 
 function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
   const { manifest, names, places } = main
   if (manifest !== null && manifest.type !== 'solution') {
-    const message = `"type" of a bundle’s own manifest must be solution, not "${manifest.type}"`
+    const message = `"type" must be "solution" in the bundle’s own ${MANIFEST}, not "${manifest.type}"`
     found.fault(MANIFEST, 'manifest_invalid', message, places.value(['type']))
   }
   checkForms(main, modules, reached, found)
@@ -160,7 +161,9 @@ function checkForms(main: ReadManifest, modules: Modules, reached: readonly Part
     if (known.has(form)) continue
     const nearest = found.isFull ? null : nearestKey(form, [...known].slice(0, MAX_COMPARED))
     const meant = nearest === null ? '' : `; did you mean "${nearest}"?`
-    const where = others.has(form) ? 'is only in modules that sign users in' : 'is not in the solution or its modules'
+    const where = others.has(form)
+      ? 'is only in a module that signs users in, so clients cannot show it'
+      : 'is not in the solution or its modules'
     found.fault(MANIFEST, 'form_missing', `forms/${form}.json ${where}${meant}`, main.places.text(form))
   }
 }
@@ -179,7 +182,7 @@ function checkAuthenticators(
   const names = reached.filter(({ manifest }) => manifest?.type === 'authenticator').map(({ name }) => name)
   // Don't report a missing authenticator: a module that is missing or invalid may be the authenticator.
   if (names.length === 1 || (names.length === 0 && !complete)) return
-  const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
+  const those = names.length === 0 ? 'found none' : `found ${names.slice(0, 10).join(', ')}`
   const rule = `"authenticator": "${main.authenticator}" requires exactly one module of type authenticator`
   found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`, places.value(['authenticator']))
 }
@@ -207,7 +210,7 @@ function warnOfOAuth({ authenticator, oauth }: Manifest, places: JsonPlaces, fou
   if (authenticator === 'OAUTH' && oauth === null) {
     const advice =
       'add "oauth" to the manifest, or ask the operator to set up OAuth with PUT /admin/api/solutions/{name}/oauth'
-    const message = `"authenticator": "OAUTH" has no "oauth" settings: ${advice}`
+    const message = `"authenticator" is "OAUTH", but there are no "oauth" settings; ${advice}`
     found.warn(MANIFEST, 'oauth_missing', message, places.value(['authenticator']))
   }
   if (oauth?.apiSecret !== undefined && !SECRET_PLACEHOLDER.test(oauth.apiSecret)) {

@@ -138,7 +138,7 @@ class Reader {
       const code = this.text.charCodeAt(this.at)
       if (Number.isNaN(code)) this.refuse('the file ends inside a string')
       if (code < 0x20)
-        this.refuse('a line break or control character inside a string; write it as an escape such as \\n')
+        this.refuse('the string contains a line break or control character; write it as an escape such as \\n')
       if (code === 0x22 || code === 0x5c) {
         parts.push(this.text.slice(from, this.at))
         this.at++
@@ -159,7 +159,8 @@ class Reader {
       this.at += 5
       return String.fromCharCode(Number.parseInt(digits, 16))
     }
-    if (!Object.hasOwn(ESCAPES, letter)) this.refuse(`an unknown escape: "\\" before ${this.found()}`)
+    if (!Object.hasOwn(ESCAPES, letter))
+      this.refuse(`"\\" must not be followed by ${this.found()}; write "\\\\" for a backslash`)
     this.at++
     return ESCAPES[letter] as string
   }
@@ -174,7 +175,7 @@ class Reader {
     let end = this.at
     while (end < this.text.length && '+-.0123456789eE'.includes(this.text[end] as string)) end++
     if (end === this.at) this.refuse(`expected a value, found ${this.found()}`)
-    if (end - this.at > MAX_NUMBER_LENGTH) this.refuse(`a number longer than ${MAX_NUMBER_LENGTH} characters`)
+    if (end - this.at > MAX_NUMBER_LENGTH) this.refuse(`the number is longer than ${MAX_NUMBER_LENGTH} characters`)
     const digits = this.text.slice(this.at, end)
     if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits)) this.refuse(`${shown(digits)} is not a number`)
     const number = Number(digits)

@@ -12,14 +12,16 @@ export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array }
   const unpacked = entry.stored ? copyStored(entry) : await inflate(entry)
   if ('problem' in unpacked) return unpacked
   if (unpacked.content.length !== entry.size)
-    return { problem: `does not have the declared size of ${entry.size} bytes` }
-  if (crc32(unpacked.content) !== entry.crc32) return { problem: 'does not match its CRC-32; the ZIP file is damaged' }
+    return { problem: `does not have the declared size of ${entry.size} bytes; create the ZIP file again` }
+  if (crc32(unpacked.content) !== entry.crc32)
+    return { problem: 'does not match its CRC-32 checksum, so the ZIP file is damaged; create it again' }
   return unpacked
 }
 
 /** Copy the bytes, so that a cached file does not keep the whole ZIP file in memory. */
 function copyStored(entry: SoundEntry): { content: Uint8Array } | { problem: string } {
-  if (entry.packed.length !== entry.size) return { problem: 'is stored with two different sizes' }
+  if (entry.packed.length !== entry.size)
+    return { problem: 'has two different sizes in the ZIP file; create the ZIP file again' }
   return { content: new Uint8Array(entry.packed) }
 }
 
@@ -37,7 +39,7 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
     // With the option "info", the result is more than the content, which Node's types do not reflect.
     const { buffer, engine } = result as unknown as Inflated
     if (engine.bytesWritten !== entry.packed.length)
-      return resolve({ problem: 'is followed by bytes that are not part of it' })
+      return resolve({ problem: 'is followed by unexpected data in the ZIP file; create the ZIP file again' })
     // Copy the content: a view on a larger buffer would keep the whole buffer in memory.
     resolve({ content: new Uint8Array(buffer) })
   })
@@ -45,6 +47,7 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
 }
 
 function problemOf(error: NodeJS.ErrnoException, entry: SoundEntry): string {
-  if (error.code === 'ERR_BUFFER_TOO_LARGE') return `unpacks to more than the declared ${entry.size} bytes`
+  if (error.code === 'ERR_BUFFER_TOO_LARGE')
+    return `unpacks to more than the declared ${entry.size} bytes; create the ZIP file again`
   return `cannot be unpacked: ${error.message}`
 }

@@ -47,7 +47,8 @@ export async function readDirectory(zip: Buffer, limits: Limits, found: Findings
   const { entries } = listing
   const unpacked = entries.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0)
   if (unpacked > limits.BUNDLE_UNPACKED) {
-    found.fault(WHOLE_BUNDLE, 'too_large', `the unpacked files have more than ${limits.BUNDLE_UNPACKED} bytes in total`)
+    const message = `the unpacked files have more bytes in total than BUNDLE_UNPACKED allows (${limits.BUNDLE_UNPACKED})`
+    found.fault(WHOLE_BUNDLE, 'too_large', message)
     return null
   }
   for (const listed of entries) checkEntry(listed, found)
@@ -88,7 +89,8 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     // yauzl fails on flag bit 6. For the author, the mistake is the same as with bit 0.
-    if (reason.includes('encryption')) found.fault(WHOLE_BUNDLE, 'zip_entry_method', 'the ZIP file is encrypted')
+    if (reason.includes('encryption'))
+      found.fault(WHOLE_BUNDLE, 'zip_entry_method', 'the ZIP file is encrypted; create it without a password')
     else found.fault(WHOLE_BUNDLE, 'zip_invalid', `the ZIP file cannot be read: ${showName(reason)}`)
   }
   return null
@@ -100,7 +102,11 @@ function cursor(file: ZipFile): number {
 }
 
 function tooMany(limits: Limits, found: Findings): null {
-  found.fault(WHOLE_BUNDLE, 'too_many_files', `the bundle has more than ${limits.BUNDLE_FILES} files`)
+  found.fault(
+    WHOLE_BUNDLE,
+    'too_many_files',
+    `the bundle has more files than BUNDLE_FILES allows (${limits.BUNDLE_FILES})`,
+  )
   return null
 }
 
@@ -116,7 +122,11 @@ function isSkipped({ name, entry }: ListedEntry, found: Findings): boolean {
   if (name.startsWith('__MACOSX/') || name === '.DS_Store' || name.endsWith('/.DS_Store')) return true
   if (!name.endsWith('/')) return false
   if (entry.uncompressedSize > 0) {
-    found.fault(showName(name), 'zip_entry_kind', `the entry for the folder "${showName(name)}" has content`)
+    found.fault(
+      showName(name),
+      'zip_entry_kind',
+      `the ZIP entry for the folder "${showName(name)}" must be empty, but has content`,
+    )
   }
   return true
 }
@@ -146,7 +156,7 @@ function problemOfMethod(entry: Entry): string | null {
   if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0)
     return 'is encrypted or contains patch data, which is not supported'
   if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
-    return `is compressed with method ${entry.compressionMethod}; only stored and deflated are allowed`
+    return `uses the compression method ${entry.compressionMethod}; only 0 (stored) and 8 (deflated) are supported`
   }
   return null
 }
@@ -172,11 +182,11 @@ function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): voi
       found.fault(
         shown,
         'name_duplicate',
-        `"${shown}" and "${showName(other.name)}" are the same name when case is ignored`,
+        `"${shown}" and "${showName(other.name)}" are the same name when case is ignored; rename or remove one`,
       )
     } else if (folders.has(key)) {
       listed.refused = true
-      found.fault(shown, 'name_duplicate', `"${shown}" is both a file and a folder`)
+      found.fault(shown, 'name_duplicate', `"${shown}" is both a file and a folder; rename one`)
     }
     byKey.set(key, listed)
   }

@@ -176,7 +176,7 @@ const CHOICE = {
 const BadgeSchema = z
   .strictObject(
     {
-      value: text(200).meta({ title: 'Value', description: 'The cell’s value; unique among the badges.' }),
+      value: text(200).meta({ title: 'Value', description: 'The cell’s value; unique among the column’s badges.' }),
       label: ShownText.meta({ title: 'Label', description: 'What the user sees: text, or "i18n:" followed by a key.' }),
       tone: z
         .enum(BADGE_TONES, { error: `must be one of ${BADGE_TONES.join(', ')}` })
@@ -185,12 +185,15 @@ const BadgeSchema = z
     },
     { error: orUnknownKey('must be an object with value and label') },
   )
-  .meta({ title: 'Badge', description: 'How a value in the column is shown.' })
+  .meta({ title: 'Badge', description: 'The badge that is shown for one value in the column.' })
 
 const TableColumn = z
   .strictObject(
     {
-      name: OwnIdentifier.meta({ title: 'Name', description: 'Unique in the table: the key of its cells in a row.' }),
+      name: OwnIdentifier.meta({
+        title: 'Name',
+        description: 'The key of the column’s cell in each row; unique in the table.',
+      }),
       label: ShownText.optional().meta({
         title: 'Label',
         description: 'The column’s heading: text, or "i18n:" followed by a key.',
@@ -227,16 +230,16 @@ const Row = z
   )
   .meta({
     title: 'Table row',
-    description: 'A row of a table: its id, and a cell for each column by name.',
+    description: 'A row of a table: its id, and its cells by column name.',
   }) as unknown as z.ZodType<TableRow>
 
-const Label = element('label', 'Static text, which is set as the label.', {})
+const Label = element('label', 'Static text. Its label is the text.', {})
 
-const Heading = element('heading', 'A heading, whose text is set as the label.', {
+const Heading = element('heading', 'A heading. Its label is the text.', {
   level: z
     .union([z.literal(2), z.literal(3), z.literal(4)], { error: 'must be 2, 3 or 4' })
     .default(2)
-    .meta({ title: 'Level', description: 'The form’s title is a heading of level 1.' }),
+    .meta({ title: 'Level', description: 'The heading’s level. The form’s title has level 1.' }),
 })
 
 const ButtonStyle = z.enum(['primary', 'secondary', 'danger'], { error: 'must be one of primary, secondary, danger' })
@@ -245,7 +248,7 @@ const Button = element('button', 'A button.', {
   kind: ButtonStyle.default('secondary').meta({
     title: 'Kind',
     description:
-      '"primary": the main action, which Enter triggers and which needs all required inputs. "secondary": another action. "danger": a destructive action.',
+      '"primary": the main action. Enter triggers it, and all required inputs must have a value. "secondary": another action. "danger": a destructive action.',
   }),
   style: ButtonStyle.optional().meta({
     title: 'Style',
@@ -263,7 +266,7 @@ const Button = element('button', 'A button.', {
   }),
 })
 
-const Link = element('link', 'A link to a URL, or one that calls a function.', {
+const Link = element('link', 'A link that opens a URL or calls a function.', {
   href: z
     .string({ error: 'must be a string' })
     .max(2048, { error: 'must have at most 2048 characters' })
@@ -423,11 +426,11 @@ type Range<Value> = { min?: Value | undefined; max?: Value | undefined; value?: 
 
 /** Dates in this format sort correctly as strings. */
 function checkRange<Value extends number | string>({ min, max, value }: Range<Value>, found: Found): void {
-  if (min !== undefined && max !== undefined && min > max) refuse(found, ['max'], `must be at least min, ${min}`, max)
+  if (min !== undefined && max !== undefined && min > max) refuse(found, ['max'], `must be at least ${min} (min)`, max)
   else if (value !== undefined && min !== undefined && value < min)
-    refuse(found, ['value'], `must be at least min, ${min}`, value)
+    refuse(found, ['value'], `must be at least ${min} (min)`, value)
   else if (value !== undefined && max !== undefined && value > max)
-    refuse(found, ['value'], `must be at most max, ${max}`, value)
+    refuse(found, ['value'], `must be at most ${max} (max)`, value)
 }
 
 type Choice = { options: readonly { value: string | number }[]; value?: string | number | undefined }
@@ -461,7 +464,7 @@ type TableParts = {
 function checkBadges(path: PropertyKey[], type: string, badges: readonly Badge[] | undefined, found: Found): void {
   if (badges === undefined) return
   if (type !== 'text')
-    refuse(found, [...path, 'badges'], 'must be removed: only columns of type text have badges', badges)
+    refuse(found, [...path, 'badges'], 'must be removed: only columns of type text can have badges', badges)
   refuseTwice(badges, 'badges', 'value', found, path)
 }
 

@@ -23,7 +23,7 @@ export function boundsProblem(form: unknown): string | null {
     const { layout, nesting } = next
     if (nesting > MAX_NESTING) return `nests panels and tabs more than ${MAX_NESTING} levels deep`
     const rows = listOf(layout)
-    if (rows.length > MAX_ROWS) return `has a layout of more than ${MAX_ROWS} rows`
+    if (rows.length > MAX_ROWS) return `has a layout with more than ${MAX_ROWS} rows`
     for (const row of rows) {
       const columns = listOf(read(row, 'columns'))
       counts.columns += columns.length
@@ -39,7 +39,7 @@ export function boundsProblem(form: unknown): string | null {
           for (const column of listOf(read(element, 'columns')).slice(0, MAX_TABLE_COLUMNS))
             counts.items += listOf(read(column, 'badges')).length
           if (counts.items > MAX_ITEMS)
-            return `has more than ${MAX_ITEMS} options, table columns, badges and table rows together`
+            return `has more than ${MAX_ITEMS} options, table columns, badges and table rows in total`
           const tabs = listOf(read(element, 'tabs'))
           if (tabs.length > MAX_TABS) return `has an element with more than ${MAX_TABS} tabs`
           for (const inner of [element, ...tabs]) {

@@ -34,7 +34,7 @@ const Row = z
     {
       columns: list(Column, ROW_WIDTH).min(1, { error: 'must have at least one column' }).meta({
         title: 'Columns',
-        description: 'The columns, from start to end; stacked if the row is too narrow.',
+        description: 'The columns, in display order; stacked if the row is too narrow.',
       }),
     },
     { error: orUnknownKey('must be an object with columns') },
@@ -70,10 +70,10 @@ const Tab = z
   )
   .meta({ title: 'Tab', description: 'A tab: one of several layouts in the same place.' })
 
-const Tabs = element('tabs', 'Several layouts in the same place, one of which is visible.', {
+const Tabs = element('tabs', 'Several layouts in the same place. Only one of them is visible at a time.', {
   tabs: list(Tab, MAX_TABS)
     .min(1, { error: 'must have at least one tab' })
-    .meta({ title: 'Tabs', description: 'The tabs, from start to end.' }),
+    .meta({ title: 'Tabs', description: 'The tabs, in display order.' }),
   value: OwnIdentifier.optional().meta({
     title: 'Value',
     description: 'The name of the tab that is initially open. Default: the first one.',

@@ -79,7 +79,7 @@ function readFailure(text: string): GuestFailure {
   try {
     return JSON.parse(text) as GuestFailure
   } catch {
-    return { name: 'Error', message: 'the result of the call cannot be read', stack: '' }
+    return { name: 'Error', message: 'the call failed, and its error message could not be read', stack: '' }
   }
 }
 

@@ -169,7 +169,7 @@ function objectText(value: unknown): unknown {
 function jsonText(value: unknown): string {
   const text: unknown = stringify(value)
   if (typeof text === 'string') return text
-  throw new SafeTypeError(`the function returned ${kindOf(value)}, which is not JSON`)
+  throw new SafeTypeError(`the function returned ${kindOf(value)}, which cannot be converted to JSON`)
 }
 
 function kindOf(value: unknown): string {

@@ -72,11 +72,7 @@ function functionsOf(
   if (faulty.has(file)) return null
   const declared = topLevelFunctions(source)
   if (declared === null) {
-    found.fault(
-      file,
-      'script_syntax',
-      'the functions that the script declares cannot be determined; the script may be nested too deeply',
-    )
+    found.fault(file, 'script_syntax', 'the script cannot be analyzed; its code may be nested too deeply')
     return null
   }
   const canBeNamed = (name: string) => /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/.test(name)

@@ -13,7 +13,7 @@ export function createQuotas() {
   function quotaError(limit: string, allowed: number, amount: unknown, where?: string): Error {
     const used = typeof amount === 'number' && isFiniteNumber(amount) ? amount : allowed + 1
     const place = where === undefined ? '' : `${where}: `
-    const error = new SafeRangeError(`${place}the limit ${limit} of ${allowed} is exceeded`)
+    const error = new SafeRangeError(`${place}the limit ${limit} (${allowed}) is exceeded`)
     quotas ??= new SafeWeakMap()
     apply(weakSet, quotas, [error, { limit, allowed, used }])
     return error

@@ -5,6 +5,8 @@ import { type AnyNode, chainOf, isStrictAt, nodeOf, type Path, type Report, walk
 // Differences between sloppy and strict functions: `this` in a plain call, and `arguments`.
 
 const NO_THIS = 'in the hardened realm, "this" is undefined in a function that is called without an object'
+const NO_THIS_HERE =
+  'in the hardened realm, "this" is undefined if the function is called in this file without an object'
 const ADVICE = 'use a parameter, a variable or "globals"'
 
 /** Finds the uses of `this` and `arguments` in sloppy functions that work differently in strict ones. */
@@ -38,7 +40,7 @@ function findThis(node: AnyNode, path: Path, constructed: ReadonlySet<string>, r
   const isShown = how === 'declared' && path[at - 1]?.type === 'Program'
   if (isStrict) {
     // If another file calls the function by its name, `this` is the global object.
-    if (isShown && use === 'test') report(node, `${NO_THIS} from its own file: ${ADVICE}`)
+    if (isShown && use === 'test') report(node, `${NO_THIS_HERE}: ${ADVICE}`)
     return
   }
   if (use === 'passed' && how !== 'called') return

@@ -153,8 +153,8 @@ function needChanged(isChanged: boolean, target: object, key: PropertyKey): bool
 }
 
 function readOnly(key: PropertyKey): TypeError {
-  const name = typeof key === 'string' ? `"${key}"` : 'property of that name'
-  return new SafeTypeError(`the hardened realm has no writable ${name} here: built-in objects are frozen`)
+  const what = typeof key === 'string' ? `the property "${key}"` : 'this property'
+  return new SafeTypeError(`${what} cannot be set in the hardened realm, because built-in objects are frozen`)
 }
 
 /**

@@ -249,7 +249,7 @@ function takeMembers(target: object, view: object, names: readonly string[], isE
     descriptor.enumerable = isEnumerable
     descriptor.configurable = false
     if (getOwnPropertyDescriptor(target, name) !== undefined || !defineProperty(target, name, descriptor)) {
-      throw new SafeTypeError(`"${name}" is declared at the top level, but the global object already has it`)
+      throw new SafeTypeError(`"${name}" is declared at the top level, but is already a global property; rename it`)
     }
   }
 }

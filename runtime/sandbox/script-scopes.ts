@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import type { Fault } from '../bundle/faults.ts'
 import { placeOf, splitModule } from '../bundle/layout.ts'
 import type { ScriptScope } from '../protocol.ts'
@@ -63,9 +62,10 @@ function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {
       if (first === undefined) continue
       const isApart = first.name !== 'globals' && script.name !== 'globals'
       if (isApart && IDENTIFIER.test(name) && name !== '__proto__' && !ENTRIES.has(name)) continue
-      const place = script.module === null ? 'the solution' : dirname(`modules/${script.module}/x`)
-      const rule = `in ${place}, only files in scopes/ can declare the same name, unless it is a function that the platform calls`
-      const message = `"${name.slice(0, 100)}" is also declared at the top level of ${first.file}; ${rule}`
+      const rule = ENTRIES.has(name)
+        ? 'the platform calls this function, so only one file in the same solution or module can declare it'
+        : 'only files in scopes/ can declare the same name'
+      const message = `"${name.slice(0, 100)}" is also declared at the top level of ${first.file}; rename one: ${rule}`
       faults.push({ code: 'name_twice', file: script.file, line, column, message })
     }
   }

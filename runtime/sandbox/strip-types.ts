@@ -14,7 +14,7 @@ export function stripTypes(file: string, source: string): { source: string } | {
 function reason(error: unknown): string {
   const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)
   const advice = /not supported in strip-only mode/.test(message)
-    ? ': only erasable types are supported, so no enum, namespace, import = or parameter property'
+    ? ': scripts can use types, but not enum, namespace, import = or parameter properties'
     : ''
   return `TypeScript: ${message.slice(0, 500)}${advice}`
 }

@@ -80,7 +80,7 @@ export function blockedAddress(element: Tree.Element, name: string, value: strin
   const addresses = lower.endsWith('srcset') ? value.split(/,\s/) : [value]
   const blocked = rule && addresses.find((address) => rule.blocks(address))
   if (!rule || blocked === undefined) return null
-  return `the Content-Security-Policy blocks ${quoteText(blocked)} in ${lower} of <${element.tagName}>; ${rule.advice}`
+  return `the Content-Security-Policy blocks ${quoteText(blocked)} in the ${lower} attribute of <${element.tagName}>; ${rule.advice}`
 }
 
 function linkRule(element: Tree.Element): Rule | undefined {

@@ -116,7 +116,7 @@ export function missingElements({ form, inputs, errorLabel }: LoginForm): Missin
   const ofType = (name: string, type: string) =>
     inputs.has(name) && inputType(inputs.get(name) as Tree.Element) === type
   if (form) {
-    need(has('method', 'post'), form, 'the login form is always posted; write method="post"')
+    need(has('method', 'post'), form, 'the login form is always sent with POST; write method="post"')
     need(has('accept-charset', 'utf-8'), form, 'the login form has no accept-charset="UTF-8"; add it')
     need(has('role', 'form'), form, 'the login form has no role="form"; add it')
   }
@@ -124,7 +124,9 @@ export function missingElements({ form, inputs, errorLabel }: LoginForm): Missin
     need(
       ofType(name, type),
       inputs.get(name) ?? form,
-      `${why}; add <input type="${type}" name="${name}"> to the login form`,
+      inputs.has(name)
+        ? `${why}; write <input type="${type}" name="${name}"> instead`
+        : `${why}; add <input type="${type}" name="${name}"> to the login form`,
     )
   if (inputs.has('username')) input('username', 'text', 'the input "username" is not of type text')
   if (inputs.has('password'))

@@ -53,7 +53,7 @@ function parseTwice(source: string): ParsedTemplate | { readonly refused: string
     if (again === written) return { authored, shift, stable }
     written = again
   }
-  return { refused: 'the elements are nested in a way that HTML cannot express; check it with an HTML validator' }
+  return { refused: 'the elements are nested in a way that HTML cannot express; check the page with an HTML validator' }
 }
 
 /**
@@ -86,7 +86,7 @@ function parseBounded(source: string): Tree.Document {
         if (++elements > MAX_ELEMENTS) throw new TooLarge(`the page has more than ${MAX_ELEMENTS} elements`)
         if (attributes > MAX_ATTRIBUTES) throw new TooLarge(`the page has more than ${MAX_ATTRIBUTES} attributes`)
         if (text > MAX_ATTRIBUTE_TEXT)
-          throw new TooLarge(`the attributes are longer than ${MAX_ATTRIBUTE_TEXT} characters`)
+          throw new TooLarge(`the page’s attributes have more than ${MAX_ATTRIBUTE_TEXT} characters in total`)
         return defaultTreeAdapter.createElement(name, namespace, attrs)
       },
     },

@@ -28,7 +28,7 @@ import type { TemplateWarnings } from './template-warnings.ts'
 const SENDS_ELSEWHERE: ReadonlySet<string> = new Set(['formaction', 'formmethod', 'formtarget', 'formenctype'])
 
 const CODE_ADVICE = 'the placeholder is in a script, but not in a string literal; put it between quotes'
-const DATA_ADVICE = 'a script of this type is not read as JavaScript; use type="application/json"'
+const DATA_ADVICE = 'values cannot be inserted into a script of this type; use type="application/json"'
 
 /** Writes one document as parts and warns about what the author should change. */
 export function writeParts(document: Tree.Document, source: string, warnings: TemplateWarnings): CompiledTemplate {
@@ -233,7 +233,7 @@ class PartsWriter implements DocumentWriter {
 
   /** Drops the whole text. Without its placeholders, it would close its own element or another one. */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
-    const advice = `without the placeholder, <${element.tagName}> would end elsewhere, so the whole element stays empty; move the placeholder out of it`
+    const advice = `removing it would change where <${element.tagName}> ends, so the whole element stays empty; move the placeholder out of it`
     this.warn.emptied(node, findPlaceholders(node.value), advice)
   }
 

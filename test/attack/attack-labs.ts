@@ -35,6 +35,7 @@ type Realm = Manifest['realm']
  */
 const REFUSALS = [
   /: the hardened realm has no /,
+  / cannot be set in the hardened realm, /,
   /^TypeError: Cannot (?:define|redefine|add|delete|assign)/,
   /^ReferenceError: \w+ is not defined/,
   /^SyntaxError: /,

@@ -64,7 +64,9 @@ test('the function’s result is sent as JSON, whatever its type; nothing and nu
   expect(await answerOf('async () => ({ a: [1, { b: "ü" }] })')).toMatchObject({ body: '{"a":[1,{"b":"ü"}]}' })
   const imitated = '{"status":299,"headers":{"x-a":"b"}}'
   expect(await answerOf(`() => (${imitated})`)).toEqual({ status: 200, headers: {}, body: imitated })
-  await expect(answerOf('() => () => 1')).rejects.toThrow('the function returned a function, which is not JSON')
+  await expect(answerOf('() => () => 1')).rejects.toThrow(
+    'the function returned a function, which cannot be converted to JSON',
+  )
   await expect(answerOf('() => { const a = {}; a.a = a; return a }')).rejects.toThrow('script_error: TypeError')
 })
 

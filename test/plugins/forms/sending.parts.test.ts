@@ -86,7 +86,7 @@ test('a table: setting rows that are too large throws an error with the name and
   expect(await client.run('run', "lines.rows = rowsOf(2000, 'x'.repeat(50))")).toMatchObject({
     code: 'script_quota',
     message:
-      'RangeError: forms.a.elements.lines.rows is too large: the limit CLIENT_COMMANDS_SIZE of 131072 is exceeded',
+      'RangeError: forms.a.elements.lines.rows is too large: the limit CLIENT_COMMANDS_SIZE (131072) is exceeded',
     limit: { name: 'CLIENT_COMMANDS_SIZE', allowed: 131_072, used: expect.any(Number) },
   })
   expect(
@@ -114,7 +114,7 @@ test('if all tables together are too large, the call fails with a table’s name
   expect(outcome).toMatchObject({
     code: 'script_quota',
     message: expect.stringMatching(
-      /^RangeError: forms\.a\.elements\.others: the changes are too large for one call: the limit CLIENT_COMMANDS_SIZE of 131072 is exceeded$/,
+      /^RangeError: forms\.a\.elements\.others: the changes are too large for one call: the limit CLIENT_COMMANDS_SIZE \(131072\) is exceeded$/,
     ),
     limit: { name: 'CLIENT_COMMANDS_SIZE', allowed: 131_072 },
   })

@@ -295,7 +295,7 @@ test('bundle: the error for a misspelled form in the manifest suggests the neare
   const { faults } = await read(await bundleOf(manifest, files))
   expect(faults.map(({ message }) => message)).toEqual([
     'forms/logon.json is not in the solution or its modules; did you mean "login"?',
-    'forms/order.json is only in modules that sign users in; did you mean "orders"?',
+    'forms/order.json is only in a module that signs users in, so clients cannot show it; did you mean "orders"?',
   ])
   const none = await read(await bundleOf({ firstForm: 'order' }, {}))
   expect(none.faults.map(({ message }) => message)).toEqual(['forms/order.json is not in the solution or its modules'])
@@ -335,7 +335,8 @@ test('bundle: signIn with passkeys is refused at its line if the host does not s
         line: 2,
         column: 28,
         code: 'passkeys_unavailable',
-        message: '"signIn.secondFactor" is "passkey", but this host doesn’t offer passkeys for the solution',
+        message:
+          '"signIn.secondFactor" is "passkey", but this host doesn’t offer passkeys for the solution; use "required" instead',
       },
     ],
     null,

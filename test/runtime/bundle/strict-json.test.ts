@@ -81,7 +81,7 @@ test.each([
     {
       line: 1,
       column: 3,
-      message: 'a line break or control character inside a string; write it as an escape such as \\n',
+      message: 'the string contains a line break or control character; write it as an escape such as \\n',
     },
   ],
   ['a number that is too large', '1e999', { line: 1, column: 1, message: 'the number "1e999" is too large' }],

@@ -127,7 +127,7 @@ test.each(['panel', 'tabs'] as const)('form: %s can be nested six levels deep, a
 })
 
 const MANY = 'form_invalid: the form has more than'
-const ITEMS = [`${MANY} 20000 options, table columns, badges and table rows together`]
+const ITEMS = [`${MANY} 20000 options, table columns, badges and table rows in total`]
 
 test.each<[string, unknown, readonly string[]]>([
   ['1,000 elements', formWith(...labels(1000)), []],
@@ -142,7 +142,11 @@ test.each<[string, unknown, readonly string[]]>([
     ),
     [`${MANY} 1000 elements`],
   ],
-  ['100,000 rows', { layout: Array(100_000).fill({}) }, ['form_invalid: the form has a layout of more than 200 rows']],
+  [
+    '100,000 rows',
+    { layout: Array(100_000).fill({}) },
+    ['form_invalid: the form has a layout with more than 200 rows'],
+  ],
   [
     '200 rows with 12 columns each',
     { layout: Array(200).fill({ columns: Array(12).fill({}) }) },

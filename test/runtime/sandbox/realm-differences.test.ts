@@ -45,7 +45,7 @@ const REFUSED: readonly [script: string, place: string, message: RegExp][] = [
   ['const o = { f() { if (!this) return 1 } }', '1:24', /test of "this"/],
   ['function f() { return typeof this }', '1:30', /test of "this"/],
   ['const f = function () { return this.x }', '1:32', /"this" is undefined/],
-  ['"use strict"; function f() { return this === undefined }', '1:37', /from its own file/],
+  ['"use strict"; function f() { return this === undefined }', '1:37', /called in this file/],
   ['function f() { return arguments.callee }', '1:23', /arguments.callee/],
   ['function f(a) { a = 1; return arguments[0] }', '1:17', /keeps the old value of "a"/],
   ['function f(a) { arguments[0] = 1; return a }', '1:17', /does not change the parameters/],

@@ -158,17 +158,17 @@ test('compileTemplate: warnings say what the template lacks although the guide r
   const { warnings } = compileTemplate(html, 'media/login.html')
   expect(warnings.map(({ line, column, code, message }) => [line, column, code, message])).toEqual(
     [
-      [2, 1, 'the login form is always posted; write method="post"'],
+      [2, 1, 'the login form is always sent with POST; write method="post"'],
       [2, 1, 'the login form has no accept-charset="UTF-8"; add it'],
       [2, 1, 'the login form has no role="form"; add it'],
       [2, 1, 'users cannot choose to be remembered; add <input type="checkbox" name="remember"> to the login form'],
       [2, 1, 'automatic sign-in does not work; add <input type="hidden" name="id_token"> to the login form'],
       [2, 1, 'users do not see that a sign-in failed; add <p id="errorlabel" class="errorlabel">'],
-      [2, 23, 'the input "username" is not of type text; add <input type="text" name="username"> to the login form'],
+      [2, 23, 'the input "username" is not of type text; write <input type="text" name="username"> instead'],
       [
         2,
         55,
-        'the input "password" is not of type password, so the password is visible while users type it; add <input type="password" name="password"> to the login form',
+        'the input "password" is not of type password, so the password is visible while users type it; write <input type="password" name="password"> instead',
       ],
     ].map(([line, column, message]) => [line, column, 'template_element_missing', message]),
   )
