@@ -12,7 +12,7 @@ test('orders are deleted once the user has confirmed; the next ones need no conf
   const client = await solution.open({ user: MARCO })
   const first = await selectFirst(client)
   await client.click('remove')
-  assert.equal(client.confirming, 'Delete 1 selected orders')
+  assert.equal(client.confirming, 'Delete the selected order')
   assert(hasRow(client, first))
   await client.confirm()
   assert(!hasRow(client, first))

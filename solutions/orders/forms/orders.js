@@ -61,7 +61,8 @@ async function approveSelected() {
 async function removeSelected() {
   const { list } = forms.orders.elements
   const ids = list.selected
-  if (!security.confirm(i18n.getI18NMessage('orders.confirm_removal', [ids.length]))) return
+  const reason = ids.length === 1 ? 'orders.confirm_removal_one' : 'orders.confirm_removal'
+  if (!security.confirm(i18n.getI18NMessage(reason, [ids.length]))) return
   const removed = await removeOrders(ids)
   list.selected = []
   await load()
