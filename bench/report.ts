@@ -45,13 +45,13 @@ export function reportOf(rows: readonly Measured[], failed: Report['failed']): R
 }
 
 export function tableOf({ date, machine, loadBefore, node, rows, failed }: Report): string {
-  const head = `${date.slice(0, 10)}, ${machine.cores} cores, ${machine.model}, ${machine.platform}, Node.js ${node}, load before ${loadBefore}`
+  const head = `${date.slice(0, 10)}, ${machine.cores} cores, ${machine.model}, ${machine.platform}, Node.js ${node}, load average before the run ${loadBefore}`
   const lines = rows.map(({ work, against, reach, unit, measured, reached, details }) => {
     const suffix = unit === 'ratio' ? '' : ` ${unit}`
     const isReached = reach === null ? '-' : reached ? 'yes' : 'no'
     return `| ${work} | ${against} | ${boundOf(reach, suffix)} | ${measured}${suffix} | ${isReached} | ${details} |`
   })
-  const columns = '| work | against | target | measured | met | details |\n|---|---|---|---|---|---|'
+  const columns = '| work | compared with | target | measured | met | details |\n|---|---|---|---|---|---|'
   const failures = failed.map(({ subject, reason }) => `\nThe measurement "${subject}" failed: ${reason}`)
   return `${head}\n\n${columns}\n${lines.join('\n')}\n${failures.join('')}${failures.length > 0 ? '\n' : ''}`
 }

@@ -53,7 +53,7 @@ export async function measureLogins(): Promise<Row[]> {
   const figures = (mine: number, theirs: number) => `${figure(mine)} ms : ${figure(theirs)} ms`
   return [
     {
-      work: 'W1 latency through the sandbox process',
+      work: 'latency of one sign-in call (W1) through the sandbox process',
       against,
       reach: { atMost: 1.3 },
       unit: 'ratio',
@@ -61,7 +61,7 @@ export async function measureLogins(): Promise<Row[]> {
       details: figures(ours, alone),
     },
     {
-      work: 'W1 latency through the sandbox process, hardened realm',
+      work: 'latency of one sign-in call (W1) through the sandbox process, hardened realm',
       against,
       reach: { atMost: 0.1 },
       unit: 'ratio',
@@ -69,7 +69,7 @@ export async function measureLogins(): Promise<Row[]> {
       details: figures(median(times.hardened), alone),
     },
     {
-      work: 'W1 latency with pauses between sign-ins, contexts created in advance',
+      work: 'latency of one sign-in call (W1) with pauses between calls, contexts created in advance',
       against: 'the same work in bare isolated-vm, also with pauses',
       reach: { atMost: 0.6 },
       unit: 'ratio',
@@ -77,7 +77,7 @@ export async function measureLogins(): Promise<Row[]> {
       details: `${figures(waited, aloneWaited)} (without pauses ${figure(alone)} ms)`,
     },
     {
-      work: 'W1 throughput, 1 to 2 sandbox processes',
+      work: 'throughput of sign-in calls (W1) with 1 to 2 sandbox processes',
       against,
       reach: { atLeast: 1 },
       unit: 'ratio',
@@ -85,7 +85,7 @@ export async function measureLogins(): Promise<Row[]> {
       details: `${figure(1000 / many)} : ${figure(1000 / alone)} logins/s`,
     },
     {
-      work: 'W1 latency',
+      work: 'latency of one sign-in call (W1)',
       against: 'a new isolate per call',
       reach: { atMost: 0.25 },
       unit: 'ratio',

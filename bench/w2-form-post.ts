@@ -87,7 +87,7 @@ function rowsOf(
 ): Row[] {
   const { host, workerd, lean, hostToLean, hardened, plain } = served
   const againstLean = (realm: string, goal: number, { rates }: Served): Row => ({
-    work: `W2 throughput, form POST over HTTP, ${realm}, ${LEAN_CONNECTIONS} browsers`,
+    work: `throughput of sign-ins by form POST (W2), ${realm}, ${LEAN_CONNECTIONS} browsers`,
     against: `workerd ${version} with a minimal login: one shared global scope, a signed cookie`,
     reach: { atLeast: goal },
     unit: 'ratio',
@@ -98,7 +98,7 @@ function rowsOf(
     againstLean('hardened realm', 0.4, hardened),
     againstLean('fresh globals', 0.2, hostToLean),
     {
-      work: 'W2 throughput, form POST over HTTP, fresh globals',
+      work: 'throughput of sign-ins by form POST (W2), fresh globals',
       against: `workerd ${version}, one shared global scope`,
       reach: { atLeast: 0.3 },
       unit: 'ratio',
@@ -106,7 +106,7 @@ function rowsOf(
       details: `${figure(median(host.rates))} : ${figure(median(workerd.rates))} logins/s (plain function ${figure(median(plain.rates))})`,
     },
     {
-      work: 'W2 CPU per login, host and sandbox processes',
+      work: 'CPU time per sign-in by form POST (W2), host and sandbox processes',
       against: 'the same Koa app, with a plain function instead of a sandbox',
       reach: { atMost: 5 },
       unit: 'ratio',
