@@ -132,7 +132,7 @@ export function createAccess(parts: AccessParts): Access {
         throw new PlatformError(
           'ERR_UNAUTHENTICATED',
           ctx.get('Authorization') === ''
-            ? 'Send an API token (Bearer) in the Authorization header, or sign in.'
+            ? 'You are not signed in. Sign in, or send an API token (Bearer) in the Authorization header.'
             : 'The API token is unknown, deleted or expired. Create a new one on the "API tokens" page.',
         )
       }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { backUp } from '../../base/backup/backup.ts'
 import type { BackupManifest } from '../../base/backup/manifest.ts'
 import { restore } from '../../base/backup/restore.ts'
+import { shellWord } from '../../base/program/shell-word.ts'
 import { version } from '../../base/program/version.ts'
 import type { Exit } from '../../base/terminal/command.ts'
 import { partProgress } from '../../base/terminal/part-progress.ts'
@@ -32,7 +33,7 @@ export async function runBackup(words: readonly string[], terminal: Terminal): P
     terminal.out(`${printable(file)}: ${contentOf(report.manifest)}, ${report.size} bytes\n`)
     terminal.out(`${KEY_TEXTS[report.key]}\n`)
     terminal.out(
-      `Next: store the file where nobody else can read it. To restore it, run "${CONTROL_CENTER.restoreCommand} …".\n`,
+      `Next: store the file where nobody else can read it. To restore it, run "${CONTROL_CENTER.restoreCommand} ${shellWord(file)}".\n`,
     )
   })
 }

@@ -87,7 +87,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
     route(
       'DELETE /organisations/:organisation/environments/:environment',
       {
-        summary: 'Delete an environment with its tokens and all its data',
+        summary: 'Delete an environment, its tokens and all its data',
         right: 'environments',
         act: 'environment-delete',
         names: ({ params }) => ({ target: params.environment }),
@@ -99,7 +99,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
         if (query.confirm !== name) {
           throw new PlatformError(
             'ERR_REQUEST_INVALID',
-            `To delete the environment, confirm its name in the URL: ?confirm=${name}`,
+            `The environment was not deleted. To delete it, confirm its name in the URL: ?confirm=${name}`,
           )
         }
         await environments.remove(organisation.id, name)
@@ -149,7 +149,10 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
       },
       async ({ found: { id, name }, params: { solution } }) => {
         if (await environments.removeSolution(id, solution)) return
-        throw new PlatformError('ERR_NOT_FOUND', `The environment "${name}" has no solution "${solution}".`)
+        throw new PlatformError(
+          'ERR_NOT_FOUND',
+          `The environment "${name}" has no solution "${solution}". It may have been removed.`,
+        )
       },
     ),
   ]

@@ -64,7 +64,10 @@ export function createEnvironments(db: CenterDatabase, now: () => number = Date.
   async function need(organisation: string, name: string): Promise<Environment> {
     const environment = await find(organisation, name)
     if (environment !== null) return environment
-    throw new PlatformError('ERR_NOT_FOUND', `There is no environment "${name.slice(0, 100)}".`)
+    throw new PlatformError(
+      'ERR_NOT_FOUND',
+      `There is no environment "${name.slice(0, 100)}" in this organisation. Check the name.`,
+    )
   }
 
   async function needRoom(organisation: string): Promise<void> {

@@ -69,7 +69,7 @@ const Field = z.strictObject({
     )
     .max(30)
     .default([])
-    .describe('the choices of a select field'),
+    .describe('the choices, if the type is "select"'),
 })
 export type DesignedField = z.infer<typeof Field>
 

@@ -124,7 +124,9 @@ function readData(text: string): unknown {
 }
 
 function jobsText({ paused, items }: ShownJobs, name: string): string {
-  const banner = paused ? `The jobs are paused. To resume them, run "${SOLHOST} jobs resume".\n` : ''
+  const banner = paused
+    ? `The jobs are paused. To resume them, run "${SOLHOST} jobs resume ${printable(name)} <url>".\n`
+    : ''
   if (items.length === 0) return `${banner}${printable(name)} has no jobs. To add one, see docs/jobs.md.\n`
   const lines = items.map(({ name: job, schedule, timeZone, next: [first], last }) => {
     const due = schedule === null ? 'when queued' : `${schedule} (${timeZone})`
