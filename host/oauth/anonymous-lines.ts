@@ -28,7 +28,7 @@ export function createAnonymousLines(log: Pick<SolutionLog, 'write'>, now: () =>
     else if (count.left === 0) {
       log.write(solution, {
         level: 'warn',
-        message: `further lines about ${networkOf(address)} are suppressed for a minute`,
+        message: `further log lines about requests from ${networkOf(address)} are suppressed for a minute`,
       })
     }
   }

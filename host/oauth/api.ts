@@ -36,7 +36,10 @@ export type OAuthApiParts = {
  */
 const OAuthSettingsForm = PartialOAuthForm.refine(
   ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
-  { path: ['apiSecret'], error: 'must be "%%NAME%%", where NAME is a secret of the solution (PUT secrets/NAME)' },
+  {
+    path: ['apiSecret'],
+    error: 'must be "%%NAME%%", where NAME is the name of a secret that was set with PUT secrets/NAME',
+  },
 ).meta({ id: 'OAuthSettingsForm' })
 
 const OAuthSettings = z
@@ -67,7 +70,9 @@ const OAuthProvider = z
         name: z.string(),
         title: z.string(),
         description: z.string(),
-        required: z.enum(['yes', 'no', 'issuer']).describe('`issuer`: required unless the setting `issuer` is set'),
+        required: z
+          .enum(['yes', 'no', 'issuer'])
+          .describe('whether the setting is required; `issuer`: only if the setting `issuer` is not set'),
         default: z.string().nullable(),
         values: z.array(z.string()).nullable(),
       }),
@@ -105,7 +110,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
     route(
       'GET /solutions/:name/oauth',
       {
-        summary: 'Get the operator’s OAuth settings, with warnings about the combination with the manifest’s settings',
+        summary: 'Get the operator’s OAuth settings, with warnings about problems that would prevent sign-ins',
         right: 'solutions:{name}:read',
         before: find,
         answers: { 200: OAuthSettings },
@@ -159,7 +164,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'POST /solutions/:name/oauth/test',
       {
         summary:
-          'Test OAuth settings as far as possible without a sign-in. The settings in the body override those in the manifest, as with PUT; without a body, the current settings are tested',
+          'Test OAuth settings as far as possible without a sign-in. As with PUT, settings in the body override those in the manifest. Without a body, the current settings are tested',
         right: 'solutions:{name}:write',
         before: find,
         body: OAuthSettingsForm.nullable(),

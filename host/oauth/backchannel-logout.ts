@@ -70,7 +70,11 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
   if (named === null) throw new OAuthProblem('oauth_token', '"logout_token" is not a signed token')
   const { configuration, provider } = await registeredAs(asking, named, parts)
   const { jwksUri } = provider
-  if (jwksUri === null) throw new OAuthProblem('oauth_token', 'the provider has no keys')
+  if (jwksUri === null)
+    throw new OAuthProblem(
+      'oauth_token',
+      'the token cannot be verified, because the provider has no key set ("jwks_uri")',
+    )
   const { clientId } = configuration
   const checked = await checkLogoutToken(token, {
     provider,

@@ -77,7 +77,7 @@ export function createConfigurationChooser({
       const { authenticator: mode } = asking.solution.manifest
       if (mode === 'OAUTH') return fromSettings(asking.solution)
       if (mode === 'OAUTH_AUTHENTICATOR') return fromScript(asking)
-      throw new TypeError(`${mode} has no OAuth settings`)
+      throw new TypeError(`solutions with the authenticator ${mode} have no OAuth settings`)
     },
     async fallbackOf({ name, manifest }) {
       const ofOperator = manifest.authenticator === 'OAUTH' ? await settings.get(name) : null

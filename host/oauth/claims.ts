@@ -86,7 +86,7 @@ export function createClaimsReader(
       tokenRequests.readProfile(registration, accessToken, address),
     )
     if (expected.before !== undefined && expected.before.sub !== claims.sub) {
-      throw new OAuthProblem('oauth_token', 'the provider’s response to the refresh is about another user')
+      throw new OAuthProblem('oauth_token', 'the provider’s response to the token refresh is for a different user')
     }
     return { claims, issuedAt: now() }
   }
@@ -101,7 +101,7 @@ export function createClaimsReader(
       if (idToken === null && before === undefined) {
         throw new OAuthProblem(
           'oauth_token',
-          `${provider.title} returned no ID token: check that the scope contains "openid"`,
+          `${provider.title} returned no ID token: check that the client may request the scope "openid"`,
         )
       }
       const verified =

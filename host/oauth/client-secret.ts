@@ -32,7 +32,10 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
     const host = placeOf(tokenEndpoint)
     const value = await secrets.forHost(solution, name, host)
     if (value !== null) return value
-    throw new OAuthProblem('oauth_configuration', `the operator has not set a secret ${name} for the host ${host}`)
+    throw new OAuthProblem(
+      'oauth_configuration',
+      `the operator must set the secret ${name} and allow it for the host ${host}`,
+    )
   }
 
   /**
@@ -44,7 +47,7 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
     const [place, own] = [placeOf(userInfo), placeOf(tokenEndpoint)]
     if (name === null || place === own || place === `api.${own}`) return
     if ((await secrets.forHost(solution, name, place)) !== null) return
-    const message = `the operator has not set a secret ${name} for the host ${place}, which is in "userInfoEndpoint"`
+    const message = `the operator must allow the secret ${name} for the host ${place}, because "userInfoEndpoint" contains this host`
     throw new OAuthProblem('oauth_configuration', message)
   }
 

@@ -103,7 +103,7 @@ export function checkConfiguration(
   const places = placesOf(read, row, own, refuse)
   for (const address of Object.values(places)) {
     const refusal = typeof address === 'string' ? refusalOf(address) : null
-    if (refusal !== null) refuse(`the URL of ${read.api} derived from "${row.settings.join('", "')}" ${refusal}`)
+    if (refusal !== null) refuse(`the ${read.api} URL built from "${row.settings.join('" and "')}" ${refusal}`)
   }
   const responseType = responseTypeOf(read, row, refuse)
   const scope = scopeOf(read, row, refuse)
@@ -191,7 +191,7 @@ function needSingleEndpoints(settings: Settings, refuse: Refuse): void {
   const missing = needed
     .filter((name) => name !== 'accessTokenEndpoint' || settings.response_type !== 'id_token')
     .filter((name) => settings[name] === undefined)
-  if (missing.length > 0) refuse(`${settings.api} requires "issuer" or, without it, "${missing.join('", "')}"`)
+  if (missing.length > 0) refuse(`"issuer" is missing; set it, or set "${missing.join('", "')}"`)
 }
 
 function responseTypeOf(
@@ -229,7 +229,7 @@ function responseModeOf(
 function scopeOf({ defaultScope }: Settings, row: ProviderRow, refuse: Refuse): string {
   const names = (defaultScope ?? row.scope).split(' ').filter((name) => name !== '')
   if (names.some((name) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))) {
-    refuse('"defaultScope" must be printable ASCII names separated by spaces')
+    refuse('"defaultScope" must contain only printable ASCII characters except " and \\')
   }
   if (row.hasIdToken && !names.includes('openid')) names.unshift('openid')
   return [...new Set(names)].join(' ')

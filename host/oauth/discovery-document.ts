@@ -30,7 +30,7 @@ export function readDiscoveryDocument(value: unknown, from: string): DiscoveryDo
   const wrong = [...new Set(read.error.issues.map(({ path }) => `"${String(path[0])}"`))].join(', ')
   throw new OAuthProblem(
     'oauth_provider',
-    `in the discovery document of ${from}, these values are missing or have the wrong type: ${wrong}`,
+    `these values in the discovery document of ${from} are missing or have the wrong type: ${wrong}`,
   )
 }
 

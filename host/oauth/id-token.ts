@@ -57,7 +57,7 @@ export async function checkIdToken(token: string, expected: ExpectedIdToken): Pr
   checkHash('at_hash', claims.at_hash, expected.accessToken, algorithm.hash)
   checkHash('c_hash', claims.c_hash, expected.code, algorithm.hash)
   if (expected.maxAge !== undefined) checkAge(claims, expected.maxAge, expected)
-  checkTimes(WHAT, claims, { earliest: startedAt, earliestIs: 'when this sign-in began', now, skew })
+  checkTimes(WHAT, claims, { earliest: startedAt, earliestIs: 'the start of this sign-in', now, skew })
   return claims as Claims
 }
 

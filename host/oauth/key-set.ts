@@ -67,8 +67,8 @@ export async function readKeySet(value: unknown, from: string): Promise<readonly
   if (keys.length > 0) return keys
   throw new OAuthProblem(
     'oauth_provider',
-    `${from} has no usable key among its ${set.data.keys.length} keys. A usable key is a valid, strong enough public key for ` +
-      `one of these algorithms: ${Object.keys(ALGORITHMS).join(', ')}`,
+    `${from} contains no usable key (keys found: ${set.data.keys.length}). A usable key is a valid public key that is strong enough ` +
+      `for one of these algorithms: ${Object.keys(ALGORITHMS).join(', ')}`,
   )
 }
 
@@ -121,7 +121,7 @@ export function isSameKey(one: ProviderKey, other: ProviderKey): boolean {
 export async function importKey({ jwk }: ProviderKey, alg: string): Promise<CryptoKey> {
   const { importJWK } = await import('jose')
   const key = await importJWK(jwk, alg)
-  if (key instanceof Uint8Array) throw new TypeError('a key that is not public was accepted')
+  if (key instanceof Uint8Array) throw new TypeError('the imported key is not a public key')
   return key
 }
 

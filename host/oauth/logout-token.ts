@@ -62,7 +62,7 @@ export async function checkLogoutToken(token: string, expected: ExpectedLogoutTo
   const sid = claims.sid === undefined ? null : checkId(WHAT, claims, 'sid')
   if (sub === null && sid === null) throw refused(WHAT, 'must have "sub" or "sid"')
   const jti = checkId(WHAT, claims, 'jti')
-  const earliestIs = `${LOGOUT_TOKEN_AGE / 60_000} minutes ago, the earliest time allowed`
+  const earliestIs = `the earliest time allowed, ${LOGOUT_TOKEN_AGE / 60_000} minutes ago`
   const issuedAt = checkTimes(WHAT, claims, { earliest: now - LOGOUT_TOKEN_AGE, earliestIs, now, skew })
   return { iss, sub, sid, jti, issuedAt }
 }

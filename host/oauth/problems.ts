@@ -25,8 +25,8 @@ export const OAUTH_PROBLEMS = {
     page: 'configuration',
     what: 'the OAuth settings are missing or invalid, or the provider did not accept the request',
   },
-  oauth_script: { status: 503, page: 'script', what: 'a script of the solution failed' },
-  oauth_busy: { status: 503, page: 'busy', what: 'the host had no capacity for the solution’s script' },
+  oauth_script: { status: 503, page: 'script', what: 'a script in the solution failed' },
+  oauth_busy: { status: 503, page: 'busy', what: 'the host was too busy to run the solution’s script' },
   oauth_expired: {
     status: 400,
     page: 'expired',
@@ -59,8 +59,8 @@ export class OAuthProblem extends Error {
 /** The problem for a failed script. The solution's log already contains the failure, with its position. */
 export function problemOfFailure({ code }: Failed, entry: string): OAuthProblem {
   return code === 'sandbox_busy'
-    ? new OAuthProblem('oauth_busy', `no sandbox process was free for ${entry}`)
-    : new OAuthProblem('oauth_script', `${entry} ended with ${code}`)
+    ? new OAuthProblem('oauth_busy', `no sandbox process was available to run ${entry}`)
+    : new OAuthProblem('oauth_script', `${entry} failed with the error ${code}`)
 }
 
 /** Maximum characters of a provider's text that a log line quotes. */
@@ -76,7 +76,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 export function quote(value: unknown): string {
   if (typeof value !== 'string') return value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value
   const text = JSON.stringify(value.slice(0, QUOTED).toWellFormed()).replace(UNSEEN, escaped)
-  return value.length > QUOTED ? `${text} (of ${value.length} characters)` : text
+  return value.length > QUOTED ? `${text} (truncated; ${value.length} characters in total)` : text
 }
 
 function escaped(character: string): string {

@@ -59,7 +59,7 @@ export function createProviderFinder(
   async function readDocument(issuer: string): Promise<DiscoveryDocument> {
     const refusal = requests.refusalOf(issuer)
     if (refusal !== null) throw new OAuthProblem('oauth_configuration', `"issuer" ${refusal}`)
-    if (issuer.includes('?')) throw new OAuthProblem('oauth_configuration', '"issuer" must not have a query')
+    if (issuer.includes('?')) throw new OAuthProblem('oauth_configuration', '"issuer" must not have a query string')
     return readDiscoveryDocument(await requests.getJson(discoveryAddress(issuer)), new URL(issuer).host)
   }
 
@@ -80,7 +80,7 @@ export function createProviderFinder(
       if (missing.length === 0) return providerOf(configuration, null, requests.refusalOf)
       if (hasIssuer(configuration)) return discover(solution, configuration)
       const settings = missing.map((endpoint) => `"${ENDPOINTS[endpoint].setting}"`).join(', ')
-      throw new OAuthProblem('oauth_configuration', `the settings require "issuer" or, without it, ${settings}`)
+      throw new OAuthProblem('oauth_configuration', `"issuer" is missing; set it, or set ${settings}`)
     },
   }
 }
@@ -169,7 +169,7 @@ function algorithmsOf({ hasIdToken }: OAuthConfiguration, document: DiscoveryDoc
   const came = quote(offered?.join(' '))
   throw new OAuthProblem(
     'oauth_provider',
-    `the provider signs ID tokens with ${came}; it must be one of ${ours.join(' ')}`,
+    `the provider signs ID tokens with ${came}, but only these algorithms are supported: ${ours.join(' ')}`,
   )
 }
 

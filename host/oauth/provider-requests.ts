@@ -51,7 +51,7 @@ export function createProviderRequests(
 
   async function request(address: string, method: string, headers: Record<string, string>, body: string | null) {
     const refusal = refusalOf(address)
-    if (refusal !== null) throw new OAuthProblem('oauth_configuration', `a URL of the provider ${refusal}`)
+    if (refusal !== null) throw new OAuthProblem('oauth_configuration', `one of the provider’s URLs ${refusal}`)
     try {
       return await outbound.request({
         url: address,

@@ -32,11 +32,14 @@ async function readGithubProfile(
   get: (address: string) => Promise<unknown>,
 ): Promise<Claims> {
   if (issuer === null || userInfoEndpoint === null)
-    throw new TypeError('the configuration of GitHub has no issuer or no UserInfo endpoint')
+    throw new TypeError('the configuration for GitHub has no issuer or no UserInfo endpoint')
   const user = await get(userInfoEndpoint)
   if (!isObject(user) || !Number.isSafeInteger(user.id) || (user.id as number) <= 0) {
     const came = isObject(user) ? quote(user.id) : quote(user)
-    throw new OAuthProblem('oauth_provider', `GitHub’s user must be an object with the number "id", but is ${came}`)
+    throw new OAuthProblem(
+      'oauth_provider',
+      `GitHub returned an invalid user: "id" must be a positive number (received: ${came})`,
+    )
   }
   const email = verifiedEmail(await get(`${userInfoEndpoint}/emails`))
   return Object.assign(Object.create(null) as Record<string, unknown>, {
@@ -50,7 +53,8 @@ async function readGithubProfile(
 }
 
 function verifiedEmail(emails: unknown): string | null {
-  if (!Array.isArray(emails)) throw new OAuthProblem('oauth_provider', 'GitHub’s email addresses must be a list')
+  if (!Array.isArray(emails))
+    throw new OAuthProblem('oauth_provider', 'GitHub returned an invalid response: the email addresses must be a list')
   const primary = emails
     .slice(0, MOST_EMAILS)
     .find((one: unknown) => isObject(one) && one.primary === true && one.verified === true)

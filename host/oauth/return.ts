@@ -59,7 +59,7 @@ export const BY_PROVIDER: WayOfSigningIn<Asked, Attempt, Checked, SignedIn, Retu
   // The transaction's cookie shows that the sign-in started in this browser.
   ownPage: takeTransaction,
   throttle: {
-    none: 'The provider checks the credentials, and a browser can return only once for each sign-in it began.',
+    none: 'The provider checks the credentials, and each browser can return only once per sign-in.',
   },
   source: checkUser,
   secondStep: (attempt, checked, parts) => parts.secondStep.check(attempt, firstStepOf(attempt, checked)),
@@ -87,7 +87,7 @@ async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attemp
   const nothingKnown = { configuration: null, provider: null, claims: null, returnTo: startPageOf(solution) }
   const refuse = (problem = expired()) => refused(asked, problem, nothingKnown, parts)
   const unreadable = (message: string) => refuse(expired(message, 'unreadable'))
-  if (parameters === null) return unreadable('the response is larger than the limit for forms and was not read')
+  if (parameters === null) return unreadable('the response was not read, because it is larger than the limit for forms')
   const state = stateOfResponse(parameters)
   if (state === null) return unreadable('the response must have exactly one "state"')
   const taken = await take(asked, state, parts)
@@ -153,7 +153,8 @@ async function verify(
     return { ...verified, idToken, refreshToken: null }
   }
   const { code } = response
-  if (provider.tokenEndpoint === null) throw new TypeError('a code was requested without a token endpoint')
+  if (provider.tokenEndpoint === null)
+    throw new TypeError('the provider has no token endpoint, so the code cannot be exchanged')
   const secret = await clientSecrets.secretFor(solution, configuration, provider.tokenEndpoint)
   const registration = { provider, configuration, secret }
   const tokens = await tokenRequests.exchangeCode(registration, { code, redirectUri, verifier })

@@ -161,13 +161,13 @@ function clockStep(clock: Clock | null, leeway: number): TestStep {
     }
   }
   const seconds = Math.round(Math.abs(clock.ahead) / 1000)
-  const apart = `The clock of ${clock.host} is ${seconds} s ${clock.ahead < 0 ? 'behind' : 'ahead of'} this host’s`
+  const apart = `The clock of ${clock.host} is ${seconds} s ${clock.ahead < 0 ? 'behind' : 'ahead of'} this host’s clock`
   return Math.abs(clock.ahead) <= leeway
-    ? { step: 'clock', result: 'ok', message: `${apart}; the maximum is ${leeway / 1000} s.` }
+    ? { step: 'clock', result: 'ok', message: `${apart}. The maximum difference is ${leeway / 1000} s.` }
     : {
         step: 'clock',
         result: 'failed',
-        message: `${apart}, but the maximum is ${leeway / 1000} s: set this host’s clock with NTP, or raise OAUTH_CLOCK_SKEW.`,
+        message: `${apart}, but the maximum difference is ${leeway / 1000} s. Synchronize this host’s clock with NTP, or raise OAUTH_CLOCK_SKEW.`,
       }
 }
 

@@ -45,9 +45,12 @@ export function warnOfOAuthSettings(judged: SettingsToJudge): OAuthWarning[] {
 function notUsed(mode: string): OAuthWarning {
   const why =
     mode === 'OAUTH_AUTHENTICATOR'
-      ? 'only its getOAuthConfig decides which settings apply'
-      : 'this authenticator does not use OAuth settings'
-  return { code: 'not_used', message: `The active version has the authenticator ${mode}: ${why}.` }
+      ? 'which uses only the settings that its getOAuthConfig returns'
+      : 'which does not use OAuth settings'
+  return {
+    code: 'not_used',
+    message: `These settings have no effect: the active version has the authenticator ${mode}, ${why}.`,
+  }
 }
 
 /** @returns the configuration, or an error message */

@@ -123,7 +123,7 @@ function headerRefusal(header: Readonly<Record<string, unknown>>, rules: TokenRu
   if (typeof alg !== 'string' || !rules.algorithms.includes(alg) || algorithmOf(alg) === null)
     return `must be signed with ${rules.algorithms.join(', ')}; its "alg" is ${quote(alg)}`
   if (typ !== undefined && !(typeof typ === 'string' && rules.types.includes(shortType(typ))))
-    return `must have no "typ" or ${rules.types.join(', ')}; it is ${quote(typ)}`
+    return `must have no "typ", or the "typ" ${rules.types.join(' or ')}, but has ${quote(typ)}`
   if (kid !== undefined && !isKid(kid)) return `must have a "kid" of 1 to ${LONGEST_KID} printable characters`
   return null
 }

@@ -52,7 +52,7 @@ export function checkAudience(what: string, claims: RawClaims, clientId: string)
   const { aud, azp } = claims
   const isOurs = aud === clientId || (Array.isArray(aud) && aud.length === 1 && aud[0] === clientId)
   if (!isOurs) {
-    const came = Array.isArray(aud) ? `a list of ${aud.length}` : quote(aud)
+    const came = Array.isArray(aud) ? `a list of length ${aud.length}` : quote(aud)
     throw refused(what, `must be for ${quote(clientId)} only, but its "aud" is ${came}`)
   }
   if (azp !== undefined && azp !== clientId)
@@ -95,7 +95,7 @@ export function checkTimes(what: string, claims: RawClaims, { earliest, earliest
       by: earliest - skew - iat,
       // `iat` is truncated to whole seconds, so a token issued within the same second is not too old.
       isOver: iat + 1000 <= earliest - skew,
-      is: `was issued at ${shown(iat)}, before ${shown(earliest)} (${earliestIs})`,
+      is: `was issued at ${shown(iat)}, which is before ${shown(earliest)} (${earliestIs})`,
     },
   ].filter(({ isOver }) => isOver)
   const [first] = over

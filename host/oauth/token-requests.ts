@@ -168,7 +168,10 @@ async function withoutIdToken(response: Response): Promise<{ response: Response;
   }
   const { id_token: idToken, ...rest } = parsed
   if (typeof idToken !== 'string') {
-    throw new OAuthProblem('oauth_provider', `the token endpoint returned the id_token ${quote(idToken)}, not a string`)
+    throw new OAuthProblem(
+      'oauth_provider',
+      `the "id_token" from the token endpoint must be a string (received: ${quote(idToken)})`,
+    )
   }
   return { response: new Response(JSON.stringify(rest), { status, headers }), idToken }
 }
@@ -218,15 +221,15 @@ function problemOf({ provider: { title } }: Registration, error: unknown): OAuth
   if (error instanceof client.WWWAuthenticateChallengeError) {
     return new OAuthProblem(
       'oauth_configuration',
-      `${title} returned HTTP ${error.status}: it does not accept the client or the token`,
+      `${title} returned HTTP ${error.status}: it rejected the client or the token`,
       { detail: 'refused' },
     )
   }
   if (error instanceof client.ClientError) {
     const isSubject = error.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
     if (isSubject)
-      return new OAuthProblem('oauth_token', `the user info from ${title} is about a different user than the ID token`)
-    return new OAuthProblem('oauth_provider', `the response from ${title} is not valid OAuth: ${reasonOf(error)}`)
+      return new OAuthProblem('oauth_token', `the user info and the ID token from ${title} are for different users`)
+    return new OAuthProblem('oauth_provider', `the OAuth response from ${title} is invalid: ${reasonOf(error)}`)
   }
   throw error
 }

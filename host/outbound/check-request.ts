@@ -49,7 +49,7 @@ export function readTarget(text: string): Target {
     throw invalid(`the URL must start with http:// or https:// and have at most ${LONGEST_URL} characters`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('the URL must not contain a username or password: send the Authorization header')
+    throw invalid('the URL must not contain a username or password: use the Authorization header instead')
   }
   const { host: written, port } = hostPortOf(url)
   const host = written.startsWith('[') ? written.slice(1, -1) : written

@@ -77,7 +77,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const deadline = new AbortController()
       const { promise: late, reject } = Promise.withResolvers<never>()
       const timer = setTimeout(() => {
-        const message = `${target.place} took longer than ${asked.timeoutMs} ms`
+        const message = `the request to ${target.place} took longer than ${asked.timeoutMs} ms`
         reject(new PlatformError('ERR_OUTBOUND_TIME', message, { place: target.place }))
         deadline.abort()
       }, asked.timeoutMs)

@@ -87,7 +87,8 @@ test('oauth settings: the response contains warnings about settings that would p
   expect(await warnings('set-open', { api: 'Google' })).toEqual([
     {
       code: 'not_used',
-      message: 'The active version has the authenticator NONE: this authenticator does not use OAuth settings.',
+      message:
+        'These settings have no effect: the active version has the authenticator NONE, which does not use OAuth settings.',
     },
   ])
   const put = await send('PUT', '/solutions/set-crm/secrets/IDP', { value: 'v', hosts: ['oauth2.googleapis.com'] })

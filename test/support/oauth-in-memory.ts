@@ -211,7 +211,9 @@ function outboundTo(places: Readonly<Record<string, Answering>>, reached: string
       const answer = await answering({ method, url: new URL(url), headers: sent, body: String(body ?? '') })
       const { status, type, body: text, isEndless = false } = answer
       if (isEndless)
-        throw new PlatformError('ERR_OUTBOUND_TIME', `${place} took longer than ${timeoutMs} ms`, { place })
+        throw new PlatformError('ERR_OUTBOUND_TIME', `the request to ${place} took longer than ${timeoutMs} ms`, {
+          place,
+        })
       const bytes = Buffer.from(text)
       if (bytes.length > maxBytes) {
         const message = `the response from ${place} has more than ${maxBytes} bytes`

@@ -11,7 +11,7 @@ test('anonymous lines: per network and solution, 100 lines a minute are logged; 
   expect([written.length, written[98], written[99]]).toEqual([
     100,
     'crm line 98',
-    'crm further lines about 10.0.0.1 are suppressed for a minute',
+    'crm further log lines about requests from 10.0.0.1 are suppressed for a minute',
   ])
   lines('crm', '10.0.0.2', { level: 'info', message: 'another network' })
   lines('hrm', '10.0.0.1', { level: 'info', message: 'another solution' })

@@ -121,6 +121,6 @@ test('authorization response: the provider’s text is quoted, truncated and on 
   const text = encodeURIComponent(`<b>\n${'x'.repeat(500)}`)
   const parameters = new URLSearchParams(`state=s&error=invalid_scope&error_description=${text}`)
   expect(() => checkAuthorizationResponse(parameters, 'query', transaction())).toThrow(
-    /^Example returned the error "invalid_scope": "<b>\\nx{116}" \(of 504 characters\)$/,
+    /^Example returned the error "invalid_scope": "<b>\\nx{116}" \(truncated; 504 characters in total\)$/,
   )
 })

@@ -217,7 +217,7 @@ test('OAUTH_AUTHENTICATOR: an error that getOAuthConfig throws is logged once wi
   const choose = chooserWith(null).choose(asking(scripted('auth', source), { custom_key: 'hunter2' }))
   await expect(choose).rejects.toMatchObject({
     code: 'oauth_script',
-    message: 'getOAuthConfig ended with script_error',
+    message: 'getOAuthConfig failed with the error script_error',
   })
   expect(lab.lines.slice(from)).toEqual([
     {
@@ -234,7 +234,7 @@ test('OAUTH_AUTHENTICATOR: CALL_TIME limits the run time of getOAuthConfig', asy
   const choose = chooserWith(null).choose(asking(scripted('main', 'function getOAuthConfig() { for (;;); }')))
   await expect(choose).rejects.toMatchObject({
     code: 'oauth_script',
-    message: 'getOAuthConfig ended with script_timeout',
+    message: 'getOAuthConfig failed with the error script_timeout',
   })
 })
 

@@ -63,7 +63,7 @@ test('client secret: if a secret is for another host, the error contains the sec
   const { clientSecrets } = secretsWith('of the operator')
   await expect(clientSecrets.secretFor('crm', client('%%IDP%%'), 'https://evil.example/token')).rejects.toMatchObject({
     code: 'oauth_configuration',
-    message: 'the operator has not set a secret IDP for the host evil.example',
+    message: 'the operator must set the secret IDP and allow it for the host evil.example',
   })
 })
 

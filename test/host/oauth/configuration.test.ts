@@ -234,11 +234,11 @@ test.each([
   ],
   [
     { api: 'Custom', clientId: 'id' },
-    'Custom requires "issuer" or, without it, "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
+    '"issuer" is missing; set it, or set "authorizationBaseUrl", "jwks_uri", "accessTokenEndpoint"',
   ],
   [
     { api: 'Custom', clientId: 'id', jwks_uri: 'https://x.org', response_type: 'id_token' },
-    'Custom requires "issuer" or, without it, "authorizationBaseUrl"',
+    '"issuer" is missing; set it, or set "authorizationBaseUrl"',
   ],
   [
     { ...GOOGLE, response_type: 'id_token', response_mode: 'query' },
@@ -266,7 +266,10 @@ test.each([
     { api: 'Okta', clientId: 'id', domain: 'x.org', token_endpoint_auth_method: 'client_secret_post' },
     '"token_endpoint_auth_method" client_secret_post requires "apiSecret"',
   ],
-  [{ ...GOOGLE, defaultScope: 'openid é' }, '"defaultScope" must be printable ASCII names separated by spaces'],
+  [
+    { ...GOOGLE, defaultScope: 'openid é' },
+    '"defaultScope" must contain only printable ASCII characters except " and \\',
+  ],
   [{ clientId: 'id' }, '"api" is missing; it must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom'],
   [{ api: 'Google' }, '"clientId" is missing; it must be a string of 1 to 500 characters without control characters'],
   [{ ...GOOGLE, api: 'toString' }, '"api" must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom'],

@@ -121,7 +121,7 @@ test('provider: if settings are incomplete, the error says what is missing', asy
   const problem = await problemOf(find({ ...ENDPOINTS, issuer: null, tokenEndpoint: null, jwksUri: null }))
   expect([problem.code, problem.message]).toEqual([
     'oauth_configuration',
-    'the settings require "issuer" or, without it, "accessTokenEndpoint", "jwks_uri"',
+    '"issuer" is missing; set it, or set "accessTokenEndpoint", "jwks_uri"',
   ])
 })
 

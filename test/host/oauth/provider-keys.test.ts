@@ -138,7 +138,7 @@ test.each<[string, () => Promise<unknown> | unknown]>([
   const alone = await problemOf(provider(bad).find('bad'))
   expect([alone.code, alone.message]).toEqual([
     'oauth_provider',
-    expect.stringMatching(/has no usable key among its 1 keys/),
+    expect.stringMatching(/contains no usable key \(keys found: 1\)/),
   ])
 })
 
