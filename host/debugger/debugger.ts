@@ -105,9 +105,10 @@ async function refuseOthers(ctx: Context, next: Next): Promise<void> {
   ctx.set('Cache-Control', 'no-store')
   ctx.set('X-Content-Type-Options', 'nosniff')
   const { host = '', origin } = ctx.headers
-  if (!OWN_NAMES.test(host)) return refuse(ctx, 403, 'use localhost or a loopback address as the host name')
+  if (!OWN_NAMES.test(host))
+    return refuse(ctx, 403, 'the host name in the URL is not allowed; use localhost or a loopback address')
   if (origin !== undefined && !origin.startsWith('devtools://'))
-    return refuse(ctx, 403, 'web pages cannot attach a debugger')
+    return refuse(ctx, 403, 'web pages cannot attach a debugger; use Chrome DevTools or an editor')
   await next()
 }
 
@@ -124,7 +125,7 @@ function described(target: DebugTarget, address: string) {
     id,
     type: 'node',
     title: `${solution} ${version}: ${TITLES[unit]}`,
-    description: 'scripts of a solution',
+    description: 'a solution’s scripts',
     url: `solhost://${solution}/${unit}`,
     devtoolsFrontendUrl: `devtools://devtools/bundled/js_app.html?experiments=true&v8only=true&ws=${ws}`,
     webSocketDebuggerUrl: `ws://${ws}`,
@@ -132,7 +133,7 @@ function described(target: DebugTarget, address: string) {
 }
 
 const TITLES = {
-  authenticator: 'signing in (authenticator)',
+  authenticator: 'sign-in (authenticator)',
   main: 'clients (forms)',
   configuration: 'getOAuthConfig',
 } as const

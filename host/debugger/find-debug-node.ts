@@ -43,7 +43,7 @@ export async function findDebugNode(
   if (given !== undefined) {
     const version = await versionOf(given)
     if (isWanted(version)) return { node: given, version }
-    const what = version === '' ? 'cannot be started as Node.js' : `is Node.js ${version}`
+    const what = version === '' ? 'is not a working Node.js binary' : `is Node.js ${version}`
     return { problem: `${given} ${what}; debugging scripts requires Node.js ${WANTED}. ${advice()}` }
   }
   for (const node of candidates(places)) {
@@ -97,7 +97,7 @@ function isWanted(version: string): boolean {
 }
 
 function advice(): string {
-  const byPath = 'set its path with --inspect-node <path>'
-  if (PACKAGE === null) return `Install it, or ${byPath}.`
+  const byPath = 'use --inspect-node <path> to select a Node.js 24 binary'
+  if (PACKAGE === null) return `Install this version, or ${byPath}.`
   return `Run "npm install --no-save ${PACKAGE}@npm:${SOURCE}@24.21.0" in Solhost's folder, or ${byPath}.`
 }

@@ -23,7 +23,7 @@ const ShownDirectory = DirectoryFields.omit({ bindPassword: true })
     lastTest: z
       .object({ time: z.number().describe('epoch ms'), failed: z.enum(TEST_STEPS).nullable() })
       .nullable()
-      .describe('the last test and the first step that failed; null: not tested since the settings were last changed'),
+      .describe('the last test and the first step that failed; null if the current settings have not been tested'),
   })
   .meta({ id: 'Directory' })
 
@@ -34,7 +34,7 @@ const TestForm = z
       .min(1)
       .max(1000)
       .optional()
-      .describe('username of a person to look up; if absent, nobody is looked up'),
+      .describe('username of a person to look up; if absent, the steps `person` and `membership` are skipped'),
   })
   .meta({ id: 'DirectoryTestForm' })
 
@@ -95,7 +95,7 @@ export function directoryRoutes({
     route(
       'PUT /directories/:name',
       {
-        summary: 'Add a directory, or replace its settings; they apply from the next sign-in or lookup',
+        summary: 'Add a directory, or replace its settings. New settings apply from the next sign-in or lookup',
         right: null,
         act: 'directory',
         names,

@@ -115,7 +115,7 @@ export function createConnections(time: number = TIME): Connections {
       inTurn(directory, async () => {
         const { isEncrypted, close } = await openClient(directory, url, performance.now() + time)
         close()
-        if (!isEncrypted) return 'connected without encryption, on this machine.'
+        if (!isEncrypted) return 'connected to a server on this machine, without encryption.'
         return `connected with ${url.startsWith('ldaps:') ? 'TLS' : 'StartTLS'}; the certificate is valid.`
       }),
   }
@@ -198,7 +198,7 @@ async function openClient(directory: Directory, url: string, until: number): Pro
       createSecureConnection: oneConnection(() => {
         if (isTls) return socket as TLSSocket
         // Data after the response could come from a man-in-the-middle: it arrived before TLS verified the server.
-        if (!plain.isAfterOneMessage()) throw new Error('the server sent data before the encryption started')
+        if (!plain.isAfterOneMessage()) throw new Error('the server sent data before encryption started')
         const secure = connectSecure({ ...identity, ...trust, socket })
         sockets.push(secure)
         check(secure)

@@ -93,7 +93,7 @@ export function createDirectories(db: HostDatabase, key: PlatformKey, now: () =>
     if (isSame && before.sealedPassword !== null) return before.sealedPassword
     throw new PlatformError(
       'ERR_REQUEST_INVALID',
-      'bindPassword is missing. Send it, because the bind account or the servers are new.',
+      'bindPassword is missing. Send it: the stored password is kept only if bindDn and urls are unchanged.',
     )
   }
 

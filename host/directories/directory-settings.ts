@@ -98,28 +98,28 @@ export const DirectoryFields = z.strictObject({
   startTls: z
     .boolean()
     .default(true)
-    .describe('encrypt `ldap://` connections with StartTLS; false only for loopback addresses'),
+    .describe('whether to encrypt `ldap://` connections with StartTLS; can be false only for loopback addresses'),
   ca: z
     .string()
     .max(LONGEST_CA)
     .refine(isCertificates, { error: 'must be one or more PEM certificates' })
     .nullable()
     .default(null)
-    .describe('trusted CA certificates in PEM format; null: the CAs that Node.js trusts'),
+    .describe('trusted CA certificates in PEM format; null for the CAs that Node.js trusts'),
   bindDn: Text.refine((text) => /[=@\\]/.test(text), {
     error: 'must be a distinguished name, or for Active Directory name@domain or DOMAIN\\name',
   })
     .nullable()
     .default(null)
-    .describe('the account that searches the directory; null: anonymous searches'),
+    .describe('the account that the host uses to search the directory; null for anonymous searches'),
   bindPassword: z
     .string()
     .min(1, { error: 'must not be empty' })
     .max(LONGEST_PASSWORD)
     .optional()
     .meta({ writeOnly: true })
-    .describe('if absent, the stored password stays, provided that `urls` and `bindDn` are unchanged'),
-  base: Dn.describe('the DN below which people are searched'),
+    .describe('if absent, the stored password is kept; required if `urls` or `bindDn` changes'),
+  base: Dn.describe('the DN below which the host searches for people'),
   filter: z
     .string()
     .max(LONGEST_FILTER)
@@ -143,15 +143,15 @@ export const DirectoryFields = z.strictObject({
     .array(Group)
     .min(1, { error: 'must have at least one group: only members of a mapped group can sign in' })
     .max(MOST_GROUPS)
-    .describe('groups and the permissions of their members'),
+    .describe('the groups whose members can sign in, with the permissions that members get'),
   nestedGroups: z
     .boolean()
     .default(false)
-    .describe('whether members of a group inside a mapped group count as its members'),
+    .describe('whether members of nested groups are treated as members of the mapped group'),
   groupBase: Dn.nullable()
     .default(null)
     .describe(
-      'the DN below which groups are searched, if `nestedGroups` is true and `idAttribute` is `entryUUID`; null: the value of `base`',
+      'the DN below which the host searches for groups; null for the value of `base`. Used only if `nestedGroups` is true and `idAttribute` is `entryUUID`',
     ),
   order: z.int().min(1).max(1000).default(100).describe('directories with a lower number are searched first'),
 })

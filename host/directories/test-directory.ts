@@ -66,7 +66,7 @@ export function createDirectoryTest(connections: Connections): DirectoryTest {
     }
     const notReached = (step: TestStepName): TestStep => {
       const isOfPerson = username === null && (step === 'person' || step === 'membership')
-      return { step, result: 'skipped', message: isOfPerson ? 'No username to look up.' : 'An earlier step failed.' }
+      return { step, result: 'skipped', message: isOfPerson ? 'No username was entered.' : 'An earlier step failed.' }
     }
     return TEST_STEPS.map((name) => steps.find(({ step }) => step === name) ?? notReached(name))
   }
@@ -123,18 +123,26 @@ async function findPerson(connection: Connection, directory: Directory, username
   const stop = { mayContinue: false }
   if (entry === undefined)
     throw new Failed(
-      'The filter finds no entry with this name below the base. Check the name, the filter and the base.',
+      'No entry below the base matches the filter for this username. Check the username, the filter and the base.',
       stop,
     )
   if (others.length > 0)
     throw new Failed(
-      'The filter finds several entries with this name. Change the filter so that it finds only one.',
+      'Several entries match the filter for this username. Change the filter so that only one entry matches.',
       stop,
     )
   const { attributes, idAttribute } = directory
-  if (entry.id === null) throw new Failed(`${entry.dn} has no valid ${idAttribute}.`, stop)
-  if (entry.username === null) throw new Failed(`${entry.dn} has no ${attributes.username}.`, stop)
-  if (entry.isDisabled) throw new Failed(`${entry.dn} is disabled or has expired.`, stop)
+  if (entry.id === null)
+    throw new Failed(
+      `The entry ${entry.dn} has no valid attribute ${idAttribute}. Check the setting idAttribute.`,
+      stop,
+    )
+  if (entry.username === null)
+    throw new Failed(
+      `The entry ${entry.dn} has no attribute ${attributes.username}. Check the setting attributes.username.`,
+      stop,
+    )
+  if (entry.isDisabled) throw new Failed(`The account ${entry.dn} is disabled or has expired.`, stop)
   return entry
 }
 
@@ -146,7 +154,10 @@ function describeEntry({ dn, id, username, displayName, email }: FoundEntry): st
 async function checkMembership(connection: Connection, directory: Directory, entry: FoundEntry): Promise<string> {
   const groups = await groupsOf(connection, directory, entry)
   if (groups.length === 0) {
-    throw new Failed('This person isn’t a member of any mapped group, so they can’t sign in.', { mayContinue: false })
+    throw new Failed(
+      'This person isn’t a member of any mapped group, so they can’t sign in. Add them to a mapped group, or map one of their groups.',
+      { mayContinue: false },
+    )
   }
   const permissions = permissionsOf(groups).map((one) =>
     typeof one === 'string' ? one : `${one.name}@${one.solution}`,

@@ -12,13 +12,13 @@ export const Version = z.object({ sha256: Sha256, version: z.string() })
 const DRAFT = {
   id: z.string(),
   solution: z.string(),
-  owner: z.string().describe('`admin` or `token:{id}`'),
-  isOwn: z.boolean().describe('whether the caller created it'),
-  base: Version.nullable().describe('the version that the draft changes; null: a new solution'),
+  owner: z.string().describe('who created the draft: `admin` or `token:{id}`'),
+  isOwn: z.boolean().describe('whether the caller created the draft'),
+  base: Version.nullable().describe('the version that the draft is based on; null if the draft is for a new solution'),
   createdAt: z.int(),
   changedAt: z.int(),
   expiresAt: z.int(),
-  revision: z.int().describe('number that increases with each change'),
+  revision: z.int().describe('a number that increases with each change'),
   changedFiles: z.int(),
 }
 const Draft = z.object(DRAFT).meta({ id: 'Draft' })
@@ -35,14 +35,14 @@ export const DraftWithFiles = z
   .object({
     ...DRAFT,
     files: z.array(z.object({ ...FileFacts, change: z.enum(['none', 'added', 'changed']) })),
-    removed: z.array(z.string()).describe('files of the base that the draft deletes'),
+    removed: z.array(z.string()).describe('files in the base version that the draft deletes'),
     active: Version.nullable(),
-    nextVersion: z.string().describe('the version number to propose when the draft is published'),
+    nextVersion: z.string().describe('the suggested version number for publishing the draft'),
   })
   .meta({ id: 'DraftWithFiles' })
 export const DraftForm = z
   .strictObject({
-    base: Sha256.optional().describe('a version of the solution'),
+    base: Sha256.optional().describe('the SHA-256 of the version to base the draft on'),
     template: z
       .enum(TEMPLATES)
       .optional()
@@ -88,7 +88,7 @@ const Finding = z.object({
 export const DraftCheck = z
   .object({
     revision: z.int(),
-    sha256: Sha256.describe('SHA-256 of the bundle that the draft produces'),
+    sha256: Sha256.describe('SHA-256 of the bundle created from the draft'),
     faults: z.array(Finding),
     warnings: z.array(Finding.extend({ code: z.enum(Object.keys(WARNING_CODES)) })),
   })
@@ -105,7 +105,9 @@ export const DraftDifference = Difference.extend({
 
 export const PublishForm = z
   .strictObject({
-    over: Sha256.nullable().describe('the sha256 of the version that must be active; null if none may be active'),
+    over: Sha256.nullable().describe(
+      'the SHA-256 of the version that must still be active; null if there must be no active version',
+    ),
     version: ManifestSchema.shape.version,
   })
   .meta({ id: 'PublishForm' })
@@ -118,17 +120,17 @@ export const RebaseForm = z
     choices: z
       .record(Path, z.enum(['draft', 'onto']))
       .default({})
-      .describe('for each file that changed both in the draft and in the new base: which one to keep'),
+      .describe('which copy to keep of each file that changed both in the draft and in the new base'),
   })
   .meta({ id: 'RebaseForm' })
 export const RebasedDraft = z
   .object({
     isDone: z
       .boolean()
-      .describe('whether the draft has the new base; false if there are conflicts, in which case nothing was changed'),
+      .describe('whether the draft now has the new base; if false, there are conflicts and nothing was changed'),
     base: Version.nullable(),
     revision: z.int(),
-    taken: z.array(z.string()).describe('files that the draft took from the new base'),
+    taken: z.array(z.string()).describe('files that now have the content from the new base'),
     conflicts: z.array(z.object({ path: z.string(), draft: NullableEtag, base: NullableEtag, onto: NullableEtag })),
   })
   .meta({ id: 'RebasedDraft' })

@@ -42,9 +42,9 @@ type OfDraft = { readonly params: { readonly name: string; readonly id: string }
 const WRITE = 'solutions:{name}:write'
 const READ = 'solutions:{name}:read'
 const KNOWN_FILE = {
-  'If-None-Match': 'the `etag` of a file that you have, in quotes; if it is still current, the response is 304',
+  'If-None-Match': 'the `etag` of your copy of the file, in double quotes; if it is still current, the response is 304',
 }
-const UNCHANGED = { 304: { description: 'the same as in `If-None-Match`' } } as const
+const UNCHANGED = { 304: { description: 'the file still has the `etag` in `If-None-Match`' } } as const
 
 const draftOf = ({ params: { name, id } }: OfDraft) => ({ solution: name, id })
 const namedDraft = ({ params: { name, id } }: OfDraft) => ({ solution: name, target: draftTarget(id) })
@@ -147,7 +147,7 @@ function fileRoutes({ drafts, workbenchModes, supervisor, limits }: DraftApiPart
     route(
       'PUT /solutions/:name/drafts/:id/files/*path',
       {
-        summary: 'Save a file of a draft. Saving the content that the file already has always succeeds',
+        summary: 'Save a file in a draft. If the content is unchanged, this always succeeds',
         right: WRITE,
         before: async (asked) => {
           await before(asked)
@@ -224,7 +224,7 @@ function renameRoutes({ drafts, workbenchModes }: DraftApiParts): AdminRoute[] {
         summary: 'Restore a file from the draft’s base; a file that is not in the base is deleted',
         right: WRITE,
         before,
-        headers: { ...IF_MATCH, 'If-None-Match': '`*`: the file is deleted in the draft, so it has no `etag`' },
+        headers: { ...IF_MATCH, 'If-None-Match': '`*` if the draft deletes the file, which then has no `etag`' },
         body: schemas.RevertForm,
         answers: { 200: schemas.RevertedFile },
       },
@@ -244,7 +244,7 @@ function checkRoutes(parts: DraftApiParts): AdminRoute[] {
       'POST /solutions/:name/drafts/:id/check',
       {
         summary:
-          'Check a draft like an upload. Uploads have priority; queued requests share one check of the newest files',
+          'Check a draft in the same way as an upload. Uploads are checked first. Queued requests share one check of the newest files',
         right: WRITE,
         before,
         answers: { 200: schemas.DraftCheck },
@@ -292,7 +292,7 @@ function tryRoutes({ tryDraft, workbenchModes }: DraftApiParts): AdminRoute[] {
       'POST /solutions/:name/drafts/:id/try',
       {
         summary:
-          'Run a draft’s scripts without any effect: no users, sessions, grants, secrets or network. The body declares the responses to HTTP requests',
+          'Run a draft’s scripts without access to users, sessions, grants, secrets or the network. The body contains the responses to their HTTP requests',
         right: WRITE,
         act: 'draft-try',
         names: namedDraft,
@@ -341,8 +341,7 @@ function publishRoutes({
     route(
       'POST /solutions/:name/drafts/:id/rebase',
       {
-        summary:
-          'Base a draft on another version. For each file that changed in both, `choices` must contain the one to keep',
+        summary: 'Base a draft on another version. If a file changed in both, `choices` must say which copy to keep',
         right: WRITE,
         before,
         body: schemas.RebaseForm,

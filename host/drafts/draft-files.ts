@@ -44,7 +44,7 @@ export function needExpected(path: string, files: Files, expected: ExpectedFile,
   if (etag === expected) return
   const now =
     etag === null ? 'does not exist anymore' : expected === null ? 'already exists' : 'has changed since you read it'
-  const message = `The file "${path}" ${now}. Nothing was changed.`
+  const message = `The file "${path}" ${now}. Your change was not applied. Reload the draft, then try again.`
   throw new PlatformError('ERR_CHANGED_MEANWHILE', message, { path, etag, revision })
 }
 
@@ -77,7 +77,10 @@ export function needPlace(path: string, files: Files, limits: Limits): void {
     throw new PlatformError('ERR_FILE_EXISTS', message, { path, other })
   }
   if (files.size > limits.BUNDLE_FILES) {
-    throw new PlatformError('ERR_BUNDLE_TOO_LARGE', `A bundle has at most ${limits.BUNDLE_FILES} files.`)
+    throw new PlatformError(
+      'ERR_BUNDLE_TOO_LARGE',
+      `A bundle can have at most ${limits.BUNDLE_FILES} files. Delete a file first.`,
+    )
   }
   const bytes = [...files.values()].reduce((sum, facts) => sum + facts.bytes, 0)
   if (bytes <= limits.BUNDLE_UNPACKED) return

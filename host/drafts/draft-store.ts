@@ -197,7 +197,7 @@ export function createDraftStore(
         const changed = change === null ? draft : await write(draft, change)
         if (changed !== null) return changed
       }
-      const message = 'Too many people are changing this draft at the same time. Nothing was changed.'
+      const message = 'Others kept changing this draft at the same time, so your change was not applied. Try again.'
       throw new PlatformError('ERR_CHANGED_MEANWHILE', message)
     },
     async remove(solution, id) {
@@ -235,5 +235,8 @@ function rowsOf(draft: string, files: ReadonlyMap<string, Uint8Array | null>) {
 }
 
 function draftNotFound(solution: string, id: string): PlatformError {
-  return new PlatformError('ERR_DRAFT_NOT_FOUND', `"${solution}" has no draft ${id}.`, { solution, id })
+  return new PlatformError('ERR_DRAFT_NOT_FOUND', `The solution "${solution}" has no draft with the id ${id}.`, {
+    solution,
+    id,
+  })
 }

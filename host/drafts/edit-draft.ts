@@ -101,7 +101,10 @@ export function createDraftEditor({ drafts, versions, limits }: DraftEditorParts
         if (from === to) return null
         facts = files.get(from) ?? facts
         files.delete(from)
-        if (files.has(to)) throw new PlatformError('ERR_FILE_EXISTS', `There is already a file "${to}".`, { path: to })
+        if (files.has(to))
+          throw new PlatformError('ERR_FILE_EXISTS', `There is already a file "${to}". Choose another name.`, {
+            path: to,
+          })
         needPlace(to, files.set(to, facts), limits)
         const content = await contentOf(draft, from)
         needSize(to, content, limits)

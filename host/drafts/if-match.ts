@@ -3,8 +3,8 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { ExpectedFile } from './draft-files.ts'
 
 /** Headers of changes to files, for the description of the API. */
-export const IF_MATCH = { 'If-Match': 'the `etag` of the file that you read, in quotes' } as const
-export const IF_NONE_MATCH = { 'If-None-Match': '`*`: the file does not exist yet' } as const
+export const IF_MATCH = { 'If-Match': 'the `etag` of the file that you read, in double quotes' } as const
+export const IF_NONE_MATCH = { 'If-None-Match': '`*` if the file does not exist yet' } as const
 
 /**
  * The etag of the content that the sender of a change has read (RFC 9110, section 13.1); null if they expect that the
@@ -15,7 +15,7 @@ export function expectedFile(ctx: Context): ExpectedFile {
   const [match, noneMatch] = [ctx.get('If-Match'), ctx.get('If-None-Match')]
   if (match !== '') return readEtag(match)
   if (noneMatch === '*') return null
-  if (noneMatch !== '') throw new PlatformError('ERR_BAD_REQUEST', 'The header If-None-Match must be *.')
+  if (noneMatch !== '') throw new PlatformError('ERR_BAD_REQUEST', 'The If-None-Match header must be *.')
   throw new PlatformError(
     'ERR_IF_MATCH_MISSING',
     'Send If-Match with the etag of the file that you read, or If-None-Match: * for a new file.',
@@ -40,5 +40,5 @@ export function isKnown(ctx: Context, etag: string): boolean {
 function readEtag(header: string): string {
   const etag = /^"([\w-]{1,100})"$/.exec(header)?.[1]
   if (etag !== undefined) return etag
-  throw new PlatformError('ERR_BAD_REQUEST', 'The header If-Match must be the etag of a file in double quotes.')
+  throw new PlatformError('ERR_BAD_REQUEST', 'The If-Match header must be the etag of a file, in double quotes.')
 }

@@ -71,7 +71,7 @@ export function createTryDraft({ drafts, supervisor, limits, home }: TryParts): 
   return async (of, form) => {
     if (form.run === 'job') jobDataText(form.data, limits)
     if (!(await turns.enter(PATIENCE))) {
-      const message = `This host is already running the scripts of ${limits.TRIES_AT_ONCE} drafts. Try again in a moment.`
+      const message = `This host is already running scripts for ${limits.TRIES_AT_ONCE} drafts, which is the maximum. Try again in a moment.`
       throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 5 })
     }
     let folder: string | null = null
@@ -101,7 +101,9 @@ async function tryPacked(
     createSupervisor: (options: Parameters<typeof createSupervisor>[0]) =>
       memory.watch(createSupervisor({ ...options, keepsSpare: false })),
     noServer: (database: string) =>
-      new ScriptError(`a draft’s scripts cannot use database servers here, so the query to "${database}" was not sent`),
+      new ScriptError(
+        `scripts cannot query database servers while a draft is tried out, so the query to "${database}" was not sent`,
+      ),
     adviseHttp: () => 'declare the response to this request',
   }
   try {

@@ -21,10 +21,10 @@ const ANSWERS = {
     .array(HttpAnswer.extend({ url: z.url().max(2048), body: AnyJson.optional() }))
     .max(MOST_ANSWERS)
     .default([])
-    .describe('the responses to plugins.http.fetch; nothing is sent over the network'),
+    .describe('the responses that plugins.http.fetch returns; nothing is sent over the network'),
 }
 const COMMON = {
-  user: Opening.shape.user.describe('who is signed in; if absent, nobody is'),
+  user: Opening.shape.user.describe('the signed-in user; if absent, nobody is signed in'),
   locale: Opening.shape.locale,
   ...ANSWERS,
 }
@@ -35,7 +35,7 @@ export const TryForm = z
     z.strictObject({
       ...COMMON,
       run: z.literal('sign-in'),
-      params: Params.describe('parameters of the URL and fields of the login form'),
+      params: Params.describe('URL parameters and login form fields'),
       lastLogin: z.record(z.string().max(200), AnyJson).optional(),
     }),
     z.strictObject({ ...COMMON, run: z.literal('oauth-config'), params: Params }),
@@ -49,7 +49,7 @@ export const TryForm = z
         .array(z.strictObject({ type: Name, element: Name, value: AnyJson.default(null) }))
         .max(MOST_EVENTS)
         .default([])
-        .describe('what the user does, in order'),
+        .describe('the user’s actions, in order'),
     }),
     z.strictObject({
       ...COMMON,
@@ -64,7 +64,7 @@ export const TryForm = z
     z.strictObject({
       ...ANSWERS,
       run: z.literal('job'),
-      job: JobName.describe('the key in `jobs` of solution.json'),
+      job: JobName.describe('the job’s key in `jobs` in solution.json'),
       data: AnyJson.optional().describe('the data, as passed to `plugins.jobs.enqueue`'),
       attempt: TestJobRun.shape.attempt.describe('default: 1'),
       scheduledFor: TestJobRun.shape.scheduledFor.describe(
@@ -104,7 +104,7 @@ export const Tried = z
           body: z.string().nullable(),
         }),
       )
-      .describe('what the scripts would have sent with plugins.http.fetch'),
+      .describe('the requests that the scripts would have sent with plugins.http.fetch'),
     log: z.array(
       z.object({
         level: z.enum(['debug', 'info', 'warn', 'error']),

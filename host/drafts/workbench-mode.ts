@@ -40,7 +40,10 @@ export function createWorkbenchModes(
     },
     async needEdit(solution) {
       if ((await need(solution)) === 'edit') return
-      const why = workbench === 'read' ? 'the setting WORKBENCH is "read"' : 'a control center manages the solution'
+      const why =
+        workbench === 'read'
+          ? 'WORKBENCH is "read"; set it to "edit"'
+          : 'a control center manages the solution; change it there'
       throw new PlatformError('ERR_WORKBENCH_READ_ONLY', `"${solution}" can’t be changed here: ${why}.`)
     },
   }

@@ -19,7 +19,7 @@ const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
   'application.showForm': ([form]) => `show the form ${shown(form)}`,
   'application.closeSolution': () => 'close the solution',
   'application.executeLater': () => 'run a function later',
-  'application.cancelLater': () => 'cancel a function that was to run later',
+  'application.cancelLater': () => 'cancel a function that was scheduled to run later',
   'jobs.enqueue': ([run]) => queued(run),
 }
 

@@ -239,7 +239,7 @@ test('debugger: a new version ends the debugging session, and is available at th
   await add('changing', { version: '1.0.1' })
   expect(await tools.closed).toBe(1001)
   const after = await targetOf('solhost://changing/authenticator')
-  expect(after).toEqual({ ...before, title: 'changing 1.0.1: signing in (authenticator)' })
+  expect(after).toEqual({ ...before, title: 'changing 1.0.1: sign-in (authenticator)' })
 })
 
 test('debugger: the target list contains only the data that Chrome needs', async () => {
@@ -249,8 +249,8 @@ test('debugger: the target list contains only the data that Chrome needs', async
   expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   expect(target).toEqual({
     type: 'node',
-    title: 'listed 1.0.0: signing in (authenticator)',
-    description: 'scripts of a solution',
+    title: 'listed 1.0.0: sign-in (authenticator)',
+    description: 'a solution’s scripts',
     url: 'solhost://listed/authenticator',
     devtoolsFrontendUrl: `devtools://devtools/bundled/js_app.html?experiments=true&v8only=true&ws=${address}/${id}`,
     webSocketDebuggerUrl: `ws://${address}/${id}`,

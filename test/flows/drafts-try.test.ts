@@ -193,7 +193,7 @@ async function erp() { return plugins.database.query('erp', 'select 1') }`,
   }
   const erp = await tryIn(draft, { run: 'endpoint', address: 'GET /erp' })
   expect(erp.message).toContain(
-    'a draft’s scripts cannot use database servers here, so the query to "erp" was not sent',
+    'scripts cannot query database servers while a draft is tried out, so the query to "erp" was not sent',
   )
   expect((await tryIn(draft, { run: 'endpoint', address: 'GET /none' })).result).toMatchObject({ status: 404 })
   expect(reached).toBe(0)

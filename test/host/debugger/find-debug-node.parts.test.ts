@@ -52,7 +52,7 @@ test('debug node: if there is no suitable Node.js, the error says what to do', a
   putNode('v26.10.0', 'own')
   expect(await findDebugNode(undefined, places)).toEqual({
     problem: expect.stringMatching(
-      /^Debugging scripts requires Node\.js 24\.21 or a later 24\.x version, which was not found\. .* --inspect-node <path>\.$/,
+      /^Debugging scripts requires Node\.js 24\.21 or a later 24\.x version, which was not found\. .* --inspect-node <path> to select a Node\.js 24 binary\.$/,
     ),
   })
 })
@@ -69,7 +69,7 @@ test('debug node: a configured path is used, or the error says what is wrong wit
   })
   const none = join(folder, 'none')
   expect(await findDebugNode(none, places)).toEqual({
-    problem: expect.stringContaining(`${none} cannot be started as Node.js;`),
+    problem: expect.stringContaining(`${none} is not a working Node.js binary;`),
   })
 })
 

@@ -278,7 +278,7 @@ test.each(['300c02010361070a010004000400', '300d02010361080a010004000401'])(
         500,
       )
       expect(await codeOf(ask.authenticate('anna', 'password of Anna Berg', null))).toBe('ERR_DIRECTORY_UNREACHABLE')
-      expect(logged.join()).toContain('the server sent data before the encryption started')
+      expect(logged.join()).toContain('the server sent data before encryption started')
       expect(secure.asked.filter((one) => one.startsWith('bind'))).toEqual([])
     } finally {
       await secure.stop()

@@ -20,7 +20,8 @@ async function stepsOf(more: Partial<Directory> = {}, username: string | null = 
   return steps.map(({ step, result, message }) => `${step} ${result}${result === 'skipped' ? '' : `: ${message}`}`)
 }
 
-const CONNECTED = () => `connection ok: ldap://127.0.0.1:${server.port}: connected without encryption, on this machine.`
+const CONNECTED = () =>
+  `connection ok: ldap://127.0.0.1:${server.port}: connected to a server on this machine, without encryption.`
 const BOUND = `bind ok: The directory accepts the bind account CN=searcher,OU=Service,${AD_BASE}.`
 
 test('directory test: each step reports what it found', async () => {
@@ -78,20 +79,20 @@ test('directory test: a step that fails says why, and the steps that need it are
   expect((await stepsOf({ groups }, 'anna')).slice(3)).toEqual([
     `groups failed: These groups don’t exist, or the bind account isn’t allowed to read them: CN=Gone,${AD_BASE}. Fix their names, or give the account read access.`,
     expect.stringMatching(/^person ok/),
-    'membership failed: This person isn’t a member of any mapped group, so they can’t sign in.',
+    'membership failed: This person isn’t a member of any mapped group, so they can’t sign in. Add them to a mapped group, or map one of their groups.',
   ])
 })
 
 test.each([
   [
     'nobody',
-    'person failed: The filter finds no entry with this name below the base. Check the name, the filter and the base.',
+    'person failed: No entry below the base matches the filter for this username. Check the username, the filter and the base.',
   ],
   [
     'twin',
-    'person failed: The filter finds several entries with this name. Change the filter so that it finds only one.',
+    'person failed: Several entries match the filter for this username. Change the filter so that only one entry matches.',
   ],
-  ['carla', `person failed: CN=Carla,OU=People,${AD_BASE} is disabled or has expired.`],
+  ['carla', `person failed: The account CN=Carla,OU=People,${AD_BASE} is disabled or has expired.`],
 ])('directory test: the person %s can’t sign in', async (username, step) => {
   expect((await stepsOf({}, username)).slice(4)).toEqual([step, 'membership skipped'])
 })
