@@ -37,7 +37,8 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
     }
     const isPage = request.headers.origin !== undefined || request.headers['sec-fetch-site'] !== undefined
     if (request.url?.split('?', 1)[0] !== '/metrics') return answer(404, 'This port serves only /metrics.\n')
-    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'Use GET.\n')
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return answer(405, 'Only GET and HEAD requests are allowed.\n')
     if (isPage) return answer(403, 'Browser pages cannot read metrics. Use a monitoring tool, such as Prometheus.\n')
     if (!isOwnName(request.headers.host ?? '', names)) return answer(421, NOT_A_NAME)
     scrape().then(
@@ -47,7 +48,8 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
   })
 }
 
-const NOT_A_NAME = 'Use an IP address or a private host name, or add this name to ALLOWED_HOSTS.\n'
+const NOT_A_NAME =
+  'This host name is not allowed. Use an IP address or a private host name, or add this name to ALLOWED_HOSTS.\n'
 /** Names that public DNS does not resolve: single labels, and the suffixes that are reserved for private networks. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:internal|local|svc)$/
 

@@ -130,7 +130,7 @@ export async function createSolutionParts(
   }
 
   function onPluginError(error: unknown, binding: string, correlationId: string): void {
-    log.error({ binding, correlationId, err: error }, 'a plugin could not answer a request')
+    log.error({ binding, correlationId, err: error }, 'a plugin’s function failed with an unexpected error')
   }
 
   const catalog = createCatalog(store, { retire: retireVersion }, makeSandboxSolution)

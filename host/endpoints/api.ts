@@ -17,7 +17,10 @@ const ListedEndpoint = z
     method: z.enum(ENDPOINT_METHODS),
     path: z.string(),
     function: z.string(),
-    module: z.string().nullable().describe('the module that declares it; null: the solution itself'),
+    module: z
+      .string()
+      .nullable()
+      .describe('the module that declares the endpoint; null if the solution itself declares it'),
     authentication: z.array(z.enum(AUTHENTICATIONS)),
     permission: z.string().nullable(),
     secret: z.string().nullable().describe('the name of the secret that the host uses to verify signatures'),

@@ -107,11 +107,14 @@ export function createCallers(parts: CallerParts): FindCaller {
     if (isNews(`${solution} ${secret}`)) {
       solutionLog.write(solution, {
         level: 'error',
-        message: `"${address}" needs the secret ${secret}: the operator must set it with an empty list of hosts`,
+        message: `"${address}" requires the secret ${secret}: the operator must set it with an empty list of hosts`,
         correlationId: stateOf(ctx).correlationId,
       })
     }
-    return new PlatformError('ERR_SECRET_MISSING', `the secret ${secret} of "${solution}" is not set for the host`)
+    return new PlatformError(
+      'ERR_SECRET_MISSING',
+      `The endpoint requires the secret ${secret} of "${solution}". The operator must set it with an empty list of hosts.`,
+    )
   }
 
   return async (ctx, solution, endpoint, readBody) => {

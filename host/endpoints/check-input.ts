@@ -21,7 +21,7 @@ export function createInputCheck({ declaration }: Endpoint): InputCheck {
   return (givenQuery, givenBody) => {
     const faults = [...faultsOf('query', query, givenQuery), ...faultsOf('body', body, givenBody)]
     if (faults.length === 0) return
-    throw new PlatformError('ERR_REQUEST_INVALID', 'The request does not match the schema of the endpoint.', {
+    throw new PlatformError('ERR_REQUEST_INVALID', 'The request does not match the endpoint’s schema.', {
       faults: faults.slice(0, MOST_FAULTS),
     })
   }

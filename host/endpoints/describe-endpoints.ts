@@ -60,7 +60,7 @@ function operationOf(endpoint: Endpoint): object {
     parameters: parametersOf(endpoint),
     ...(method === 'GET' ? {} : { requestBody: bodyOf(endpoint) }),
     responses: {
-      default: { description: 'the response of the function' },
+      default: { description: 'the function’s response' },
       ...(authentication.includes('none') ? {} : { 401: answered('the caller could not be authenticated') }),
       ...(permission === null && !authentication.includes('session')
         ? {}

@@ -109,7 +109,7 @@ export function createNetworkLimit(
 function throttledFor(retryAfter: number): PlatformError {
   return new PlatformError(
     'ERR_THROTTLED',
-    `Too many requests from this network. Try again in ${retryAfter} s (REQUESTS_NETWORK).`,
+    `Too many requests from this network (limit: REQUESTS_NETWORK). Try again in ${retryAfter} s.`,
     { retryAfter },
   )
 }

@@ -103,7 +103,7 @@ function jsonOf(text: string): Json {
   }
   const value = parsed.value as Json
   if (countValues(value) > MOST_VALUES) {
-    throw new PlatformError('ERR_BODY_TOO_LARGE', `The body has more than ${MOST_VALUES} values.`)
+    throw new PlatformError('ERR_BODY_TOO_LARGE', `The body has too many values. At most ${MOST_VALUES} are allowed.`)
   }
   return value
 }

@@ -22,13 +22,16 @@ const GRANTABLE = z.enum(['alpha', 'beta', 'gamma'])
 // Excludes characters that have a special meaning in a connection string, or that database servers compare in different
 // ways.
 const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[A-Za-z0-9_$.-])?$/, {
-  error: 'must be 1 to 128 letters, digits, "_$.-" and spaces, without spaces at the start or end',
+  error:
+    'must be 1 to 128 letters, digits, spaces and "_$.-", must start with a letter, a digit, "_" or "$", and must not end with a space',
 })
 const BindingName = z
   .string()
-  .regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/, { error: 'must be a name of 1 to 64 letters, digits, "_" and "$"' })
+  .regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/, {
+    error: 'must be 1 to 64 letters, digits, "_" and "$", and must not start with a digit',
+  })
   .refine((name) => !(name in Object.prototype), {
-    error: 'must not be the name of a property that every JavaScript object has',
+    error: 'must not be a property that every JavaScript object has, such as "constructor"',
   })
 
 const DatabaseForm = z
@@ -101,7 +104,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
       'PUT /solutions/:name/grants',
       {
         summary:
-          'Replace the grants of a solution. A database without a password keeps the stored one if its server and username are unchanged',
+          'Replace a solution’s grants. If a database has no password in the request, its stored password is kept, provided that its server and username are unchanged',
         // Tokens need the scope `admin`: a tool that uploads a solution for its author must not be able to grant
         // anything to the solution.
         right: null,

@@ -46,8 +46,8 @@ export function refusalOf({ server, database, username }: GrantedPlace, platform
   }
   if (username !== undefined && !isSameName(username, platform.username)) return null
   return (
-    `The platform signs in to the server ${server} with the account of DB_${server.toUpperCase()}_USERNAME, so scripts that ` +
-    'use it could change the platform. Create an account for this solution only, with access to this database only, ' +
+    `The platform uses the account in DB_${server.toUpperCase()}_USERNAME on the server ${server}. Scripts with the same account ` +
+    'could change the platform. Create an account for this solution only, with access to this database only, ' +
     'and grant it with its username and password.'
   )
 }
@@ -75,10 +75,13 @@ export function warnOfGrants(
     if (wanted === undefined)
       warn('not_asked_for', `The solution’s manifests don’t request the database "${name}", so scripts can’t use it.`)
     else if (wanted.server !== server) {
-      warn('server_differs', `The manifest requests "${name}" on ${wanted.server}, but the grant is for ${server}.`)
+      warn(
+        'server_differs',
+        `The manifest requests "${name}" on ${wanted.server}, but the grant is for ${server}. Change the grant to ${wanted.server}.`,
+      )
     }
     const refusal = refusalOf(grant, platform)
-    if (refusal !== null) warn('refused', `The grant for "${name}" is rejected. ${refusal}`)
+    if (refusal !== null) warn('refused', `The grant for the database "${name}" has no effect. ${refusal}`)
     else if (username === undefined) warn('shared_account', sharedAccount(name, server))
   }
   for (const host of grants.http) {

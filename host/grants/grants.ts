@@ -68,7 +68,7 @@ export function createGrants(db: HostDatabase, key: PlatformKey, now: () => numb
     if (password !== null) return { ...one, password }
     throw new PlatformError(
       'ERR_PLATFORM_KEY',
-      `The password granted to "${solution}" for the database "${name}" cannot be decrypted with the platform’s key. Set it again.`,
+      `The password for the database "${name}" in the grants of "${solution}" cannot be decrypted with the platform’s key. Set it again.`,
     )
   }
 

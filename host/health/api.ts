@@ -26,7 +26,7 @@ const EpochMs = z.int().min(0)
 const Calls = {
   count: z.int(),
   failed: z.int(),
-  p50: z.number().nullable().describe('the median in ms, with an error of at most 9 %; null if there were no calls'),
+  p50: z.number().nullable().describe('the median in ms, accurate to within 9%; null if there were no calls'),
   p95: z.number().nullable(),
   largest: z.number(),
 }
@@ -69,7 +69,9 @@ const Health = z
       .array(
         z.object({
           signal: z.enum(SIGNALS),
-          state: z.enum(['ok', 'away', 'barred']).describe('`away`: unreachable; `barred`: rejects the URL or token'),
+          state: z
+            .enum(['ok', 'away', 'barred'])
+            .describe('`away`: the collector is unreachable; `barred`: it rejects the URL or token'),
           correct: z.string().nullable().describe('the property to fix if the state is `barred`; otherwise null'),
           waiting: z.int().describe('bytes'),
           dropped: z.int().describe('number of data points, log records and spans dropped since the host started'),
@@ -91,13 +93,13 @@ const Health = z
     cloudLogins: z
       .array(z.object({ solution: z.string(), problem: z.enum(CLOUD_LOGIN_PROBLEMS) }))
       .describe(
-        'PLATFORM_CLOUD solutions whose users could not sign in, or whose login page was rejected, when this host last contacted the control center',
+        'PLATFORM_CLOUD solutions that had a problem with sign-ins or the login page when this host last contacted the control center',
       ),
     cloud: z
       .object({
         state: z
           .enum(['connecting', 'connected', 'away', 'barred'])
-          .describe('`away`: unreachable; `barred`: rejects the URL or token'),
+          .describe('`away`: the control center is unreachable; `barred`: it rejects the URL or token'),
         since: EpochMs,
         number: z
           .int()
@@ -130,7 +132,7 @@ const Health = z
       .describe('sign-ins on all hosts; null if the database did not respond'),
     entries: z
       .array(z.object({ solution: z.string(), entry: z.string(), ...Calls }))
-      .describe('entry functions and handlers, by total time, longest first'),
+      .describe('entry functions and handlers, longest total time first'),
   })
   .meta({ id: 'Health' })
 

@@ -10,7 +10,7 @@ import { goesOnPage } from '../web/pages.ts'
  */
 export function sendToAddress(ctx: Context, address: string, origin: string, locale: string): void {
   const url = URL.parse(address, origin)
-  if (url === null) throw new TypeError('the address is not a valid URL; callers must check it first')
+  if (url === null) throw new TypeError('sendToAddress was called with an invalid URL')
   if (ctx.method !== 'POST' || url.origin === origin) {
     ctx.status = 303
     ctx.set('Location', url.href)

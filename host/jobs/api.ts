@@ -35,12 +35,17 @@ const JobRun = z
     id: z.string(),
     job: z.string(),
     state: z.enum(RUN_STATES),
-    attempt: z.int().describe('number of the last attempt; 0 before the first one'),
-    scheduledFor: z.int().nullable().describe('the due time; null if a script or an operator queued it'),
+    attempt: z.int().describe('number of the latest attempt; 0 if there was none yet'),
+    scheduledFor: z
+      .int()
+      .nullable()
+      .describe(
+        'the time in the schedule for which the run was queued; null if a script or an operator queued the run',
+      ),
     missed: z
       .int()
       .describe('number of earlier due times at which no host could start the job; at most 1,000 are counted'),
-    dueAt: z.int().describe('the earliest start of the next attempt'),
+    dueAt: z.int().describe('the earliest time at which the next attempt can start'),
     createdAt: z.int(),
     startedAt: z.int().nullable(),
     endedAt: z.int().nullable(),
@@ -52,15 +57,15 @@ const RunDetails = JobRun.extend({
   tenant: z.array(z.union([z.string(), z.number()])).nullable(),
   data: z
     .unknown()
-    .describe('the data of the run; null without the scope `solutions:{name}:write`, and after the run has succeeded'),
-  result: z.unknown().describe('the result of the run; null without the scope `solutions:{name}:write`'),
+    .describe('the run’s data; null without the scope `solutions:{name}:write`, and after the run has succeeded'),
+  result: z.unknown().describe('the run’s result; null without the scope `solutions:{name}:write`'),
   log: z.array(LogLineSchema),
 }).meta({ id: 'JobRunDetails' })
 
 const ListedJob = z
   .object({
     name: z.string(),
-    module: z.string().nullable().describe('the module that declares it; null: the solution itself'),
+    module: z.string().nullable().describe('the module that declares the job; null if the solution itself declares it'),
     function: z.string(),
     schedule: z.string().nullable(),
     timeZone: z.string().nullable(),
@@ -102,7 +107,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
       if (!(error instanceof WaitingTooMany)) throw error
       throw new PlatformError(
         'ERR_JOBS_WAITING',
-        `The solution already has ${limits.JOBS_WAITING} waiting runs, which is the maximum.`,
+        `The solution already has ${limits.JOBS_WAITING} waiting runs, which is the maximum. Try again later, or cancel some runs.`,
       )
     }
     jobs.worker.wake()
@@ -149,7 +154,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
     route(
       'DELETE /solutions/:name/runs/:id',
       {
-        summary: 'Cancel a run. If it is running, it ends within 10 s',
+        summary: 'Cancel a run. If it is already running, the host stops it within 10 s',
         right: 'solutions:{name}:write',
         act: 'job-cancel',
         names: namedRun,
@@ -159,7 +164,10 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
         const state = RunId.safeParse(id).success ? await jobStore.runs.cancel(name, id) : null
         if (state === null) throw noRun(name, id)
         if (state !== 'waiting' && state !== 'running') {
-          throw new PlatformError('ERR_RUN_ENDED', `The run has already ended: it is ${state}.`)
+          throw new PlatformError(
+            'ERR_RUN_ENDED',
+            `The run cannot be cancelled, because it has already ended with the state "${state}".`,
+          )
         }
         ctx.status = state === 'waiting' ? 204 : 202
       },
@@ -199,7 +207,7 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
               .int()
               .nullable()
               .describe(
-                'when the host resumes jobs that it paused because their processes failed, in epoch ms; null if it paused none',
+                'when the host resumes jobs that it paused because their processes failed, in epoch ms; null if no jobs are paused this way',
               ),
             items: z.array(ListedJob),
           }),
@@ -213,7 +221,7 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
     route(
       'PUT /solutions/:name/jobs',
       {
-        summary: 'Pause or resume the jobs of a solution. Running calls end normally',
+        summary: 'Pause or resume a solution’s jobs. Runs in progress are not interrupted',
         right: 'solutions:{name}:write',
         act: 'jobs-pause',
         names: namedSolution,
@@ -271,12 +279,19 @@ function parsed(text: string | null): unknown {
 }
 
 function noRun(solution: string, id: string): PlatformError {
-  const text = `"${solution}" has no job run with the id "${id.slice(0, 100)}". Old runs are deleted.`
+  const text = `"${solution}" has no job run with the id "${id.slice(0, 100)}". Old runs are deleted automatically.`
   return new PlatformError('ERR_NOT_FOUND', text)
 }
 
 function notAgain(state: RunState): PlatformError {
-  if (state === 'succeeded') return new PlatformError('ERR_RUN_DONE', 'The run succeeded, so its data was erased.')
+  if (state === 'succeeded')
+    return new PlatformError(
+      'ERR_RUN_DONE',
+      'The run succeeded and its data was erased, so it cannot be started again. Start a new run.',
+    )
   const code = state === 'skipped' ? 'ERR_RUN_ENDED' : 'ERR_RUN_GOING_ON'
-  return new PlatformError(code, `Only failed and cancelled runs can be started again; this one is ${state}.`)
+  return new PlatformError(
+    code,
+    `Only failed and cancelled runs can be started again. The state of this run is "${state}".`,
+  )
 }

@@ -8,7 +8,10 @@ import type { Limits } from '../../runtime/limits.ts'
 export function jobDataText(data: unknown, limits: Pick<Limits, 'JOB_DATA'>): string | null {
   const text = data === undefined || data === null ? null : JSON.stringify(data)
   if (text !== null && Buffer.byteLength(text) > limits.JOB_DATA) {
-    throw new PlatformError('ERR_BODY_TOO_LARGE', `The data has more than ${limits.JOB_DATA} bytes (JOB_DATA).`)
+    throw new PlatformError(
+      'ERR_BODY_TOO_LARGE',
+      `The run’s data has more than ${limits.JOB_DATA} bytes, which is the maximum (JOB_DATA).`,
+    )
   }
   return text
 }

@@ -19,7 +19,10 @@ export type OperatorKind = (typeof OPERATOR_KINDS)[number]
 export const SentLink = z
   .object({
     expiresAt: z.int().min(0),
-    mailedTo: z.string().nullable().describe('the address that the link was emailed to; null if `link` is set instead'),
+    mailedTo: z
+      .string()
+      .nullable()
+      .describe('the email address that the link was sent to; null if `link` is set instead'),
     link: z
       .string()
       .nullable()

@@ -56,7 +56,7 @@ export function loginPageRoutes({ store, catalog, limits }: LoginPageApiParts): 
     route(
       'GET /solutions/:name/login-page/template',
       {
-        summary: 'Get the default login page with its placeholders, as the template `login-page` of a draft adds it',
+        summary: 'Get the default login page with its placeholders. The draft template `login-page` adds the same page',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         answers: { 200: { description: 'the page', type: 'text/html' } },

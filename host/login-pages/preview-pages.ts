@@ -72,7 +72,10 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
 export function requirePreviewFrame(ctx: Context, solution: string, kind: ScopeKind = 'read'): void {
   const session = pageSessionOf(ctx)
   if (session === null || !isFrameOfOurs(ctx)) {
-    throw new PlatformError('ERR_NOT_A_NAVIGATION', 'The preview can be opened only in its frame on the admin pages.')
+    throw new PlatformError(
+      'ERR_NOT_A_NAVIGATION',
+      'Previews work only inside the admin pages. Open the preview from there.',
+    )
   }
   needScope(session, `solutions:${solution}`, kind, false)
 }

@@ -164,5 +164,8 @@ function goToLogin(ctx: Context, solution: string, query: string): void {
 }
 
 function noPassword(): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', 'This account has no password that can be changed here.')
+  return new PlatformError(
+    'ERR_NOT_FOUND',
+    'There is no password to change. Either you are not signed in, or your password is not stored on this server.',
+  )
 }

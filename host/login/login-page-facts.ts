@@ -52,5 +52,9 @@ export async function activeBundle(
 ): Promise<Uint8Array> {
   const packed = await store.bundle(name, facts.sha256)
   if (packed !== null) return packed
-  throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" no longer has an active version. Try again.`, { name })
+  throw new PlatformError(
+    'ERR_VERSION_NOT_FOUND',
+    `The active version of "${name}" has just been deleted. Try again.`,
+    { name },
+  )
 }

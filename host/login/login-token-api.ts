@@ -58,7 +58,7 @@ export function loginTokenRoutes({ catalog, loginTokens, limits }: LoginTokenApi
         if (unknown === undefined) return loginTokens.issue(solution.name, login, expiresIn)
         throw new PlatformError(
           'ERR_REQUEST_INVALID',
-          `permissions: no manifest of "${solution.name}" lists the permission "${unknown}".`,
+          `permissions: no manifest of "${solution.name}" lists the permission "${unknown}". Check the name, or add it to a manifest.`,
         )
       },
     ),

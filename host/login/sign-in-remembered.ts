@@ -27,7 +27,7 @@ export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, Sessio
       : new Refusal(null, () => null),
   throttle: { none: 'The cookie is a random secret that nobody can guess.' },
   source: recheck,
-  secondStep: { none: '`recheck` ends remembered logins that do not meet the policy.' },
+  secondStep: { none: '`recheck` deletes remembered logins that do not meet the sign-in policy.' },
   accept: startAgain,
   audit: auditRemembered,
   // No redirect is needed: the response to this request is the requested page.

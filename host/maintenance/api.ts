@@ -10,14 +10,14 @@ export function maintenanceRoutes({ maintenance }: MaintenanceApiParts): AdminRo
   return [
     route(
       'GET /maintenance',
-      { summary: 'Get whether maintenance is on', right: 'maintenance:read', answers: { 200: Maintenance } },
+      { summary: 'Get whether maintenance mode is on', right: 'maintenance:read', answers: { 200: Maintenance } },
       async () => ({ on: await maintenance.isOn() }),
     ),
     route(
       'PUT /maintenance',
       {
         summary:
-          'Turn maintenance on or off. While it is on, new sign-ins are blocked, and users who are signed in can finish',
+          'Turn maintenance mode on or off. While it is on, new sign-ins are blocked, and users who are signed in can finish',
         right: 'maintenance:write',
         act: 'maintenance',
         body: Maintenance,

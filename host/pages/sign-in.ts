@@ -34,7 +34,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
     return { ctx, username, password, to: pageToGoTo(fields.get('to') ?? '') }
   },
-  throttle: { none: '`AdminCredentials` counts each attempt, together with requests to the API.' },
+  throttle: { none: '`AdminCredentials` counts each attempt, together with attempts in API requests.' },
   async source(attempt, { credentials }) {
     if (await credentials.areRight(attempt.ctx, attempt.username, attempt.password)) return attempt
     return refused(attempt, textFor(attempt.ctx)('admin.signin.refused'), 401)
@@ -47,7 +47,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     await replaceSession(attempt.ctx, null, pageSessions)
     return attempt
   },
-  audit: { none: '`AdminCredentials` records each attempt, together with requests to the API.' },
+  audit: { none: '`AdminCredentials` records each attempt, together with attempts in API requests.' },
   redirect: (ctx, { to }) => goTo(ctx, to),
   failed(attempt, error) {
     return refused(attempt, throttledText(attempt.ctx, error), 429)
@@ -64,7 +64,7 @@ export const BY_ADMIN_TOKEN: WayOfSigningIn<Context, TokenAttempt, TokenAccepted
     const fields = await readForm(ctx, limits)
     return { ctx, token: (fields.get('token') ?? '').trim(), to: pageToGoTo(fields.get('to') ?? '') }
   },
-  throttle: { none: 'Only failures are counted, by `findToken`, as in the API.' },
+  throttle: { none: '`findToken` counts failed attempts, as it does for API requests.' },
   async source({ ctx, token, to }, parts) {
     const found = await findToken(ctx, token, parts)
     if (found !== null) return { id: found.id, username: `token:${found.id}`, to }

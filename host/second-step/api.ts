@@ -38,9 +38,7 @@ const SignInPolicyForm = z
     setUpByLink: z
       .boolean()
       .default(false)
-      .describe(
-        'whether users without a second factor need a link of the kind `set-up` to set one up when they sign in',
-      ),
+      .describe('whether a user without a second factor can set one up only with a link of the kind `set-up`'),
   })
   .refine(({ level, requiredFor }) => requiredFor === undefined || canRequire(level), {
     path: ['requiredFor'],
@@ -61,7 +59,7 @@ const SignInPolicyInForce = z
       .describe('the permissions that require a second factor; null for all users'),
     graceDays: z.int(),
     setUpByLink: z.boolean(),
-    source: z.enum(['operator', 'manifest', 'default']).describe('who set the policy'),
+    source: z.enum(['operator', 'manifest', 'default']).describe('where the policy was set'),
   })
   .extend(Warnings.shape)
   .meta({ id: 'SignInPolicy' })
@@ -95,7 +93,7 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
     route(
       'GET /solutions/:name/sign-in-policy',
       {
-        summary: 'Get the policy in force: which users need a second factor, and who set it',
+        summary: 'Get the sign-in policy that applies: which users need a second factor, and where the policy was set',
         right: null,
         before: find,
         answers: { 200: SignInPolicyInForce },
@@ -144,14 +142,15 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
   ]
 }
 
-/** Describes a policy for the audit log, such as `required for Administrators, 14 days`. */
+/** Describes a policy for the audit log, such as `required for Administrators, grace period in days: 14`. */
 function policyTarget({ level, requiredFor, graceDays, setUpByLink }: SignInPolicy): string {
   const whom = requiredFor === null ? '' : ` for ${requiredFor.join(', ')}`
-  return `${level}${whom}${graceDays === 0 ? '' : `, ${graceDays} days`}${setUpByLink ? ', set up by link' : ''}`
+  return `${level}${whom}${graceDays === 0 ? '' : `, grace period in days: ${graceDays}`}${setUpByLink ? ', set up by link' : ''}`
 }
 
 function passkeysUnavailable(name: string): PlatformError {
-  const how = 'Passkeys require https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on. Or choose another level.'
+  const how =
+    'Passkeys require https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on. Change these settings, or choose another level.'
   return new PlatformError('ERR_REQUEST_INVALID', `"level": this host doesn’t offer passkeys for "${name}". ${how}`, {
     level: 'passkey',
   })
@@ -170,7 +169,7 @@ export function warnOfPolicy(
   return [
     ...unlisted.map((name) => ({
       code: 'permission_unlisted',
-      message: `The solution’s manifests don’t list the permission "${name}", so the policy doesn’t apply to anyone through it. Check the name, or add the permission to a manifest.`,
+      message: `The solution’s manifests don’t list the permission "${name}", so it has no effect in the policy. Check the name, or add the permission to a manifest.`,
     })),
     ...(level !== 'passkey' || hasPasskeys
       ? []
@@ -178,7 +177,7 @@ export function warnOfPolicy(
           {
             code: 'passkeys_unavailable',
             message:
-              'Users must have a passkey, but this host doesn’t offer passkeys for the solution, so nobody can sign in. Set SOLUTION_ORIGIN or PASSKEYS=on, or choose another level.',
+              'Nobody can sign in: users must have a passkey, but this host doesn’t offer passkeys for the solution. Set SOLUTION_ORIGIN or PASSKEYS=on, or choose another level.',
           },
         ]),
   ]

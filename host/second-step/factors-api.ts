@@ -40,7 +40,7 @@ const FactorSet = z
         isSynced: z.boolean().describe('whether a passkey is synced to other devices'),
         createdAt: EpochMs,
         lastUsedAt: EpochMs.nullable(),
-        refusedAt: EpochMs.nullable().describe('when the host stopped accepting a passkey because it was cloned'),
+        refusedAt: EpochMs.nullable().describe('when the host blocked a passkey because it appeared to be cloned'),
       }),
     ),
     isAppLocked: z.boolean().describe('whether too many wrong codes in a row locked the authenticator app'),
@@ -53,7 +53,9 @@ const AccountQuery = z.strictObject({
   source: z
     .enum(SOURCE_NAMES, { error: `must be one of ${SOURCE_NAMES.join(', ')}` })
     .optional()
-    .describe('the account’s source; default: the source whose account has factors'),
+    .describe(
+      'the account’s source; can be absent if only one source has an account with this uid and a second factor',
+    ),
 })
 
 /** Routes that show and reset the second factors of users. Secrets of factors are never returned. */
@@ -91,7 +93,7 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
     route(
       'DELETE /users/:uid/factors',
       {
-        summary: 'Remove all second factors and recovery codes of a user, and sign them out',
+        summary: 'Remove a user’s second factors and recovery codes, and sign the user out',
         right: 'users:write',
         act: 'factor-reset',
         names: named,
@@ -103,7 +105,8 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
     route(
       'DELETE /users/:uid/factors/:id',
       {
-        summary: 'Remove one second factor of a user, and sign them out. Recovery codes are removed with the last one',
+        summary:
+          'Remove one of a user’s second factors, and sign the user out. Removing the last one also removes the recovery codes',
         right: 'users:write',
         act: 'factor-reset',
         names: named,
@@ -163,7 +166,7 @@ function ofSolution(parts: FactorApiParts): AdminRoute[] {
       'DELETE /solutions/:name/factors',
       {
         summary:
-          'Remove all second factors and recovery codes of an account that is not in the users table, and sign it out',
+          'Remove the second factors and recovery codes of an account that is not in the users table, and end its sessions',
         right: 'account',
         act: 'factor-reset',
         names: named,
@@ -209,13 +212,13 @@ async function findAccount(
   const counts = await factors.counts(accounts)
   const [first, ...others] = accounts.filter((account) => counts.has(accountId(account)))
   if (first === undefined) {
-    throw new PlatformError('ERR_NOT_FOUND', `No account of "${solution}" with this uid has a second factor.`)
+    throw new PlatformError('ERR_NOT_FOUND', `"${solution}" has no account with this uid that has a second factor.`)
   }
   if (others.length === 0) return first
   const names = [first, ...others].map(sourceNameOf).join(', ')
   throw new PlatformError(
     'ERR_REQUEST_INVALID',
-    `Accounts of several sources have this uid. Add \`source\` to the query: ${names}.`,
+    `Several sources have an account with this uid. Add \`source\` to the query, with one of these values: ${names}.`,
   )
 }
 

@@ -35,7 +35,7 @@ export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[]
       'POST /users/:uid/links',
       {
         summary:
-          'Create a link with which a user chooses a password, and email it. It can be used once, and replaces earlier links of its kind',
+          'Create a one-time link for a user to choose a password or set up a second factor, and email it. It replaces earlier links of the same kind',
         right: 'users:write',
         act: 'link',
         names: async ({ params: { uid } }: OfUser) => {

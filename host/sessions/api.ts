@@ -50,7 +50,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
     route(
       'DELETE /sessions/:id',
       {
-        summary: 'End a session; every host applies this within a second',
+        summary: 'End a session. It ends on every host within a second',
         right: 'sessions:write',
         act: 'session-end',
         names: ({ params }) => ({ target: `session:${params.id}` }),
@@ -61,7 +61,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
         if (ended === null) {
           throw new PlatformError(
             'ERR_NOT_FOUND',
-            `No session with the id "${params.id.slice(0, 100)}" is in progress.`,
+            `There is no current session with the id "${params.id.slice(0, 100)}".`,
           )
         }
         names.solution = ended.realm

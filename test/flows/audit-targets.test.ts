@@ -151,7 +151,7 @@ test('audit log: entries for secrets, login tokens, OAuth settings, sign-in poli
     await onPolicy('DELETE'),
     await onPolicy('DELETE'),
   ]).toEqual([
-    ['ok', 'required for Users, Administrators, 14 days'],
+    ['ok', 'required for Users, Administrators, grace period in days: 14'],
     ['ERR_REQUEST_INVALID', 'solution:audited'],
     ['ok', 'deleted'],
     ['ERR_NOT_FOUND', 'solution:audited'],

@@ -255,7 +255,7 @@ test('a secret that is missing, or may be sent to a host, causes a 503 and a lin
   await new Promise((resolve) => setTimeout(resolve, 1000))
   expect(codeOf(await call('/hooks/unset', sent))[0]).toBe(503)
   const lines = await api.items('/solutions/shop/log')
-  const message = '"POST /hooks/unset" needs the secret UNSET: the operator must set it with an empty list of hosts'
+  const message = '"POST /hooks/unset" requires the secret UNSET: the operator must set it with an empty list of hosts'
   expect(lines.filter((line) => line.message === message)).toHaveLength(1)
 })
 

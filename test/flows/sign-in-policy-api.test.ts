@@ -57,7 +57,7 @@ test('sign-in policy: a permission that nobody can have causes a warning', async
     {
       code: 'permission_unlisted',
       message:
-        'The solution’s manifests don’t list the permission "Root", so the policy doesn’t apply to anyone through it. Check the name, or add the permission to a manifest.',
+        'The solution’s manifests don’t list the permission "Root", so it has no effect in the policy. Check the name, or add the permission to a manifest.',
     },
   ])
   expect((await send('DELETE'))[0]).toBe(204)

@@ -72,7 +72,7 @@ test('the network limit counts an IPv4 address or an IPv6 /64, per minute', asyn
   limit.count('10.0.0.1')
   limit.count('2001:db8::2')
   time = 30_000
-  expect(() => limit.count('10.0.0.1')).toThrow('Try again in 30 s (REQUESTS_NETWORK)')
+  expect(() => limit.count('10.0.0.1')).toThrow('(limit: REQUESTS_NETWORK). Try again in 30 s.')
   expect(() => limit.count('2001:db8::3')).toThrow('REQUESTS_NETWORK')
   limit.count('10.0.0.2')
   time = 60_000

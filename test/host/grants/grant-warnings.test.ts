@@ -45,7 +45,9 @@ test('grant warnings: a stored grant that would be rejected today is reported', 
   const platform = { server: 'alpha', database: 'platform', username: 'solhost' } as const
   const [warning, ...others] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, platform)
   expect(warning?.code).toBe('refused')
-  expect(warning?.message).toContain('The grant for "crm" is rejected. The platform signs in to the server alpha')
+  expect(warning?.message).toContain(
+    'The grant for the database "crm" has no effect. The platform uses the account in DB_ALPHA_USERNAME',
+  )
   expect(others).toEqual([])
 })
 
