@@ -24,7 +24,7 @@ export async function measureActiveMemory(): Promise<Row[]> {
   lab.stop()
   return [
     {
-      work: 'memory (PSS) of the sandbox process of an active solution',
+      work: 'memory (PSS) of an active solution’s sandbox process',
       against: '-',
       reach: { atMost: 32 },
       unit: 'MB',

@@ -84,7 +84,7 @@ export async function measureClients(): Promise<Row[]> {
     }
     return [
       {
-        work: `memory (PSS of host and sandbox processes) per open client, ${CLIENTS} of one solution`,
+        work: `memory (PSS of host and sandbox processes) per open client, with ${CLIENTS} clients of one solution`,
         against: '-',
         reach: { atMost: 0.6 },
         unit: 'MB',
@@ -99,7 +99,7 @@ export async function measureClients(): Promise<Row[]> {
         times.alone,
       ),
       ratioRow(
-        'click while another client’s handler runs 2 s',
+        'click while another client’s handler runs for 2 s',
         'the same click while no handler runs',
         2,
         times.beside,
@@ -139,7 +139,7 @@ async function open(host: RealHost, username: string): Promise<ClientPage> {
   const page = `/solution/${NAME}/index.html`
   await visitor.get(page)
   const { status } = await visitor.post(page, { username, password: 'any' })
-  if (status !== 303) throw new Error(`the sign-in of ${username} failed: HTTP ${status}`)
+  if (status !== 303) throw new Error(`${username} could not sign in: HTTP ${status}`)
   return openClient(host.url, NAME, visitor)
 }
 

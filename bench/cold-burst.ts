@@ -25,7 +25,7 @@ export async function measureColdBurst(): Promise<Row[]> {
     `${figure(rate)} per second, ${figure(cpu)} ms of CPU time each, p50 ${figure(median(times))} ms, p99 ${figure(percentile(times, 99))} ms`
   return [
     {
-      work: `first sign-in of ${SOLUTIONS} cold solutions, ${AT_ONCE} at a time`,
+      work: `first sign-in to each of ${SOLUTIONS} cold solutions, ${AT_ONCE} at a time`,
       against,
       reach: before === null ? null : { atLeast: 3 },
       unit: before === null ? 'logins' : 'ratio',
@@ -33,7 +33,7 @@ export async function measureColdBurst(): Promise<Row[]> {
       details: before === null ? facts(now) : `${facts(now)} : ${facts(before)}`,
     },
     {
-      work: 'upload of a script until its version is active',
+      work: 'time from uploading a script until its version is active',
       against: '-',
       reach: null,
       unit: 'ms',

@@ -35,8 +35,8 @@ export async function measureColdStart(): Promise<Row[]> {
   lab.stop()
   return [
     {
-      work: 'first sign-in of a cold solution, with a spare process ready',
-      against: 'a sign-in of the same solution while it is warm',
+      work: 'first sign-in to a cold solution, with a spare process ready',
+      against: 'a sign-in to the same solution while it is warm',
       reach: { atMost: 10 },
       unit: 'ms',
       measured: median(cold.map((time, round) => time - (warm[round] ?? 0))),

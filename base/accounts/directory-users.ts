@@ -203,7 +203,10 @@ export function faultsOfDirectoryUser(row: UserRow, permissions: readonly Permis
   ]
   return fields
     .filter(([, isChanged]) => isChanged)
-    .map(([field]) => ({ field, message: `the directory "${directory}" manages ${field}: change it there` }))
+    .map(([field]) => ({
+      field,
+      message: `${field} cannot be changed here: change it in the directory "${directory}"`,
+    }))
 }
 
 function isUsable({ username, permissions }: DirectoryPerson, limits: Limits): boolean {

@@ -86,16 +86,19 @@ export function faultsOfPermissions(permissions: readonly Permission[], limits: 
   const field = 'permissions'
   const longest = Math.min(limits.PERMISSION_LENGTH, LONGEST_PERMISSION)
   if (permissions.length > limits.PERMISSIONS) {
-    return [{ field, message: `permissions must have at most ${limits.PERMISSIONS} entries (PERMISSIONS)` }]
+    return [{ field, message: `permissions must have at most ${limits.PERMISSIONS} entries (limit PERMISSIONS)` }]
   }
   return permissions.flatMap((permission, at): UserFault[] => {
     const { name, solution } = typeof permission === 'string' ? { name: permission, solution: '' } : permission
     if (name.length === 0 || name.length > longest || !isVisible(name)) {
-      return [{ field, message: `permission ${at + 1} must be ${visible(longest)} (PERMISSION_LENGTH)` }]
+      return [{ field, message: `permission ${at + 1} must be ${visible(longest)} (limit PERMISSION_LENGTH)` }]
     }
     if (typeof permission === 'string' || SOLUTION_NAME.test(solution)) return []
     return [
-      { field, message: `the solution in permission ${at + 1} must be 1 to 63 lowercase letters, digits and hyphens` },
+      {
+        field,
+        message: `the solution name in permission ${at + 1} must be 1 to 63 lowercase letters, digits and hyphens`,
+      },
     ]
   })
 }

@@ -357,13 +357,18 @@ function userOf(row: UserRow, permissions: readonly Permission[]): User {
 /** A directory user has the permissions that their groups grant. */
 function faultsOfPermission({ directory }: Pick<User, 'directory'>): UserFault[] {
   if (directory === null) return []
-  return [{ field: 'permissions', message: `the directory "${directory}" manages permissions: change them there` }]
+  return [
+    {
+      field: 'permissions',
+      message: `permissions cannot be changed here: change them in the directory "${directory}"`,
+    },
+  ]
 }
 
 function refuse(faults: readonly UserFault[]): void {
   if (faults.length === 0) return
   const [{ message }] = faults as [UserFault]
-  const more = faults.length > 1 ? ` (${faults.length} errors)` : ''
+  const more = faults.length > 1 ? ` (first of ${faults.length} errors)` : ''
   throw new PlatformError('ERR_REQUEST_INVALID', `${message}${more}`, { faults: faults.slice(0, 100) })
 }
 

@@ -67,8 +67,8 @@ async function listEntries(zip: ZipFile, file: string): Promise<Map<string, Entr
 function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, Entry>, file: string): void {
   for (const [name, { bytes }] of Object.entries(parts)) {
     const size = entries.get(name)?.uncompressedSize
-    if (size === undefined) throw invalid(file, `the part ${name} is missing`)
-    if (size !== bytes) throw invalid(file, `the size of the part ${name} does not match the manifest`)
+    if (size === undefined) throw invalid(file, `the backup does not contain the part ${name}`)
+    if (size !== bytes) throw invalid(file, `the part ${name} does not have the size that the manifest states`)
   }
   const more = [...entries.keys()].find((name) => !Object.hasOwn(parts, name))
   if (more !== undefined) throw invalid(file, `the file has the part ${more}, which the manifest does not list`)
@@ -95,7 +95,7 @@ async function* checkedPart(
     stream?.destroy()
   }
   if (hash.digest('hex') !== parts[entry.fileName]?.sha256)
-    throw invalid(file, `the part ${entry.fileName} was changed`)
+    throw invalid(file, `the part ${entry.fileName} does not match its checksum in the manifest`)
 }
 
 async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string> {
@@ -114,5 +114,5 @@ function unreadable(file: string, error: unknown): Error {
   if (code === 'ERR_BACKUP_INVALID') return error as Error
   if (code === 'ENOENT') return invalid(file, 'the file does not exist', error)
   if (code === 'EACCES' || code === 'EISDIR') return invalid(file, `the file cannot be read (${code})`, error)
-  return invalid(file, `the file is truncated, changed or not a ZIP file (${message})`, error)
+  return invalid(file, `the file is truncated, damaged or not a ZIP file (${message})`, error)
 }

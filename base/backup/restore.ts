@@ -100,7 +100,7 @@ function versionedTables(
   return tables.flatMap((one) => {
     const version = versions.get(one.name)
     if (version === undefined && one.isOptional !== true)
-      throw invalid(file, `the backup does not have the tables of "${one.name}"`)
+      throw invalid(file, `the backup does not contain the tables for "${one.name}"`)
     if (version === undefined) return []
     refuseNewerSchema([version], `The backup ${file}`, one.migrations)
     return [{ ...one, version }]
@@ -111,13 +111,10 @@ function checkTables({ tables, saved, file, archive }: Restoring): void {
   const { parts } = archive.manifest
   const names = tables.flatMap((one) => tablesAt(one, one.version).map(([name]) => partOfTable(name)))
   const missing = names.find((name) => !Object.hasOwn(parts, name))
-  if (missing !== undefined) throw invalid(file, `the part ${missing} is missing`)
+  if (missing !== undefined) throw invalid(file, `the backup does not contain the part ${missing}`)
   const more = Object.keys(parts).find((name) => kindOfPart(name, saved) === 'table' && !names.includes(name))
   if (more !== undefined)
-    throw invalid(
-      file,
-      `the backup contains the table ${more}, which does not exist in the backup’s version of the schema`,
-    )
+    throw invalid(file, `the backup contains the table ${more}, which its schema version does not have`)
 }
 
 /** @returns whether the key from the backup must be written */
@@ -130,7 +127,7 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
     if (fits(platformKey)) return false
     throw wrongKey(
       `PLATFORM_KEY is not the key that the backup ${file} was created with`,
-      `Set it to the key of the ${saved.name} that was backed up`,
+      `Set it to the original ${saved.name}’s key`,
     )
   }
   if (Object.hasOwn(manifest.parts, KEY_PART)) {
@@ -139,16 +136,16 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
     if (fits(Buffer.concat(pieces).toString('utf8').trim())) return true
     throw wrongKey(
       `The key in the backup ${file} does not match its database`,
-      `Set PLATFORM_KEY to the key of the ${saved.name} that was backed up`,
+      `Set PLATFORM_KEY to the original ${saved.name}’s key`,
     )
   }
   const keyFile = join(home, 'platform-key')
   if (keyCheck === null || (existsSync(keyFile) && fits(readFileSync(keyFile, 'utf8').trim()))) return false
   throw wrongKey(
     existsSync(keyFile)
-      ? `${keyFile} is not the key that the backup ${file} was created with`
+      ? `${keyFile} does not contain the key that the backup ${file} was created with`
       : `Neither the backup ${file} nor ${home} contains the key`,
-    `Set PLATFORM_KEY to the key of the ${saved.name} that was backed up, or copy its file platform-key to ${home}`,
+    `Set PLATFORM_KEY to the original ${saved.name}’s key, or copy its file platform-key to ${home}`,
   )
 }
 
@@ -179,7 +176,7 @@ function checkSpace(home: string, { parts }: BackupManifest): void {
   const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 ** 2)} MB`
   throw new PlatformError(
     'ERR_BACKUP_FAILED',
-    `There is not enough disk space in ${home}: ${megabytes(bavail * bsize)} are free, but the restore may need ` +
+    `There is not enough disk space in ${home}: ${megabytes(bavail * bsize)} is free, but the restore may need ` +
       `${megabytes(needed)}. Nothing was changed. Free some space and restore again.`,
   )
 }
@@ -227,7 +224,7 @@ function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
   const or = mayReplace ? ', or use --replace to replace the existing data' : ''
   return new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what}, and a restore would mix the data of two ${name}s. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
+    `${what}. A restore would mix two ${name}s’ data, so nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
       `to an empty folder and an empty database${or}.`,
   )
 }
@@ -265,12 +262,12 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
   const db = await openOnServer(SERVER_KINDS[kind], serverFor(settings, kind), settings.database.name)
   try {
     const isEmpty = await isEmptyDatabase(db, saved.tables)
-    if (!isEmpty && !replace) throw notEmpty(saved, `${title} contains a ${saved.name}`)
+    if (!isEmpty && !replace) throw notEmpty(saved, `${title} already contains the data of a ${saved.name}`)
     const others = isEmpty ? 0 : await otherConnections(db)
     if (others > 0 && !force) {
       throw new PlatformError(
         'ERR_PLATFORM_IN_USE',
-        `${title} has other connections (${others}), so hosts may be using it. Stop all hosts and run this again. ` +
+        `${title} has ${others} other ${others === 1 ? 'connection' : 'connections'}, so a host may be using it. Stop all hosts and run this command again. ` +
           'If the connections are not from hosts, use --force. Nothing was changed.',
       )
     }
@@ -302,10 +299,10 @@ async function writeTables(db: Database, restoring: Restoring): Promise<void> {
     const part = partOfTable(name)
     const lines = readLines(archive.read(part), table)
     const count = await writeRows(db, name, table, columns.get(name) ?? new Set(), lines).catch((error: unknown) => {
-      throw error instanceof TypeError ? invalid(file, `in ${part}, ${error.message}`, error) : error
+      throw error instanceof TypeError ? invalid(file, `the part ${part} is invalid (${error.message})`, error) : error
     })
     if (count !== archive.manifest.parts[part]?.rows)
-      throw invalid(file, `the number of rows in ${part} does not match its manifest`)
+      throw invalid(file, `the number of rows in ${part} does not match the manifest`)
   }
   for (const { name, derived } of tables) {
     if (derived?.make === undefined) continue

@@ -47,7 +47,7 @@ export async function makeTables(
     throw new PlatformError(
       'ERR_DATABASE_VERSION',
       `${what} has the schema "${latest}", which is newer than the backup’s schema "${version}". ` +
-        'Set PLATFORM_DATABASE_NAME to an empty database and restore into that one.',
+        'Set PLATFORM_DATABASE_NAME to an empty database, then restore again.',
     )
   }
   if (latest === undefined) await refuseForeignTables(db, saved, what)
@@ -74,8 +74,8 @@ async function refuseForeignTables(db: Database, saved: SavedTables, what: strin
   if (foreign.length === 0) return
   throw new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what} has tables with the same names as Solhost’s tables, but Solhost did not create them, or did not finish creating them ` +
-      `(${foreign.join(', ')}). Nothing was changed. Set PLATFORM_DATABASE_NAME to an empty database.`,
+    `${what} already has tables with names that Solhost uses (${foreign.join(', ')}), but they are not a complete set of Solhost’s tables. ` +
+      'Nothing was changed. Set PLATFORM_DATABASE_NAME to an empty database.',
   )
 }
 
@@ -117,7 +117,7 @@ export async function writeRows(
   for await (const row of rows) {
     const given = Object.keys(row)
     if (given.length !== columns.size || !given.every((column) => columns.has(column)))
-      throw new TypeError('the columns of a row differ from those of its table')
+      throw new TypeError('a row does not have the same columns as its table')
     waiting.push(row)
     for (const value of Object.values(row)) size += typeof value === 'string' ? value.length : 8
     if (waiting.length >= most || size > MOST_CHARACTERS) await flush()

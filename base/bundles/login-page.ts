@@ -123,7 +123,7 @@ function defaultTemplate(): CompiledTemplate {
   if (standard !== null) return standard
   const { template, warnings } = compileTemplate(defaultLoginTemplate(), 'login.html')
   if (template === null || warnings.length > 0) {
-    throw new TypeError(`the default login template breaks its own rules: ${JSON.stringify(warnings)}`)
+    throw new TypeError(`the default login template is invalid: ${JSON.stringify(warnings)}`)
   }
   standard = template
   return template

@@ -19,7 +19,7 @@ export const CLOUD_PROPERTIES = {
   CLOUD_PUBLIC_KEY: {
     default: '',
     read: (text) => (text === '' || /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
-    form: 'the 43 characters that the Credentials page of the control center shows; if not set, the host trusts the key that it gets on its first connection',
+    form: 'the 43-character key on the control center’s Credentials page; if not set, the host trusts the key that it receives on its first connection',
     what: 'public key (Ed25519) that verifies the desired state sent by the control center',
   },
 } as const satisfies Record<string, Property>

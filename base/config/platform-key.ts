@@ -83,8 +83,8 @@ export async function openPlatformKey(db: Database, home: string, secretOfSettin
   if (kept.value === check) return key
   throw new PlatformError(
     'ERR_PLATFORM_KEY',
-    'The platform’s key is not the one that its database was created with. Set PLATFORM_KEY to that key ' +
-      `(the same on all nodes), or put the original file platform-key back into ${home}.`,
+    'The platform’s key does not match its database. Set PLATFORM_KEY to the key that the database was created with ' +
+      `(the same on all hosts), or put the original file platform-key back into ${home}.`,
   )
 }
 

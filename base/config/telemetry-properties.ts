@@ -21,7 +21,7 @@ export const EXPORT_PROPERTIES = {
     default: 'http/protobuf',
     read: (text) => (text === 'http/protobuf' || text === 'http/json' ? text : undefined),
     form: 'one of http/protobuf, http/json',
-    what: 'format of the telemetry',
+    what: 'format in which telemetry is sent',
   },
   OTEL_EXPORTER_OTLP_COMPRESSION: {
     default: 'none',
@@ -68,7 +68,7 @@ export const TELEMETRY_PROPERTIES = {
     default: 'true',
     read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
     form: 'true or false',
-    what: 'whether to send solutions’ logs, which their scripts write, to the collector',
+    what: 'whether to send solutions’ logs (the lines that their scripts write) to the collector',
   },
 } as const satisfies Record<string, Property>
 

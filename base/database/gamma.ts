@@ -197,7 +197,7 @@ function sizeOf(value: unknown): number {
 function tooLarge(largest: number): PlatformError {
   return new PlatformError(
     'ERR_BUNDLE_TOO_LARGE',
-    `The database server accepts at most ${largest} bytes per statement. ` +
-      'Set max_allowed_packet on the server to more than the largest of these sizes: the bundle, all its scripts together, its largest file.',
+    `The bundle is too large for the database server, which accepts at most ${largest} bytes per statement. ` +
+      'On the server, set max_allowed_packet to more than the size of the bundle, of all its scripts together, and of its largest file.',
   )
 }

@@ -228,8 +228,8 @@ async function migrate(
   onError(error)
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
-    `Cannot upgrade the database ${title} to the schema of this version. Allow its account to alter tables. ` +
-      'If the account can already do this, start the previous version, or restore a backup from before the upgrade.',
+    `Cannot upgrade the database ${title} to this version’s schema. Allow the account on the database server to alter tables. ` +
+      'If it already can, start the previous version, or restore a backup from before the upgrade.',
     {},
     { cause: error },
   )

@@ -113,7 +113,7 @@ async function updateOrInsert(
     if ((await update.executeTakeFirst()).numUpdatedRows > 0n) return
     if (await insertAnyOnce(db, table, row)) return
   }
-  throw new Error(`other connections kept inserting and deleting a row of ${table}`)
+  throw new Error(`cannot write a row to ${table}: other connections kept inserting and deleting it`)
 }
 
 export function isUniqueViolation(error: unknown): boolean {

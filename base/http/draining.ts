@@ -68,7 +68,8 @@ export function endKeptConnections({ isReady }: Pick<Draining, 'isReady'>): Midd
  */
 export function refuseWhileStopping({ isRefusing }: Pick<Draining, 'isRefusing'>): Middleware {
   return (_ctx, next) => {
-    if (isRefusing()) throw new PlatformError('ERR_STOPPING', 'The host is stopping.', { retryAfter: 5 })
+    if (isRefusing())
+      throw new PlatformError('ERR_STOPPING', 'The host is stopping. Try again in a few seconds.', { retryAfter: 5 })
     return next()
   }
 }

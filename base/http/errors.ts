@@ -51,13 +51,13 @@ export const ERRORS = {
   ERR_SECOND_FACTOR_NEEDED: {
     status: 403,
     fixedBy: 'caller',
-    advice: 'On the admin pages, create an API token with the scope `admin`, and send it as Bearer.',
+    advice: 'On the admin pages, create an API token with the scope `admin`, and send it as a Bearer token.',
   },
   ERR_CONFIRMATION_NEEDED: {
     status: 403,
     fixedBy: 'caller',
     advice:
-      'Open `/admin/confirm`, or `/confirm` in the control center, to confirm that it’s you. Then repeat the change within `CONFIRMED_FOR`.',
+      'Open `/admin/confirm`, or `/confirm` in the control center, to confirm that it’s you. Then repeat the change within the time set by `CONFIRMED_FOR`.',
   },
   ERR_NOT_A_NAVIGATION: {
     status: 403,
@@ -106,14 +106,14 @@ export const ERRORS = {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
-    advice: 'Fix the path. GET requests for the draft or version list its files.',
+    advice: 'Fix the path. A GET request for the draft or version lists its files.',
   },
   ERR_DRAFT_NOT_FOUND: {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
     advice:
-      'Use an `id` from `GET /admin/api/solutions/{name}/drafts`. Drafts are deleted if nobody changes them for `DRAFT_KEPT`.',
+      'Use an `id` from `GET /admin/api/solutions/{name}/drafts`. Drafts are deleted if nobody changes them for the time set by `DRAFT_KEPT`.',
   },
   ERR_METHOD_NOT_ALLOWED: {
     status: 405,
@@ -125,7 +125,7 @@ export const ERRORS = {
     status: 403,
     fixedBy: 'operator',
     advice:
-      'Change the solution where it is managed, in the control center or its repository. On other hosts, `WORKBENCH=edit` allows changes.',
+      'If a control center manages the solution, change it there or in its repository. Otherwise, set `WORKBENCH=edit`.',
   },
   ERR_BODY_SLOW: {
     status: 408,
@@ -165,7 +165,7 @@ export const ERRORS = {
   ERR_RUN_DONE: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Start a new run of the job, with the data that it needs.',
+    advice: 'Start a new run of the job, and send its data again. When a run succeeds, its data is deleted.',
   },
   ERR_JOBS_WAITING: {
     status: 503,
@@ -211,7 +211,7 @@ export const ERRORS = {
     status: 410,
     fixedBy: 'caller',
     page: 'link-over',
-    advice: 'Request a new link on the sign-in page, or ask the person who sent it for a new one.',
+    advice: 'Request a new link on the sign-in page, or ask the person who sent you the link for a new one.',
   },
   ERR_BODY_TOO_LARGE: {
     status: 413,
@@ -297,7 +297,7 @@ export const ERRORS = {
     page: 'broken',
     maybeFixedByVersion: true,
     advice:
-      'Find the script that crashes in the solution’s log, fix it and upload. `Retry-After` contains the time until the host retries.',
+      'In the solution’s log, find the script that crashes. Fix it and upload the solution again. `Retry-After` contains the time until the host retries.',
   },
   ERR_OUTBOUND_INVALID: {
     status: 500,
@@ -437,7 +437,8 @@ export const ERRORS = {
   ERR_PLATFORM_KEY: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Set the `PLATFORM_KEY` that the database was created with. All hosts of one database need the same key.',
+    advice:
+      'Set `PLATFORM_KEY` to the key that the database was created with. All hosts that share a database need the same key.',
   },
   ERR_PLUGIN_INVALID: {
     status: 500,
@@ -447,7 +448,7 @@ export const ERRORS = {
   ERR_SETTINGS_INVALID: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Fix the settings that the message names, one per line.',
+    advice: 'Fix the invalid settings. The message lists them, one per line.',
   },
   ERR_CERTIFICATE: {
     status: 500,
@@ -471,7 +472,7 @@ export const ERRORS = {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'Before a restore, stop the hosts that use the folder or database. Before a start, wait for the restore to finish. If it was interrupted, run it again.',
+      'Before a restore, stop the hosts that use the folder or database. Before you start a host, wait for the restore to finish. If the restore was interrupted, run it again.',
   },
   ERR_BACKUP_INVALID: {
     status: 500,

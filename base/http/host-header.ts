@@ -7,9 +7,13 @@ import { PlatformError } from '../../runtime/errors.ts'
  */
 export function requireOneHost({ req }: Context): void {
   const hosts = req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))
-  if (hosts.length > 1) throw new PlatformError('ERR_BAD_REQUEST', 'The request has more than one Host header.')
+  if (hosts.length > 1)
+    throw new PlatformError('ERR_BAD_REQUEST', 'The request has more than one Host header. Send only one.')
 }
 
 export function unknownHost(host: string): PlatformError {
-  return new PlatformError('ERR_HOST_UNKNOWN', `This server does not serve the host name "${host.slice(0, 260)}".`)
+  return new PlatformError(
+    'ERR_HOST_UNKNOWN',
+    `This server does not serve the host name "${host.slice(0, 260)}". Check the URL.`,
+  )
 }

@@ -127,7 +127,12 @@ function tooLarge(limit: number): PlatformError {
 }
 
 function endedEarly(cause?: unknown): PlatformError {
-  return new PlatformError('ERR_BAD_REQUEST', 'The body ended before it was complete.', {}, { cause })
+  return new PlatformError(
+    'ERR_BAD_REQUEST',
+    'The connection ended before the whole body was received. Send the request again.',
+    {},
+    { cause },
+  )
 }
 
 /** @throws ERR_CONTENT_TYPE when the body's type is none of `types` */

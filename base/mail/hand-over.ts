@@ -82,7 +82,7 @@ function whyNot(error: unknown): HandedOver {
     command?: string
   }
   const isOfMail = code !== 'EAUTH' && code !== 'ETLS' && /^(MAIL FROM|RCPT TO|DATA)/.test(command)
-  const what = responseCode === 0 ? message : `${responseCode} at ${command}`
+  const what = responseCode === 0 ? message : `the mail server replied ${responseCode} to ${command}`
   const reason = [code, what].filter((part) => part !== '').join(': ')
   return { outcome: isOfMail && responseCode >= 500 ? 'refused' : 'failed', reason: reason.slice(0, 300) }
 }

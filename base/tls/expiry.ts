@@ -30,13 +30,13 @@ export function stateOfCertificate(x509: X509Certificate, now: number): Certific
 export function sayProblem({ problem, validFrom, validTo }: CertificateState, now: number): string | null {
   if (problem === null) return null
   if (problem === 'expired') {
-    return `The host’s certificate expired at ${iso(validTo)}, so browsers block the pages. Replace its file with a new one; no restart is needed.`
+    return `The host’s certificate expired at ${iso(validTo)}, so browsers block the pages. Replace the certificate file; no restart is needed.`
   }
   if (problem === 'not-yet-valid') {
-    return `The host’s certificate is not valid before ${iso(validFrom)}, so browsers block the pages. Check the clock, or replace its file.`
+    return `The host’s certificate is not valid until ${iso(validFrom)}, so browsers block the pages. Check the host’s clock, or replace the certificate file.`
   }
   const days = Math.floor((validTo - now) / 86_400_000)
-  return `The host’s certificate expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Replace its file with a new one; no restart is needed.`
+  return `The host’s certificate expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Replace the certificate file; no restart is needed.`
 }
 
 /** Returns those names that the certificate doesn't cover. */

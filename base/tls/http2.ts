@@ -100,7 +100,7 @@ function isTooLarge(headers: readonly string[]): boolean {
 }
 
 function refuseHeaders(response: Http2ServerResponse): void {
-  const { status, headers, body } = headersTooLarge(`${HEADERS_SIZE} bytes, or have more than ${HEADER_FIELDS} fields`)
+  const { status, headers, body } = headersTooLarge(HEADERS_SIZE, HEADER_FIELDS)
   response.writeHead(status, { ...SECURITY_HEADERS, ...headers })
   response.end(body)
 }

@@ -33,7 +33,7 @@ function answering<S extends WebServer>(server: S, app: Koa, settings?: Connecti
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
     const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-    const problem = status === 431 ? headersTooLarge(`${maxHeaderSize} bytes`) : null
+    const problem = status === 431 ? headersTooLarge(maxHeaderSize) : null
     const lines = Object.entries({ ...SECURITY_HEADERS, ...problem?.headers }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
     )

@@ -20,7 +20,9 @@ export function tlsFaults(values: ReadValues, certificate: CertificateSource | n
     if (values.CERTIFICATE_NAME !== '') return []
     // Operators who set these properties expect TLS. It would be unsafe to continue without it.
     return [
-      values.CERTIFICATE_PASS ? 'CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both or neither' : '',
+      values.CERTIFICATE_PASS
+        ? 'CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set CERTIFICATE_NAME too, or unset CERTIFICATE_PASS'
+        : '',
       typeof values.HTTP_REDIRECT_PORT === 'number'
         ? 'HTTP_REDIRECT_PORT requires CERTIFICATE_NAME: without a certificate, the host cannot redirect to https'
         : '',

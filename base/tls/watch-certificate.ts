@@ -59,7 +59,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
 
   function sayUncovered(hosts: readonly string[]): void {
     log.warn(
-      `The host’s certificate is not valid for ${hosts.join(', ')}, so browsers block the pages there. Replace its file with a certificate for all names.`,
+      `The host’s certificate is not valid for ${hosts.join(', ')}, so browsers block the pages there. Replace the certificate file with one for all names.`,
     )
   }
 
@@ -79,7 +79,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
       const wasRefused = refused !== null
       refused = null
       if (next.digest === certificate.digest) {
-        if (wasRefused) log.info('the certificate file again contains the certificate in use')
+        if (wasRefused) log.info('the certificate file was changed back to the certificate in use')
         return
       }
       for (const take of takers) take(next)

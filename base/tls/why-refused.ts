@@ -17,7 +17,7 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
   if (/mac verify failure|bad decrypt|empty password/i.test(message) || (isUnreadable && isWhole(bytes))) {
     return passphrase === ''
       ? 'has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.'
-      : `CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. To test it: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
+      : `cannot be opened with CERTIFICATE_PASS: the password is wrong, or the file is damaged. Test the password: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
   }
   if (/unsupported/i.test(message)) {
     // Uses a temporary file, since openssl can't read the key and the certificate from one pipe. The key is encrypted
@@ -32,17 +32,17 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
   if (/private key/i.test(message)) {
     return (
       'contains a certificate without its private key, like a trust store. ' +
-      `Create one with the key: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
+      `Create a file with both: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
     )
   }
   if (/load certificate/i.test(message)) {
     return (
       'contains a private key without its certificate. ' +
-      `Create one with both: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
+      `Create a file with both: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
     )
   }
   if (/too small|too weak/i.test(message)) {
-    return `contains a certificate that is too weak for TLS (${message}): RSA needs 2048 bits, and signatures need SHA-256. Get a new certificate.`
+    return `contains a certificate that is too weak for TLS (${message}): RSA keys need at least 2048 bits, and signatures need SHA-256 or stronger. Get a new certificate.`
   }
   if (isUnreadable) {
     return 'is a truncated or damaged PKCS12 file. Copy it again, in binary mode.'

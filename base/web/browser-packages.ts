@@ -31,7 +31,7 @@ export function readBrowserPackages(names: readonly string[]): BrowserPackages {
     files.set(fileName, { text, hash })
     addresses.set(name, `${fileName}?${hash}`)
     for (const [, imported = ''] of text.matchAll(FROM)) {
-      if (imported.startsWith('.')) throw new TypeError(`${file} imports ${imported}: it is not a single file`)
+      if (imported.startsWith('.')) throw new TypeError(`${file} is not a single file: it imports ${imported}`)
       add(imported, file)
     }
   }

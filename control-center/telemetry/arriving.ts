@@ -69,7 +69,13 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
   function receive(req: IncomingMessage, held: ReturnType<typeof createHeld>): Promise<void> {
     const start = Date.now()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const cut = () => reject(new PlatformError('ERR_BAD_REQUEST', 'The body ended before it was complete.'))
+    const cut = () =>
+      reject(
+        new PlatformError(
+          'ERR_BAD_REQUEST',
+          'The connection ended before the whole body was received. Send the request again.',
+        ),
+      )
     const take = (bytes: Buffer) => {
       try {
         held.add(bytes)

@@ -28,7 +28,7 @@ const LoginPage = z
         column: z.int().optional(),
         code: z.enum(Object.keys(WARNING_CODES)),
         message: z.string(),
-        source: z.string().nullable().describe('the text of the line'),
+        source: z.string().nullable().describe('the text of that line in the file'),
         advice: z.string().nullable(),
       }),
     ),

@@ -47,7 +47,7 @@ const LogQuery = z.strictObject({
 
 const Place = { file: z.string(), line: z.int().optional(), column: z.int().optional(), message: z.string() }
 const Explained = {
-  source: z.string().nullish().describe('the text of the line'),
+  source: z.string().nullish().describe('the text of that line in the file'),
   advice: z.string().nullish().describe('how to fix the error'),
 }
 const Warning = z.object({ ...Place, code: z.enum(Object.keys(WARNING_CODES)), ...Explained })

@@ -245,7 +245,7 @@ test('a port in use and a wrong platform key prevent startup; the next start pri
 
   const foreign = await start({ ENVIRONMENT: 'prod', PLATFORM_KEY: 'k'.repeat(40) })
   expect(await foreign.code).toBe(1)
-  expect(foreign.output()).toContain('The platform’s key is not the one that its database was created with')
+  expect(foreign.output()).toContain('The platform’s key does not match its database')
 })
 
 test('the launcher accepts Node.js 24.11 and later, and 26, and rejects older versions', () => {

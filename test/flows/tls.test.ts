@@ -327,7 +327,7 @@ describe('HTTP/2', () => {
         status: 431,
         code: 'ERR_HEADERS_TOO_LARGE',
         detail:
-          'The URL and headers of this request are larger than 32768 bytes, or have more than 512 fields. Send fewer or shorter headers. In a browser, delete the cookies of this site.',
+          'The URL and headers of this request are larger than 32768 bytes, or there are more than 512 header fields. Send fewer or shorter headers. In a browser, delete the cookies of this site.',
       },
     ])
     const { session } = await hostile()
@@ -445,14 +445,14 @@ describe('the certificate', () => {
       '  PUBLIC_URL must begin with https:// if CERTIFICATE_NAME is set',
       '  SOLUTION_ORIGIN must begin with https:// if CERTIFICATE_NAME is set',
       '  HTTP_REDIRECT_PORT must differ from PORT and ADMIN_PORT, but is "80"',
-      '  CERTIFICATE_NAME is set to "site.p12", which CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
-        'To test it: openssl pkcs12 -in site.p12 -noout -passin env:CERTIFICATE_PASS',
+      '  CERTIFICATE_NAME is set to "site.p12", which cannot be opened with CERTIFICATE_PASS: the password is wrong, or the file is damaged. ' +
+        'Test the password: openssl pkcs12 -in site.p12 -noout -passin env:CERTIFICATE_PASS',
     ])
     expect(faultsOf({ CERTIFICATE_NAME: '../site.p12' })).toEqual([
       '  CERTIFICATE_NAME must be the name of a file in CERTIFICATE_FOLDER, without a path, but is "../site.p12"',
     ])
     expect(faultsOf({ CERTIFICATE_NAME: '', HTTP_REDIRECT_PORT: '80' })).toEqual([
-      '  CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both or neither',
+      '  CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set CERTIFICATE_NAME too, or unset CERTIFICATE_PASS',
       '  HTTP_REDIRECT_PORT requires CERTIFICATE_NAME: without a certificate, the host cannot redirect to https',
     ])
     expect(faultsOf({ CERTIFICATE_PASS: '', CERTIFICATE_PASS_FILE: join(folder.path, 'absent') })).toEqual([

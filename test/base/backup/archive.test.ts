@@ -136,7 +136,7 @@ test('restore: a backup with a newer schema or without its tables is rejected be
   await write(file, { 'plugins/a': 'x' })
   await expect(restore()).rejects.toMatchObject({
     ...INVALID,
-    message: expect.stringContaining('platform.jsonl is missing'),
+    message: expect.stringContaining('does not contain the part database/platform.jsonl'),
   })
   const newer = join(folder.path, 'newer.zip')
   await write(newer, { 'plugins/a': 'x' }, '999-newer')

@@ -19,12 +19,12 @@ test.each([
 ])('settings: if %s is set, a message at startup suggests %s', (name, meant) => {
   const read = () => readSettings({ [name]: '1' })
   if (meant === null) expect(read).not.toThrow()
-  else expect(read).toThrow(`${name} is not a setting of Solhost. Did you mean ${meant}?`)
+  else expect(read).toThrow(`${name} is not a Solhost setting. Did you mean ${meant}?`)
 })
 
 test('settings: the control center recognizes its own properties and a host’s properties', () => {
   expect(() => readCenterSettings({ SMPT_URL: 'smtp://127.0.0.1', MAIL_FORM: 'a@example.org' })).toThrow(
-    /SMPT_URL is not a setting of Solhost\. Did you mean SMTP_URL\?.*\n +MAIL_FORM is not a setting of Solhost\. Did you mean MAIL_FROM\?/,
+    /SMPT_URL is not a Solhost setting\. Did you mean SMTP_URL\?.*\n +MAIL_FORM is not a Solhost setting\. Did you mean MAIL_FROM\?/,
   )
   expect(() => readCenterSettings({ SOLUTION_ORIGN: '' })).toThrow('Did you mean SOLUTION_ORIGIN?')
   expect(readCenterSettings({ SOLUTION_ORIGIN: 'https://{name}.example.org' }).port).toBe(8090)

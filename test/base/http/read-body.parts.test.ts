@@ -181,7 +181,7 @@ test('an error does not quote the body', async () => {
   }
 })
 
-const CUT = 'The body ended before it was complete.'
+const CUT = 'The connection ended before the whole body was received. Send the request again.'
 const isBegun = (name: string) => expect.poll(() => begun.has(name)).toBe(true)
 const isCut = (name: string) => expect.poll(() => errors.get(name)?.message).toBe(CUT)
 

@@ -252,7 +252,7 @@ describe('the queue', () => {
   test('an email that is permanently rejected, or has failed for three days, is dropped with a log line', async () => {
     const { queue, waiting, lines } = await database()
     const answers: HandedOver[] = [
-      { outcome: 'refused', reason: '550 at RCPT TO' },
+      { outcome: 'refused', reason: 'the mail server replied 550 to RCPT TO' },
       { outcome: 'failed', reason: 'away' },
       { outcome: 'failed', reason: 'away' },
     ]

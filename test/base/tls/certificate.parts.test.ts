@@ -131,11 +131,11 @@ test('certificate: a file without a key and one without the matching certificate
   await folder.openssl('pkcs12 -export -nocerts -inkey site-key.pem -certfile other.pem -out foreign.p12 -passout $')
   await folder.shell('cp site.pem certificate.pem; cp site-key.pem key.pem')
   expect(refusal('no-key.p12')).toBe(
-    'contains a certificate without its private key, like a trust store. Create one with the key: ' +
+    'contains a certificate without its private key, like a trust store. Create a file with both: ' +
       'openssl pkcs12 -export -in certificate.pem -inkey key.pem -out no-key-new.p12 -passout env:CERTIFICATE_PASS',
   )
   const noneOfItsKey = (name: string) =>
-    'contains a private key without its certificate. Create one with both: ' +
+    'contains a private key without its certificate. Create a file with both: ' +
     `openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${name}-new.p12 -passout env:CERTIFICATE_PASS`
   expect(refusal('no-certificate.p12')).toBe(noneOfItsKey('no-certificate'))
   expect(refusal('foreign.p12')).toBe(noneOfItsKey('foreign'))
@@ -145,8 +145,8 @@ test('certificate: a file without a key and one without the matching certificate
 test('certificate: a wrong password, with and without a MAC, and a missing password are reported', async () => {
   await folder.openssl('pkcs12 -export -nomac -in site.pem -inkey site-key.pem -out no-mac.p12 -passout $')
   const wrong = (name: string) =>
-    'CERTIFICATE_PASS does not open: the password is wrong, or the file is damaged. ' +
-    `To test it: openssl pkcs12 -in ${name} -noout -passin env:CERTIFICATE_PASS`
+    'cannot be opened with CERTIFICATE_PASS: the password is wrong, or the file is damaged. ' +
+    `Test the password: openssl pkcs12 -in ${name} -noout -passin env:CERTIFICATE_PASS`
   expect(refusal('site.p12', 'no such words')).toBe(wrong('site.p12'))
   // With about one wrong password in 80, decryption succeeds, but the result is invalid ASN.1.
   const others = Array.from({ length: 400 }, (_, number) => refusal('no-mac.p12', `no such words ${number}`))
@@ -157,7 +157,7 @@ test('certificate: a wrong password, with and without a MAC, and a missing passw
 test('certificate: keys that are too weak for TLS are rejected', async () => {
   await folder.issue('weak', { key: 'rsa:1024' })
   expect(refusal('weak.p12')).toBe(
-    'contains a certificate that is too weak for TLS (ee key too small): RSA needs 2048 bits, and signatures need SHA-256. Get a new certificate.',
+    'contains a certificate that is too weak for TLS (ee key too small): RSA keys need at least 2048 bits, and signatures need SHA-256 or stronger. Get a new certificate.',
   )
 })
 

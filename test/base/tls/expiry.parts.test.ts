@@ -35,10 +35,10 @@ test('expiry: each problem is reported in a sentence with the time and what to d
   const at = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z')
   expect([said(from), said(from - 1), said(to - SOON), said(to - 86_400_000), said(to)]).toEqual([
     null,
-    `The host’s certificate is not valid before ${at(from)}, so browsers block the pages. Check the clock, or replace its file.`,
-    `The host’s certificate expires at ${at(to)}, in 30 days. Replace its file with a new one; no restart is needed.`,
-    `The host’s certificate expires at ${at(to)}, in 1 day. Replace its file with a new one; no restart is needed.`,
-    `The host’s certificate expired at ${at(to)}, so browsers block the pages. Replace its file with a new one; no restart is needed.`,
+    `The host’s certificate is not valid until ${at(from)}, so browsers block the pages. Check the host’s clock, or replace the certificate file.`,
+    `The host’s certificate expires at ${at(to)}, in 30 days. Replace the certificate file; no restart is needed.`,
+    `The host’s certificate expires at ${at(to)}, in 1 day. Replace the certificate file; no restart is needed.`,
+    `The host’s certificate expired at ${at(to)}, so browsers block the pages. Replace the certificate file; no restart is needed.`,
   ])
 })
 

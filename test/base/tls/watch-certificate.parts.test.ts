@@ -77,7 +77,7 @@ test('watch: if the file in use is restored, that is reported', async () => {
   await waitUntil(() => expect(lines).toHaveLength(1))
   put('back.p12', 'first.p12')
   await waitUntil(() => expect(lines).toHaveLength(2))
-  expect(lines[1]).toBe('the certificate file again contains the certificate in use')
+  expect(lines[1]).toBe('the certificate file was changed back to the certificate in use')
   expect(taken).toEqual([])
 })
 
@@ -113,8 +113,8 @@ test('watch: a certificate that expires soon, or does not cover the host names, 
   const { certificate, lines } = watch('short.p12', { names: ['short.example.test', 'b.test'], now: () => time })
   expect(certificate.state().problem).toBe('expires-soon')
   expect(lines).toEqual([
-    expect.stringMatching(/^The host’s certificate expires at .+, in 2 days\. Replace its file with a new one/),
-    'The host’s certificate is not valid for b.test, so browsers block the pages there. Replace its file with a certificate for all names.',
+    expect.stringMatching(/^The host’s certificate expires at .+, in 2 days\. Replace the certificate file;/),
+    'The host’s certificate is not valid for b.test, so browsers block the pages there. Replace the certificate file with one for all names.',
   ])
   time += 86_400_000
   await waitUntil(() => expect(lines).toHaveLength(3))

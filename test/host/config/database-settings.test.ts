@@ -40,7 +40,7 @@ test('settings: a password may be read from a file', () => {
 test.each([
   ['PLATFORM_DATABASE', 'delta', 'must be one of embedded, alpha, beta, gamma'],
   ['PLATFORM_DATABASE_NAME', 'x; drop table', 'must be 1 to 63 letters'],
-  ['DB_ALPHA_SERVER', 'postgres://db/x', 'must be a host name or an address'],
+  ['DB_ALPHA_SERVER', 'postgres://db/x', 'must be a host name or an IP address'],
   ['DB_BETA_PORT', '0', 'must be a port from 1 to 65535'],
   ['DB_GAMMA_TLS', 'maybe', 'must be off, on'],
 ])('settings: %s with the value "%s" prevents startup', (name, value, text) => {
