@@ -205,7 +205,7 @@ export function faultsOfDirectoryUser(row: UserRow, permissions: readonly Permis
     .filter(([, isChanged]) => isChanged)
     .map(([field]) => ({
       field,
-      message: `${field} cannot be changed here: change it in the directory "${directory}"`,
+      message: `cannot change ${field} here: edit the user in the directory "${directory}"`,
     }))
 }
 

@@ -360,7 +360,7 @@ function faultsOfPermission({ directory }: Pick<User, 'directory'>): UserFault[]
   return [
     {
       field: 'permissions',
-      message: `permissions cannot be changed here: change them in the directory "${directory}"`,
+      message: `cannot change permissions here: edit the user in the directory "${directory}"`,
     },
   ]
 }
