@@ -18,7 +18,7 @@ import { checkProof, needsProof, showProof } from './set-up-proof.ts'
 /** Completes a sign-in after the user set up a factor for it. */
 export const BY_CENTER_SET_UP: StepWay = {
   ...STEP_WAY,
-  throttle: { none: 'The user has completed the first step, and has the secret that creates the codes.' },
+  throttle: { none: 'The user has completed the first step, and knows the secret that generates the codes.' },
   source: setUp,
   secondStep: { none: 'The user has already completed the second step, or has no factor yet.' },
 }

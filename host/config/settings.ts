@@ -81,7 +81,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 function passkeyFaults({ PASSKEY_DOMAIN: domain, SOLUTION_ORIGIN: origin }: Partial<Values>): readonly string[] {
   if (typeof domain !== 'string' || origin?.suffix.endsWith(`.${domain}`)) return []
-  return ['PASSKEY_DOMAIN must be the domain of SOLUTION_ORIGIN without "{name}", or a parent of it']
+  return ['PASSKEY_DOMAIN must be the domain in SOLUTION_ORIGIN without "{name}", or one of its parent domains']
 }
 
 function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'certificate'> {

@@ -67,7 +67,8 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
     opening++
     try {
       const session = await attach(found.solution.loadable, found.target.unit, relay.listener)
-      if (session === null) return refuse(ctx, 503, 'no sandbox process could be started')
+      if (session === null)
+        return refuse(ctx, 503, 'no sandbox process is available for this solution; try again later')
       const isTaken = takeWebSocket(ctx, sockets, (socket) => relay.join(socket, session))
       // The library itself responds to an invalid handshake. The browser may also have disconnected already.
       if (!isTaken || !relay.isConnected()) session.close()

@@ -27,7 +27,7 @@ export const SentLink = z
       .string()
       .nullable()
       .describe(
-        'set only if no email could be sent: pass the link on to the user. It is not shown again. If neither `PUBLIC_URL` nor `SOLUTION_ORIGIN` is set, the link is a path without an origin',
+        'the link, if no email could be sent; otherwise null. Pass it on to the user: it is not shown again. Without `PUBLIC_URL` and `SOLUTION_ORIGIN`, it is a path without an origin',
       ),
   })
   .meta({ id: 'SentLink' })

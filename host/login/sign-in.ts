@@ -68,7 +68,7 @@ const RETRY_AFTER = 5
 /** More passwords are being checked than the machine can handle at the same time. */
 const PASSWORDS_BUSY: Failed = {
   code: 'sandbox_busy',
-  message: 'too many passwords are being checked',
+  message: 'too many passwords are being checked at the same time',
   milliseconds: 0,
 }
 

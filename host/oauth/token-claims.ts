@@ -56,7 +56,7 @@ export function checkAudience(what: string, claims: RawClaims, clientId: string)
     throw refused(what, `must be for ${quote(clientId)} only, but its "aud" is ${came}`)
   }
   if (azp !== undefined && azp !== clientId)
-    throw refused(what, `must have the "azp" ${quote(clientId)} or none, but has ${quote(azp)}`)
+    throw refused(what, `must have no "azp", or the "azp" ${quote(clientId)}, but has ${quote(azp)}`)
 }
 
 /** Requires a string of 1 to 255 characters without control characters. */

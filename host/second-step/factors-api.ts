@@ -43,7 +43,7 @@ const FactorSet = z
         refusedAt: EpochMs.nullable().describe('when the host blocked a passkey because it appeared to be cloned'),
       }),
     ),
-    isAppLocked: z.boolean().describe('whether too many wrong codes in a row locked the authenticator app'),
+    isAppLocked: z.boolean().describe('whether the authenticator app is locked after too many wrong codes in a row'),
     recoveryCodesLeft: z.int().min(0),
   })
   .meta({ id: 'FactorSet' })

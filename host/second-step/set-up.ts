@@ -21,7 +21,7 @@ import { checkProof, proofNeeded, showProof } from './set-up-proof.ts'
 /** Completes a sign-in after the user set up a factor for it, or postponed the set-up. */
 export const BY_SET_UP: WayOfSigningIn<StepForm, StepAttempt, StepAttempt, SignedIn, SecondStepParts> = {
   ...STEP_WAY,
-  throttle: { none: 'The user has completed the first step, and has the secret that creates the codes.' },
+  throttle: { none: 'The user has completed the first step, and knows the secret that generates the codes.' },
   source: setUp,
   secondStep: { none: 'The user has already completed the second step, or has no factor yet.' },
 }

@@ -51,7 +51,7 @@ export function createOperatorLinks(parts: OperatorLinksParts): OperatorLinks {
       if (others.length === 0) return only
       const names = all.map((solution) => solution.name).slice(0, 20)
       throw invalid(
-        `A link can open one of several solutions. Set \`solution\` to one of these names: ${names.join(', ')}.`,
+        `The link needs a solution, and several are possible. Set \`solution\` to one of these names: ${names.join(', ')}.`,
       )
     },
   }

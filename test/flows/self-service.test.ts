@@ -274,7 +274,8 @@ describe('links from operators', () => {
     await addDefaultSolution(noMail, 'second')
     const body = { username: 'ida', invite: true }
     expect(await askAdmin(noMail, 'POST', 'users', body, 422)).toMatchObject({
-      detail: 'A link can open one of several solutions. Set `solution` to one of these names: second, shop.',
+      detail:
+        'The link needs a solution, and several are possible. Set `solution` to one of these names: second, shop.',
     })
     expect(((await askAdmin(noMail, 'GET', 'users?search=ida')).items as unknown[]).length).toBe(0)
     const made = await askAdmin(noMail, 'POST', 'users', { ...body, solution: 'second' })

@@ -112,7 +112,7 @@ test('OAUTH: the error says whose settings are wrong', async () => {
     const chosen = chooserWith(ofOperator).choose(asking(oauthSolution(ofManifest)))
     await expect(chosen).rejects.toMatchObject({
       code: 'oauth_configuration',
-      message: `${where}"tenant" is a setting of Microsoft, not of Google`,
+      message: `${where}"tenant" is a setting for Microsoft, not for Google`,
     })
   }
 })

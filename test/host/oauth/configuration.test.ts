@@ -224,9 +224,9 @@ test.each([
 })
 
 test.each([
-  [{ ...GOOGLE, tenant: 'common' }, '"tenant" is a setting of Microsoft, not of Google'],
-  [{ ...GOOGLE, domain: 'x.org' }, '"domain" is a setting of Okta and GitHub, not of Google'],
-  [{ ...CUSTOM, keyId: 'a' }, '"keyId" is a setting of Apple, not of Custom'],
+  [{ ...GOOGLE, tenant: 'common' }, '"tenant" is a setting for Microsoft, not for Google'],
+  [{ ...GOOGLE, domain: 'x.org' }, '"domain" is a setting for Okta and GitHub, not for Google'],
+  [{ ...CUSTOM, keyId: 'a' }, '"keyId" is a setting for Apple, not for Custom'],
   [{ api: 'Okta', clientId: 'id' }, 'Okta requires "domain", or "issuer" for a custom authorization server'],
   [
     { api: 'Microsoft', clientId: 'id', tenant: 'a', issuer: 'https://x.org' },
