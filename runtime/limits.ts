@@ -32,7 +32,7 @@ export const LIMITS = {
   REQUESTS_NETWORK: {
     kind: 'count',
     default: '600',
-    what: 'maximum number of requests per minute from one network to endpoints without authentication, plus rejected requests to any endpoint, on one host',
+    what: 'maximum number of requests per minute from one network on one host. Counts requests to endpoints without authentication, and rejected requests to any endpoint',
   },
   JOB_TIME: { kind: 'time', default: '1m', what: 'maximum time for one job run, including waiting' },
   JOB_DATA: { kind: 'size', default: '64k', what: 'maximum size of the data of one job run, as JSON' },
@@ -109,7 +109,7 @@ export const LIMITS = {
   HTTP2_CONNECTIONS_ADDRESS: {
     kind: 'count',
     default: '512',
-    what: 'maximum number of HTTP/2 connections from one network address, except trusted proxies',
+    what: 'maximum number of HTTP/2 connections from one network address that is not a trusted proxy',
   },
   SANDBOX_IDLE: { kind: 'time', default: '5m', what: 'time after which a sandbox process without calls is stopped' },
   LOG_KEPT: { kind: 'time', default: '30d', what: 'how long a line stays in a solution’s log' },
@@ -130,7 +130,7 @@ export const LIMITS = {
     default: '5m',
     what: 'lifetime of a login token, unless the request sets another one',
   },
-  KNOWN_BROWSER: { kind: 'time', default: '90d', what: 'how long a browser that signed in before is recognized' },
+  KNOWN_BROWSER: { kind: 'time', default: '90d', what: 'how long a browser is recognized after a sign-in' },
   THROTTLE_WINDOW: { kind: 'time', default: '15m', what: 'time window in which sign-in attempts are counted' },
   THROTTLE_ACCOUNT_NETWORK: {
     kind: 'count',

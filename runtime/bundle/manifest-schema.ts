@@ -245,7 +245,7 @@ const OWN_PARAMETERS: ReadonlySet<string> = new Set([
 export const SECRET_PLACEHOLDER = /^%%([A-Z][A-Z0-9_]{0,63})%%$/
 
 const PARAMETER = {
-  error: 'must be a string of at most 2000 characters without control characters, a number or a boolean',
+  error: 'must be a number, a boolean or a string of at most 2000 characters without control characters',
 }
 const Parameter = z.union(
   [
@@ -279,7 +279,7 @@ function oauthSettings<Shape extends z.ZodRawShape>(shape: Shape) {
 function refusalOfSetting(key: string, value: unknown): string | null {
   if (OWN_PARAMETERS.has(key)) return 'must not be set: the platform sets it'
   if (typeof value !== 'string' || !/%%[^%\s]+%%/.test(value)) return null
-  if (key !== 'apiSecret') return 'must not contain %%NAME%%: a secret can only be the whole value of apiSecret'
+  if (key !== 'apiSecret') return 'must not contain %%NAME%%: only apiSecret can be a secret'
   return SECRET_PLACEHOLDER.test(value)
     ? null
     : 'must be exactly one %%NAME%%, where NAME has only capital letters, digits and "_"'

@@ -99,7 +99,7 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   const inFolder = names.find((name) => name.endsWith(`/${MANIFEST}`) && name.split('/').length === 2)
   if (inFolder === undefined) return false
   const folder = inFolder.slice(0, -MANIFEST.length - 1)
-  const advice = `zip the contents of the folder "${folder}", not the folder itself: ${MANIFEST} must be at the top`
+  const advice = `zip the contents of the folder "${folder}", not the folder itself: ${MANIFEST} must be at the top level`
   found.fault(inFolder, 'manifest_in_folder', advice)
   return true
 }
@@ -201,7 +201,7 @@ function checkSignIn(main: Manifest, { reached, complete }: Modules, places: Jso
     if (listed.has(name)) continue
     const nearest = index < MAX_SUGGESTED ? nearestKey(name, [...listed].slice(0, MAX_COMPARED)) : null
     const meant = nearest === null ? '' : `; did you mean "${showName(nearest)}"?`
-    const message = `"signIn.requiredFor" names the permission "${showName(name)}", which no manifest lists${meant}`
+    const message = `"signIn.requiredFor" names the permission "${showName(name)}", which no manifest lists in "permissions"${meant}`
     found.fault(MANIFEST, 'manifest_invalid', message, places.value(['signIn', 'requiredFor', index]))
   }
 }

@@ -111,7 +111,7 @@ function textInput<Type extends string, Shape extends z.ZodRawShape>(
     autocomplete: pattern(
       /^[a-z][a-z0-9-]*( [a-z0-9-]+)*$/,
       100,
-      'tokens of the HTML attribute autocomplete, such as "given-name"',
+      'a value of the HTML attribute autocomplete, such as "given-name"',
     )
       .optional()
       .meta({

@@ -12,7 +12,7 @@ export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   databaseManager: 'await plugins.database.query(name, sql, parameters)',
   datasources: 'await plugins.database.query(name, sql, parameters)',
   foundset: 'plugins.database.query, and assign its rows to the rows of a table element',
-  controller: 'this.title, application.showForm(name) and the elements of the form',
+  controller: 'this.title, application.showForm(name) or the form’s elements',
   currentcontroller: 'application.showForm(name)',
   elements: 'this.elements, or forms.<name>.elements elsewhere',
   history: 'application.showForm(name)',
@@ -22,7 +22,7 @@ export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   'plugins.jwt': 'the authenticator OAUTH for ID tokens; there is no replacement for other tokens',
   'plugins.http.createNewHttpClient': 'await plugins.http.fetch(url, init)',
   'plugins.http.getPageData': 'await plugins.http.fetch(url, init)',
-  'plugins.mail': 'await plugins.http.fetch to a mail service',
+  'plugins.mail': 'await plugins.http.fetch(url, init) to call a mail service',
   'plugins.file': 'media/ for files that users see, and a database for data',
   'plugins.scheduler':
     'a job with a schedule in solution.json, or application.executeLater(callback, milliseconds) in an open client',

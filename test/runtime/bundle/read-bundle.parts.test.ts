@@ -130,7 +130,7 @@ test('bundle: a zipped folder is rejected with the advice to zip its contents', 
     {
       file: 'app/solution.json',
       code: 'manifest_in_folder',
-      message: 'zip the contents of the folder "app", not the folder itself: solution.json must be at the top',
+      message: 'zip the contents of the folder "app", not the folder itself: solution.json must be at the top level',
     },
   ])
 })
@@ -313,7 +313,7 @@ test('bundle: a permission in signIn.requiredFor that no manifest lists is rejec
   const manifest = { modules: ['base'], signIn: { secondFactor: 'required', requiredFor } }
   const { faults } = await read(await bundleOf({ ...manifest, permissions: ['Users'] }, base))
   expect(faults.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-    'manifest_invalid: "signIn.requiredFor" names the permission "Administrator", which no manifest lists; did you mean "Administrators"?',
+    'manifest_invalid: "signIn.requiredFor" names the permission "Administrator", which no manifest lists in "permissions"; did you mean "Administrators"?',
   ])
   expect(await codesOf(await bundleOf(manifest, moduleFile('base')))).toEqual([])
   // The unknown permission is not reported, because the missing module may list it.

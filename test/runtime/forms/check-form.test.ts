@@ -203,7 +203,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'text', value: 'a\nb' }, 'value', 'must be a string without control characters'],
   [{ type: 'text', value: 5 }, 'value', 'must be a string without control characters, not 5'],
   [{ type: 'text', value: '\udc00' }, 'value', 'must be a string without lone surrogates'],
-  [{ type: 'text', autocomplete: 'On!' }, 'autocomplete', 'must be tokens of the HTML attribute autocomplete'],
+  [{ type: 'text', autocomplete: 'On!' }, 'autocomplete', 'must be a value of the HTML attribute autocomplete'],
   [{ type: 'text', required: 1 }, 'required', 'must be true or false, not 1'],
   [{ type: 'text', placeholder: '' }, 'placeholder', 'must be a string'],
   [{ type: 'email', maxLength: 10_001 }, 'maxLength', 'must be a whole number from 1 to 10000'],
