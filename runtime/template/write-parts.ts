@@ -27,7 +27,8 @@ import type { TemplateWarnings } from './template-warnings.ts'
  */
 const SENDS_ELSEWHERE: ReadonlySet<string> = new Set(['formaction', 'formmethod', 'formtarget', 'formenctype'])
 
-const CODE_ADVICE = 'the placeholder is in a script, but not in a string literal; put it between quotes'
+const CODE_ADVICE =
+  'in a script, a value can only be part of a string literal, and not follow an escape sequence; put the placeholder between quotes'
 const DATA_ADVICE = 'values cannot be inserted into a script of this type; use type="application/json"'
 
 /** Writes one document as parts and warns about what the author should change. */
