@@ -58,7 +58,12 @@ export async function writeArchive(
     await rm(file, { force: true })
     if (error instanceof PlatformError) throw error
     const { message } = error as Error
-    throw new PlatformError('ERR_BACKUP_FAILED', `Cannot write ${file}: ${message}.`, {}, { cause: error })
+    throw new PlatformError(
+      'ERR_BACKUP_FAILED',
+      `Cannot write the backup ${file}: ${message}. The incomplete file was deleted.`,
+      {},
+      { cause: error },
+    )
   }
 }
 

@@ -256,11 +256,11 @@ function unusable(plugins: readonly Plugin[], why: string): PlatformError {
 async function loadPlugin(folder: string): Promise<Plugin> {
   const file = ['host.ts', 'host.js'].map((name) => join(folder, name)).find((path) => existsSync(path))
   try {
-    if (file === undefined) throw new TypeError('the file host.ts or host.js is missing')
+    if (file === undefined) throw new TypeError('the folder contains neither host.ts nor host.js')
     const { default: create } = (await import(pathToFileURL(file).href)) as { default: (api: PluginApi) => Plugin }
     const plugin = create({ command, request, ScriptError, z })
     PluginShape.parse(plugin)
-    if (!existsSync(plugin.guest)) throw new TypeError(`the guest part ${plugin.guest.pathname} is missing`)
+    if (!existsSync(plugin.guest)) throw new TypeError(`its "guest" file ${plugin.guest.pathname} does not exist`)
     return plugin
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

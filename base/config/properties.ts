@@ -155,7 +155,7 @@ export const PROPERTIES = {
     default: '',
     read: readFileName,
     form: 'the name of a file in CERTIFICATE_FOLDER, without a path',
-    what: 'PKCS12 file with certificate and private key; if set, the host serves TLS',
+    what: 'PKCS12 file with a certificate and its private key; if set, the host serves TLS',
   },
   CERTIFICATE_PASS: {
     default: '',

@@ -138,9 +138,9 @@ function endedEarly(cause?: unknown): PlatformError {
 /** @throws ERR_CONTENT_TYPE when the body's type is none of `types` */
 export function needType(ctx: Context, types: readonly string[]): void {
   if (ctx.is([...types])) return
-  const given = ctx.get('Content-Type') || 'none'
+  const given = ctx.get('Content-Type')
   throw new PlatformError(
     'ERR_CONTENT_TYPE',
-    `The content type must be ${types.join(' or ')}, but is ${given.slice(0, 100)}.`,
+    `The content type must be ${types.join(' or ')}, but ${given === '' ? 'the request has none' : `is ${given.slice(0, 100)}`}.`,
   )
 }

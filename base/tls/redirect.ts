@@ -24,7 +24,7 @@ export function redirectToHttps(sites: Sites, port: () => number): Middleware {
     if (!isReading || ctx.get('Authorization') !== '') {
       throw new PlatformError(
         'ERR_NOT_ENCRYPTED',
-        `This port is not encrypted and only redirects browsers to ${site.origin}. The request was not processed.`,
+        `This port is not encrypted and only redirects browsers to ${site.origin}. The request was not processed: send it to that URL.`,
       )
     }
     ctx.status = 308

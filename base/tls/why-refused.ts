@@ -58,7 +58,7 @@ const KINDS: Readonly<Record<Exclude<Kind, 'pkcs12'>, (file: string) => string>>
   jks: (file) => javaStore(file, 'JKS'),
   jceks: (file) => javaStore(file, 'JCEKS'),
   pem: (file) =>
-    `is a PEM file with certificate and key (as created by mkcert or certbot), not PKCS12. Convert it: ${joined(`-in ${file}`, file)}`,
+    `is a PEM file with a certificate and its key (as created by mkcert or certbot), not PKCS12. Convert it: ${joined(`-in ${file}`, file)}`,
   'pem-certificate': (file) =>
     `is a PEM certificate without its private key (as created by mkcert or certbot), not PKCS12. Combine the certificate and its key in one file: ${joined(`-in ${file} -inkey key.pem`, file)}`,
   'pem-key': (file) =>

@@ -87,7 +87,7 @@ test.each([
   [
     'a missing guest part',
     "export default () => ({ name: 'x', guest: new URL('./none.ts', import.meta.url), commands: {} })",
-    'is missing',
+    'none.ts does not exist',
   ],
 ])('a plugin with %s prevents startup, and the error contains its folder', async (_case, source, reason) => {
   addPlugin('wrong', source)

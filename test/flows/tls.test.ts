@@ -254,7 +254,7 @@ describe('HSTS and the port without TLS', () => {
     const api = await plain('/admin/api/solutions', { headers: { authorization: host.admin } })
     expect([form, api].map(codeOf)).toEqual(Array(2).fill([403, 'ERR_NOT_ENCRYPTED']))
     expect((form.json() as { detail: string }).detail).toBe(
-      `This port is not encrypted and only redirects browsers to ${host.url}. The request was not processed.`,
+      `This port is not encrypted and only redirects browsers to ${host.url}. The request was not processed: send it to that URL.`,
     )
     expect((await plain('/health/live')).status).toBe(200)
   })

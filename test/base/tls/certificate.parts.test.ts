@@ -80,7 +80,7 @@ test('certificate: PEM files from local authorities are rejected, and the error 
   await folder.shell('cat site.pem site-key.pem > both.pem; cp site-key.pem key.pem; cp site.pem certificate.pem')
   const tools = '(as created by mkcert or certbot), not PKCS12.'
   expect(['both.pem', 'site.pem', 'site-key.pem'].map((name) => refusal(name))).toEqual([
-    `is a PEM file with certificate and key ${tools} Convert it: openssl pkcs12 -export -in both.pem -out both-new.p12 -passout env:CERTIFICATE_PASS`,
+    `is a PEM file with a certificate and its key ${tools} Convert it: openssl pkcs12 -export -in both.pem -out both-new.p12 -passout env:CERTIFICATE_PASS`,
     `is a PEM certificate without its private key ${tools} Combine the certificate and its key in one file: openssl pkcs12 -export -in site.pem -inkey key.pem -out site-new.p12 -passout env:CERTIFICATE_PASS`,
     'is a PEM private key without its certificate, not PKCS12. Combine the certificate and its key in one file: openssl pkcs12 -export -in certificate.pem -inkey site-key.pem -out site-key-new.p12 -passout env:CERTIFICATE_PASS',
   ])
