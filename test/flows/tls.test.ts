@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { renameSync } from 'node:fs'
+import { cpSync, renameSync } from 'node:fs'
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import { connect as connectTcp } from 'node:net'
 import { join } from 'node:path'
@@ -485,7 +485,10 @@ describe('the certificate', () => {
 
 test('the command line trusts the authority in NODE_EXTRA_CA_CERTS, and suggests it otherwise', async () => {
   const env = { SOLHOST_PASSWORD: ADMIN_PASSWORD }
-  const words = ['deploy', exampleFolder('tenant-login'), host.url, '--user', 'admin']
+  // A copy, because a deploy stores the version in the folder.
+  const solution = join(folder.path, 'tenant-login')
+  cpSync(exampleFolder('tenant-login'), solution, { recursive: true })
+  const words = ['deploy', solution, host.url, '--user', 'admin']
   const without = await runCli(words, { cwd: folder.path, env })
   // Start a process, because Node.js reads the variable only at startup.
   const trusted = { ...env, NODE_EXTRA_CA_CERTS: folder.authority }
