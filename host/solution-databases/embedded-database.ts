@@ -128,7 +128,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       next()
       return
     }
-    const why = message.kind === 'failed' ? message.message : 'the process responded before a request was sent'
+    const why = message.kind === 'failed' ? message.message : 'its process sent an unexpected message'
     onError(`an embedded database cannot be opened: ${why}`)
     waiting.fail(new ScriptError('the embedded database cannot be opened; the reason is in the platform’s log'))
     void kill()
@@ -183,7 +183,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   function ended(one: Started): void {
     if (one !== started) return
     started = null
-    takeRunning()?.reject(new ScriptError('the process of the embedded database ended while the query ran'))
+    takeRunning()?.reject(new ScriptError('the embedded database’s process stopped while the query was running'))
     // A process that failed to start would fail again, so don't retry for the waiting queries.
     if (one.state === 'starting') waiting.fail(new ScriptError('the embedded database could not be started'))
     next()

@@ -8,7 +8,7 @@ const SERVER_TEXT = 500
 
 export function unknownName(name: string, known: readonly string[]): ScriptError {
   const named = known.length === 0 ? 'no databases are listed' : `listed: ${known.slice(0, 20).join(', ')}`
-  return new ScriptError(`solution.json does not list the database ${name} under "databases" (${named})`)
+  return new ScriptError(`add the database ${name} to "databases" in solution.json: it is not listed there (${named})`)
 }
 
 export function notGranted(name: string): ScriptError {
@@ -30,7 +30,7 @@ export function overLimit(limits: Limits, name: LimitName, what: string): Script
 }
 
 export function overRows(limits: Limits): ScriptError {
-  return overLimit(limits, 'QUERY_ROWS', `the result has more than ${limits.QUERY_ROWS} rows`)
+  return overLimit(limits, 'QUERY_ROWS', `the result has more than ${limits.QUERY_ROWS} rows; select fewer rows`)
 }
 
 export function overSize(limits: Limits): ScriptError {
@@ -51,7 +51,9 @@ export function waitedTooLong(limits: Limits): ScriptError {
 }
 
 export function tooManyWaiting(): ScriptError {
-  return new ScriptError('too many queries of the solution are waiting; await each before you start the next')
+  return new ScriptError(
+    'too many of the solution’s queries are waiting; await each query before you start the next one',
+  )
 }
 
 /**

@@ -27,7 +27,7 @@ const MOST = 500
 /** Returns the advice on how to declare a response to requests for this URL. */
 export type HttpAdvice = (url: string) => string
 
-const inTests: HttpAdvice = (url) => `solution.answerHttp(${JSON.stringify(url)}, { … }) declares one`
+const inTests: HttpAdvice = (url) => `declare one with solution.answerHttp(${JSON.stringify(url)}, { … })`
 
 /**
  * Chosen here: every host that a manifest requests is treated as granted, because tests check what scripts do with a
@@ -46,8 +46,9 @@ export function createHttpAnswers(advise: HttpAdvice = inTests): HttpAnswers {
     }
     const bytes = new TextEncoder().encode(found.body)
     if (bytes.length > maxBytes) {
-      const rule = `larger than ${maxBytes} bytes (FETCH_SIZE)`
-      throw new ScriptError(`the answer that is declared for ${method} ${url} is ${rule}: shorten its body`)
+      throw new ScriptError(
+        `the answer declared for ${method} ${url} is larger than ${maxBytes} bytes (FETCH_SIZE); shorten its body`,
+      )
     }
     return { status: found.status, headers: found.headers, body: bytes }
   }

@@ -79,7 +79,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     const [failure] = recorder.failuresSince(mark)
     if (failure !== undefined) throw new ScriptFailure(failure)
     if (lastOf('reopened') !== undefined)
-      throw new ScriptError('the sandbox process of the client ended, so the client lost its state')
+      throw new ScriptError('the client’s sandbox process stopped, so the client lost its state')
     return plain(recorder.since(mark))
   }
 

@@ -18,7 +18,7 @@ export function readEvent(seq: number, screen: Screen, type: string, element: st
 /** Throws a ScriptError for events that a host would silently ignore, since test authors want to know. */
 export function needPossible(frame: BrowserEvent, screen: Screen): void {
   const definition = screen.definitionOf(frame.form)
-  if (definition === null) throw new ScriptError('no form is shown')
+  if (definition === null) throw new ScriptError('the client does not show a form, so it cannot send events')
   const { kind } = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
   if (kind === 'stale') {
     throw new ScriptError(

@@ -45,7 +45,8 @@ export async function requestEndpoint(
     const found = segments === null ? null : matchEndpoints(endpointsOf(solution), segments)
     if (found === null || found.size === 0) throw new PlatformError('ERR_NOT_FOUND', `there is no endpoint /${path}`)
     const matched = found.get(method as EndpointMethod)
-    if (matched === undefined) throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `the endpoint has no ${method}`)
+    if (matched === undefined)
+      throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `the endpoint does not accept the method ${method}`)
     const { endpoint, params } = matched
     const caller = callerOf(endpoint, given, user)
     const query: Record<string, string> = Object.fromEntries(new URLSearchParams(search))

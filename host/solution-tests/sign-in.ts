@@ -106,7 +106,8 @@ function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<ty
     const [issue] = read.error.issues
     throw new ScriptError(`${['last_login', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
   }
-  if (read.data.uid === undefined && !ofProvider) throw new ScriptError('last_login.uid must be the uid of the sign-in')
+  if (read.data.uid === undefined && !ofProvider)
+    throw new ScriptError('last_login.uid is missing; pass the uid of the user who is signing in')
   return read.data
 }
 

@@ -79,7 +79,7 @@ export function createTestBrowser(): TestBrowser {
     needOpen() {
       const over = frames.find((one) => ['sign-in', 'sign-out', 'closed'].includes(one.kind))
       if (over !== undefined || isClosed)
-        throw new ScriptError('this client has ended; open another one with solution.open()')
+        throw new ScriptError('this client is closed or signed out; open another one with solution.open()')
     },
     leave() {
       isClosed = true

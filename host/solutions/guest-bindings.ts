@@ -38,7 +38,9 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
   function checkCommands(commands: readonly GuestCommand[], { kind, solution }: HostCall): CheckedCommand[] {
     const { refuses } = CALL_KINDS[kind]
     if (commands.length > limits.CALL_REQUESTS)
-      throw new TypeError('the call has more commands than CALL_REQUESTS allows')
+      throw new TypeError(
+        `the call sent more than ${limits.CALL_REQUESTS} commands, which is the maximum (CALL_REQUESTS)`,
+      )
     return commands.map(({ plugin, method, args }) => {
       const methods = byName.get(plugin)?.commands
       const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
@@ -71,7 +73,7 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
 
 /** The line in the solution's log for a failed call. */
 export function failureLine({ code, message, position, limit }: Failed): NewLogLine {
-  const used = limit?.used === undefined ? '' : `, used ${limit.used}`
+  const used = limit?.used === undefined ? '' : `; used: ${limit.used}`
   const limited = limit ? ` (limit ${limit.name}: ${limit.allowed}${used})` : ''
   return { level: 'error', code, message: `${message}${limited}`, ...(position ? { position } : {}) }
 }

@@ -135,7 +135,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
  */
 function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLogLine {
   const names = new Set(commands.map(({ plugin, method }) => `${plugin}.${method}`))
-  return { level: 'warn', message: `${entry} called ${[...names].join(', ')}, which has no effect there` }
+  return { level: 'warn', message: `${entry} called ${[...names].join(', ')}, which has no effect in ${entry}` }
 }
 
 function readValues(result: string): Record<string, unknown> | null {

@@ -93,7 +93,7 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
     const rows = waiting
     waiting = []
     if (dropped > 0 && rows[0]) {
-      const message = `log lines dropped because scripts wrote them faster than they could be stored: ${dropped}`
+      const message = `Scripts wrote log lines faster than they could be stored. Lines dropped: ${dropped}`
       rows.push(rowOf(rows[0].solution, { level: 'warn', message }, now()))
       dropped = 0
     }

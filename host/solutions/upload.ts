@@ -153,7 +153,7 @@ export function createUploads({
       found === undefined ? ['No version is active', null] : [`Version ${found.version} is active now`, found.version]
     return new PlatformError(
       'ERR_CHANGED_MEANWHILE',
-      `${now}, not the one that you want to replace. Nothing was changed.`,
+      `${now}, not the one that you want to replace. Nothing was changed. Get the active version, then upload again.`,
       {
         name,
         active,
@@ -181,7 +181,7 @@ export function createUploads({
     }
     throw new PlatformError(
       'ERR_VERSION_ACTIVE',
-      `${sha256} is the active version of "${name}": activate another one first.`,
+      `${sha256} is the active version of "${name}". Activate another version first.`,
       { name, sha256 },
     )
   }

@@ -51,7 +51,7 @@ export function createUsersForScripts({
     if (!held.includes(ADMINISTRATORS)) {
       throw refuse(
         call,
-        `security.${method} can be called only for signed-in users with the permission ${ADMINISTRATORS} in the users table`,
+        `security.${method} requires a signed-in user with the permission ${ADMINISTRATORS} in the users table`,
       )
     }
   }

@@ -27,7 +27,8 @@ export function createEvents(api: Api, { read }: Elements, { viewOf, functionsOf
       const call = calls
       returned = safe.apply(own as Run, viewOf(form.name), given)
       if (safe.isPromise(returned)) returned = await returned
-      if (call !== calls) throw new safe.Error('the call that was waiting for this function has already ended')
+      if (call !== calls)
+        throw new safe.Error('the function returned too late: the call that started it is already over')
     }
     return { __proto__: null, returned, agreed: started === null || started.fire() }
   }

@@ -225,7 +225,7 @@ function needForm(name: string, { definitions }: SolutionFacts): FormDefinition 
 function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
   const form = needForm(update.form, solution)
   if (update.unsaved !== undefined && form.saves === undefined)
-    throw new TypeError(`the form "${update.form}" has no "saves"`)
+    throw new TypeError(`the form "${update.form}" cannot have unsaved changes, because its JSON file has no "saves"`)
   const known = elementsByName(form)
   for (const [name, state] of Object.entries(update.elements)) {
     const element = known.get(name)

@@ -83,8 +83,9 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     try {
       if (!(await own.gate.enter(limits.FETCH_TIME))) {
         const { FETCH_AT_ONCE: width, FETCH_TIME: patience } = limits
-        const why = `${width} other requests of the solution were in progress (FETCH_AT_ONCE, FETCH_TIME)`
-        throw new ScriptError(`the request waited ${patience} ms because ${why}`)
+        throw new ScriptError(
+          `the request was not sent, because the solution had ${width} other requests in progress for ${patience} ms (FETCH_AT_ONCE, FETCH_TIME); try again later`,
+        )
       }
       return await work().finally(() => own.gate.leave())
     } finally {

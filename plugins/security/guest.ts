@@ -79,7 +79,7 @@ export default function security(api: GuestApi<Settings, State>) {
       const id = needText(uid, 'security.login: uid')
       const granted = readPermissions(permissions)
       if (!signsIn) return refuse('this function works only in an authenticator')
-      if (loggedIn) return refuse('this call has already signed in a user')
+      if (loggedIn) return refuse('a user was already signed in earlier in this call')
       if (!isName(name) || !isName(id))
         return refuse('username and uid must have 1 to 200 characters and no control characters')
       if (granted.length === 0) return refuse('the list of permissions is empty; pass at least one')

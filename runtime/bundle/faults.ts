@@ -19,7 +19,7 @@ export type Warning = {
 /** Every stable error code, with the rule behind it. */
 export const FAULT_CODES = {
   zip_invalid: 'the file is not a ZIP file, or its central directory is damaged',
-  zip_entry_kind: 'an entry is a link, a device or anything else that is not a regular file',
+  zip_entry_kind: 'an entry is not a regular file, but for example a link or a device',
   zip_entry_method: 'an entry is encrypted, or uses a compression method other than stored and deflated',
   zip_headers_differ: 'a local header differs from the central directory',
   zip_content: 'the content does not match its size or CRC-32, or overlaps another entry',
@@ -53,7 +53,7 @@ export const FAULT_CODES = {
   script_crashed: 'loading the scripts crashed the sandbox process',
   entry_missing: 'the entry function onSolutionOpen is missing',
   name_twice:
-    'two files in one folder declare the same top-level name, or a script uses a name from two scopes without saying which',
+    'two files in one folder declare the same top-level name, or a script uses a name that two scopes declare',
   text_invalid: 'a script or the login template is not UTF-8 text',
   more_faults: 'there are more errors, which are not listed',
 } as const

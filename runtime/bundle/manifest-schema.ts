@@ -192,7 +192,7 @@ export const OAUTH_SETTINGS = {
   secondFactorAcr: text(500).optional().meta({
     title: 'Second factor (acr)',
     description:
-      'Values of the ID token’s acr with which the provider reports a second factor, separated by spaces. The value mfa in amr always counts.',
+      'Values of the ID token’s acr claim that mean the user passed a second factor, separated by spaces. The value mfa in the amr claim always means this.',
   }),
   teamId: pattern(/^[A-Za-z0-9]+$/, 40, '1 to 40 letters and digits')
     .optional()

@@ -97,7 +97,7 @@ opens.test.ts
       3 │   missing()
         │   ^
   ✗ loops  … ms
-    opens.test.ts:5:18  Error: script_timeout at globals.js:2:25: the call took longer than 2000 ms (limit CALL_TIME: 2000, used ${/used (\d+)/.exec(out)?.[1]})
+    opens.test.ts:5:18  Error: script_timeout at globals.js:2:25: the call took longer than 2000 ms (limit CALL_TIME: 2000; used: ${/used: (\d+)/.exec(out)?.[1]})
       5 │   await solution.open({ params: { loop: 'yes' } })
         │                  ^
     in the solution: globals.js:2:25  the call took longer than 2000 ms
@@ -293,7 +293,7 @@ describe('test: many files', () => {
       ['wrong value', 'Error: form "main": "count" does not accept onElementDataChange with the value "two"'],
       ['wrong call', expect.stringMatching(/^Error: solution\.open does not accept this call \(argument 1: .*users/)],
       ['a value that a rule refuses is shown, as to a user', null],
-      ['over', 'Error: this client has ended; open another one with solution.open()'],
+      ['over', 'Error: this client is closed or signed out; open another one with solution.open()'],
       ['at once', null],
     ])
   })
@@ -303,7 +303,9 @@ describe('test: many files', () => {
       ['the answer', null],
       [
         'none',
-        expect.stringContaining('no answer is declared for POST https://api.example.org/rates: solution.answerHttp('),
+        expect.stringContaining(
+          'no answer is declared for POST https://api.example.org/rates: declare one with solution.answerHttp(',
+        ),
       ],
       ['not asked for', expect.stringContaining('the manifest does not list other.example.org')],
     ])
@@ -562,7 +564,7 @@ test('returns', async () => {
   assert.equal([tenant, locale], [['acme', -1], 'nl-BE'])
 })
 test('needs a uid', async () => {
-  await assert.rejects(solution.signIn({ last_login: { last_login: 7 } }), 'last_login.uid must be')
+  await assert.rejects(solution.signIn({ last_login: { last_login: 7 } }), 'last_login.uid is missing')
   await assert.rejects(solution.signIn({ last_login: { last_login: 'x', uid: 'a-1' } }), 'last_login.last_login')
 })
 `,

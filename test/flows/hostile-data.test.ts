@@ -148,9 +148,7 @@ describe('administering the users table', () => {
       const browser = await signedIn('granted', 'plain')
       const lines = await linesOf('granted', browser, `return ${act()}`)
       expect(
-        lines.filter((line) =>
-          line.includes(`security.${method} can be called only for signed-in users with the permission`),
-        ),
+        lines.filter((line) => line.includes(`security.${method} requires a signed-in user with the permission`)),
       ).toHaveLength(2)
       expect(await auditOf('granted')).toContainEqual(
         expect.objectContaining({ actor: 'solution:granted', action: 'script-request', outcome: 'refused' }),

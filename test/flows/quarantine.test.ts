@@ -94,7 +94,7 @@ test('a client process that exceeds its memory limit is reported as script_memor
     items: { code: string; message: string }[]
   }
   expect(log.items.at(-1)?.code).toBe('script_memory')
-  expect(log.items.at(-1)?.message).toMatch(/150 MB are allowed \(limit PROCESS_MEMORY: 157286400, used \d{9}\)$/)
+  expect(log.items.at(-1)?.message).toMatch(/150 MB are allowed \(limit PROCESS_MEMORY: 157286400; used: \d{9}\)$/)
 })
 
 test('a login process that exceeds its memory limit is reported as script_memory, and the sign-in fails', async () => {

@@ -149,7 +149,9 @@ test('10,000 rows are returned; one more exceeds QUERY_ROWS', async () => {
   const numbers = (count: number) =>
     `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${count}) SELECT n FROM r`
   expect(await query(numbers(10_000))).toHaveLength(10_000)
-  await expect(query(numbers(10_001))).rejects.toThrow('the result has more than 10000 rows (limit QUERY_ROWS: 10000)')
+  await expect(query(numbers(10_001))).rejects.toThrow(
+    'the result has more than 10000 rows; select fewer rows (limit QUERY_ROWS: 10000)',
+  )
 })
 
 test('a result larger than QUERY_SIZE is an error that names the limit', async () => {
@@ -236,7 +238,7 @@ test('a limited number of queries may wait; further ones are rejected immediatel
   const all = await Promise.allSettled(Array.from({ length: 150 }, () => query('SELECT 1 AS one')))
   const refused = all.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
   expect(refused.length).toBeGreaterThan(40)
-  expect(refused[0]?.reason.message).toContain('too many queries')
+  expect(refused[0]?.reason.message).toContain('too many of the solution’s queries are waiting')
 })
 
 test('closing a database ends its process, and the next query starts another', async () => {
@@ -251,7 +253,7 @@ test('a query fails if its process is killed from outside, and the next one work
   await waitUntil(() => expect(database.pid()).not.toBeNull())
   await waitUntil(() => expect(database.idleSince()).toBeNull())
   process.kill(database.pid() as number, 'SIGKILL')
-  await expect(running).rejects.toThrow('ended while the query ran')
+  await expect(running).rejects.toThrow('stopped while the query was running')
   expect(await query('SELECT 1 AS one')).toEqual([{ one: 1 }])
 })
 

@@ -230,7 +230,7 @@ test('plugins.http.fetch: a solution’s further requests wait, and fail if none
   const body = `plugins.http.fetch('https://api.example.org/')
     try { await plugins.http.fetch('https://api.example.org/') } catch (error) { return String(error) }`
   expect(await resultOf(body, narrow)).toBe(
-    'Error: the request waited 200 ms because 1 other requests of the solution were in progress (FETCH_AT_ONCE, FETCH_TIME)',
+    'Error: the request was not sent, because the solution had 1 other requests in progress for 200 ms (FETCH_AT_ONCE, FETCH_TIME); try again later',
   )
   expect(sent.length).toBe(1)
 })

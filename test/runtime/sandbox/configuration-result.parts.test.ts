@@ -146,7 +146,7 @@ test('getOAuthConfig: its commands have no effect, and the log lists them', asyn
   expect(end.values).toEqual({ api: 'false' })
   expect(warnings(end)).toEqual([
     'security.login returned false: this function works only in an authenticator',
-    'getOAuthConfig called security.logout, i18n.setLocale, i18n.setMessage, application.showURL, security.setTenantValue, which has no effect there',
+    'getOAuthConfig called security.logout, i18n.setLocale, i18n.setMessage, application.showURL, security.setTenantValue, which has no effect in getOAuthConfig',
   ])
 })
 
