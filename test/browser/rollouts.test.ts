@@ -76,7 +76,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await expect.poll(shown, OFTEN).toContain('A Satellite rejected the version')
     await expect.poll(() => page.locator('#live-state').innerText(), OFTEN).toContain('Halted')
     await page.click('#live-steps summary')
-    expect(await shown()).toContain('2 files')
+    expect(await shown()).toContain('more files than BUNDLE_FILES allows (2)')
     await expectSound()
     await page.getByRole('button', { name: 'Roll back' }).click()
     await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
