@@ -11,7 +11,7 @@ export type HttpForScriptsParts = {
 }
 
 const REASONS: Readonly<Record<HttpRefusal, string>> = {
-  'not-asked': 'the manifest does not request the host',
+  'not-asked': 'the solution’s manifest does not list this host under "http"',
   'not-granted': 'the operator has not granted the host to this solution',
   private: 'the host is in a private network or on this machine and is not listed in HTTP_ALLOWED_HOSTS',
 }

@@ -109,7 +109,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   }
 
   function notStarted({ message }: Error): void {
-    onError(`the process of an embedded database could not be started: ${message}`)
+    onError(`an embedded database’s process could not be started: ${message}`)
     waiting.fail(new ScriptError('the embedded database could not be started'))
   }
 

@@ -209,7 +209,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
     route(
       'POST /users/:uid/erase',
       {
-        summary: 'Delete a user and remove the name from the audit log',
+        summary: 'Delete a user and remove their name from the audit log',
         right: 'users:write',
         act: 'user-erase',
         names: named,

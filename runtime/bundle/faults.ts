@@ -19,7 +19,7 @@ export type Warning = {
 /** Every stable error code, with the rule behind it. */
 export const FAULT_CODES = {
   zip_invalid: 'the file is not a ZIP file, or its central directory is damaged',
-  zip_entry_kind: 'an entry is not a regular file, but for example a link or a device',
+  zip_entry_kind: 'an entry is not a regular file (for example, it is a link or a device)',
   zip_entry_method: 'an entry is encrypted, or uses a compression method other than stored and deflated',
   zip_headers_differ: 'a local header differs from the central directory',
   zip_content: 'the content does not match its size or CRC-32, or overlaps another entry',

@@ -357,7 +357,7 @@ export const ManifestSchema = z
       type: z
         .enum(['solution', 'module', 'authenticator'], { error: 'must be one of solution, module, authenticator' })
         .optional()
-        .meta({ title: 'Type', description: 'Default: solution. For a module, use module or authenticator.' }),
+        .meta({ title: 'Type', description: 'Default: "solution". For a module, use "module" or "authenticator".' }),
       authenticator: z
         .enum([...AUTHENTICATOR_MODES, 'OAUTH PROVIDER'], { error: `must be one of ${AUTHENTICATOR_MODES.join(', ')}` })
         .optional()

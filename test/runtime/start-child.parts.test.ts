@@ -24,7 +24,7 @@ test('without free file descriptors, starting a process or thread fails only tha
       builder: expect.stringMatching(/"true" could not be started: .*EMFILE/),
       thread: expect.stringMatching(/^(?!done)/),
     },
-    told: [expect.stringMatching(/^the process of an embedded database could not be started: spawn .* EMFILE$/)],
+    told: [expect.stringMatching(/^an embedded database’s process could not be started: spawn .* EMFILE$/)],
     after: started,
   })
 })
