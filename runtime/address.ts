@@ -3,7 +3,7 @@
  * as browsers do, instead of matching the text.
  */
 export function isAllowedAddress(address: string): boolean {
-  // URL parsers strip or convert these characters, so such a URL would have a different target than it seems to have.
+  // URL parsers strip or convert these characters, so the URL's real target would differ from the visible one.
   if (address.length > 2048 || /[\p{Cc}\s\\]/u.test(address) || !address.isWellFormed()) return false
   const base = 'http://same-server.invalid'
   const url = URL.parse(address, base)

@@ -13,8 +13,8 @@ export type RequestHandler = (
 ) => { readonly changes: boolean; readonly value: Promise<Json> }
 
 /**
- * @param changes called if the request can change something. It is called before the response is sent, since the
- * process may die before then
+ * @param changes called if the request can change something. It is called early, since the process may die before the
+ * response is sent
  */
 export async function answerRequest(
   process: SandboxProcess,

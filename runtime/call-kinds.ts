@@ -13,7 +13,7 @@ export type CallKind = 'login' | 'open' | 'configuration' | 'request' | 'job'
 export type ProcessGroup = 'logins' | 'requests' | 'jobs'
 
 export type CallRules = {
-  /** The unit that runs unless the caller names another one. */
+  /** The default unit. Callers can specify another one. */
   readonly unit: Unit
   readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME' | 'REQUEST_TIME' | 'JOB_TIME'
   /**

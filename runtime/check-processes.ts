@@ -30,8 +30,8 @@ export interface CheckProcesses {
 const READY_AFTER = 200
 
 /**
- * @param keepsReady whether to keep one process in which the code for checks is already loaded. Hosts where people wait
- * for their uploads use this. The process uses 40 MB of memory, and a small upload takes far less time with it.
+ * @param keepsReady whether to keep one process in which the code for checks is already loaded. It is for hosts where
+ * people wait for their uploads: checks of small uploads are much faster, but the process uses 40 MB of memory.
  */
 export function createCheckProcesses(
   limits: Limits,
@@ -40,7 +40,7 @@ export function createCheckProcesses(
 ): CheckProcesses {
   const checking = new Set<SandboxProcess>()
   const turns = createGate(availableParallelism())
-  /** Processes that were killed to free memory. A check that ends this way does not mean that the upload is invalid. */
+  /** Processes that were killed to free memory. An upload whose check ends this way may still be valid. */
   const endedForRoom = new Set<number>()
   let ready: SandboxProcess | null = null
   let later: NodeJS.Timeout | undefined

@@ -54,8 +54,8 @@ export async function checkUpload(
   for (const [index, { isNeeded, ...probe }] of probes.entries()) {
     if (faults.length > 0) break
     if (isNeeded?.(found) === false) continue
-    // A client's context is created from scratch, so this takes longer. The process itself limits the time of the
-    // scripts and reports if they exceed it.
+    // Probing a client takes longer, because its context is created from scratch. The process itself limits the time of
+    // the scripts and reports if they exceed it.
     const probeTime = probe.unit === 'main' && probe.isForRequests !== true ? time : limits.LOAD_TIME + DEADLINE_GRACE
     let file = ''
     const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime, (name) => {

@@ -43,7 +43,7 @@ export interface ClientProcesses {
   stop(): void
 }
 
-/** Maximum clients per process. They share the process's memory, and all of them end if a script crashes it. */
+/** Maximum clients per process. They share its memory, and all of them are lost if a script crashes it. */
 const CLIENTS_PER_PROCESS = 300
 /** Maximum attempts to open a client, in case other clients crash the process meanwhile. */
 const TRIES = 2

@@ -3,7 +3,7 @@ import type { FromSandbox, ToSandbox, Unit } from './protocol.ts'
 export type DebugListener = {
   /** Receives a Chrome DevTools protocol message. */
   readonly message: (text: string) => void
-  /** The isolate or its process has ended. */
+  /** Called when the isolate or its process has ended. */
   readonly ended: () => void
 }
 

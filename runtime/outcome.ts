@@ -1,6 +1,6 @@
 import type { Json } from './plugin.ts'
 
-/** How a script call can fail: shared by the log, the audit log and problem+json. */
+/** The ways in which a script call can fail. The log, the audit log and problem+json use these codes. */
 export const FAILURES = {
   script_error: 'the script threw an error',
   script_timeout: 'the script ran longer than its limit',

@@ -85,8 +85,8 @@ const MOST_WAITING = 200
 /** Maximum number of spare processes; more would not speed anything up. */
 const MOST_SPARES = 4
 /**
- * A solution that has to wait for its process adds one spare for this long, in ms, since similar solutions will
- * probably follow.
+ * If a solution has to wait for a process, one more spare is kept for this long, in ms. Other solutions without a
+ * process will probably follow.
  */
 const BURST = 10_000
 

@@ -77,10 +77,10 @@ export type Rehearsal = { readonly solution: SandboxSolution; readonly call: San
 
 /** Everything a sandbox process needs for one solution version; its scripts are stripped of types already. */
 export type SandboxSolution = {
-  /** Each script once; the units refer to them by index. */
+  /** All scripts, without duplicates. The units refer to them by index. */
   readonly scripts: readonly SandboxScript[]
   readonly units: Readonly<Partial<Record<Unit, readonly number[]>>>
-  /** Whether calls share a context whose built-in objects are frozen, instead of each having its own. */
+  /** Whether all calls share one context with frozen built-in objects. If not, each call has its own context. */
   readonly isHardened?: true
   readonly settings: Readonly<Record<string, Json>>
   readonly tables: Readonly<Record<string, Tables>>
@@ -215,8 +215,8 @@ export type FromSandbox =
   | { readonly kind: 'started'; readonly id: number }
   | { readonly kind: 'ended'; readonly id: number; readonly outcome: SandboxOutcome }
   /**
-   * Sent after a call that succeeded, once the context for the next one is created, so none of the solution's code is
-   * running any more. `started` of the next call also implies this.
+   * Sent after a successful call, once the context for the next call is created. By then, none of the solution's code
+   * is running. `started` of the next call also implies this.
    */
   | { readonly kind: 'settled' }
   /** The clients' isolate has ended, so the clients have ended too. */

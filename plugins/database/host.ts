@@ -7,8 +7,8 @@ export type Row = { readonly [column: string]: Json }
 /** The host services behind the binding `plugins.database`. */
 export interface DatabasePorts {
   /**
-   * Runs one statement in the solution's database of that name.
-   * @throws ScriptError, whose message explains to the author how to fix the problem
+   * Runs one statement in the solution's database with this name.
+   * @throws ScriptError with a message that tells the author how to fix the problem
    */
   query(call: Call, name: string, sql: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
 }

@@ -5,8 +5,8 @@ export function createEvents(safe: Api['safe'], dataOf: (args: Arguments) => unk
   let kind: ReturnType<typeof createKind> | null = null
 
   /**
-   * Most events have few listeners, so the methods are on the prototype, not created per event. The class is created
-   * for the first event, since few sign-ins have events.
+   * Most events have few listeners, so the methods are on the prototype, not created per event. Most sign-ins fire no
+   * events, so the class is created for the first event.
    */
   function createKind() {
     class FiredEvent implements JSEvent {

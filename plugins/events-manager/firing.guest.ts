@@ -70,7 +70,7 @@ export function createFiring(
     return wanted === 1 ? values : all
   }
 
-  /** @returns undefined, which counts as the listener's result */
+  /** @returns undefined, which becomes the listener's result */
   function refusePromise({ name }: EventType): undefined {
     api.log(
       'error',
@@ -79,7 +79,10 @@ export function createFiring(
     return undefined
   }
 
-  /** The other listeners still run. @returns undefined, which counts as the listener's result */
+  /**
+   * Logs the listener's error; the other listeners still run.
+   * @returns undefined, which becomes the listener's result
+   */
   function reportFailure(error: unknown, { name }: EventType): undefined {
     if (api.isQuotaError(error)) throw error
     api.report(error, `a listener of ${name} failed`)

@@ -16,7 +16,7 @@ export default function eventsManager(api: Api) {
   const startEvent = createEvents(safe, dataOf)
   const fire = createFiring(api, startEvent, givenOf)
 
-  // Chosen here: constants of EventType are strings, so that they equal an event's `type` and the names in a manifest.
+  // Chosen here: EventType's constants are strings, so they equal an event's `type` and the names in a manifest.
   safe.defineProperty(String.prototype, 'getName', {
     value: safe.freeze(function getName(this: unknown): string {
       return `${this as string}`

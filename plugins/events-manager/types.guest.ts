@@ -5,14 +5,14 @@ type Settings = { readonly builtIn: readonly string[]; readonly custom: readonly
 
 export type Callback = (event: JSEvent, ...args: unknown[]) => unknown
 
-/** `receiver`: the form if it is the context, since calling the listener without a receiver is much faster. */
+/** `receiver`: the form if it is the context, otherwise undefined. A call without a receiver is much faster. */
 export type Listener = {
   readonly callback: Callback
   readonly context: string | null
   readonly receiver: object | undefined
 }
 
-/** Lists are replaced, never modified, so that an event that is being fired keeps the same list. */
+/** The list of listeners is replaced, never modified, so it stays the same while an event is being fired. */
 export type EventType = { readonly name: string; readonly isBuiltIn: boolean; listeners: readonly Listener[] }
 
 /** The arguments that a fired event passes to its listeners. `all` is null if there are at most three. */

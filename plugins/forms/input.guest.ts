@@ -43,7 +43,7 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
     undecided = null
   }
 
-  /** If the handler itself set a value, keeps that value. */
+  /** If the handler set a value itself, that value is kept. */
   function takeBack({ form, element, before, after, wasUnsaved }: Entered): void {
     if (element.state.value !== after) return
     change(form, element, 'value', before)

@@ -3,7 +3,7 @@ import type { Elements } from './elements.guest.ts'
 import { argsOf, type Events } from './events.guest.ts'
 import type { Api, Showing } from './types.guest.ts'
 
-/** A form can show another form while it is being shown itself. This is the maximum number of times in one call. */
+/** Maximum number of forms that one call may show: while a form is being shown, its functions can show another form. */
 const MOST_SHOWS = 10
 
 /** Shows forms and fires their life-cycle events. */

@@ -12,7 +12,7 @@ export type Option = { value: string | number; label: string }
 export type Definition = {
   readonly title: string
   readonly handlers: Record<string, string>
-  /** The names of its elements. */
+  /** The names of the form's elements. */
   readonly names: readonly string[]
 }
 export type ElementDefinition = {
@@ -57,7 +57,7 @@ export type Event = {
   readonly element: string
   readonly type: string
   readonly value: unknown
-  /** Only if the user pressed the button that saves: whether a value that the host rejected is still uncorrected. */
+  /** Set only if the user pressed the button that saves. True if an input still has a value that the host rejected. */
   readonly hasFaults?: boolean
 }
 /** The user's input in an element, and the previous value. */

@@ -54,7 +54,7 @@ export function createViews(api: Api, { strict: objects, checks, properties, ele
       else if (key === 'unsaved' && isSaved) mark(value)
       else readOnly(path)(key)
     }
-    // Scripts that load before the form's script get this view too, so it looks up the functions when they are read.
+    // Scripts can get this view before the form's script is loaded, so it looks up functions only when they are read.
     const view = strict(target, path, names, set, (key) => {
       const functions = scripts[name]
       return functions === undefined ? undefined : functions[key]

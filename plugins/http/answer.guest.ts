@@ -76,7 +76,7 @@ export function createAnswers(api: GuestApi<null, true>) {
     if (safe.match(OTHER_CHARSET, type) !== null) throw wrong('the charset of content-type must be utf-8')
   }
 
-  /** The member of the result that contains the body, as JSON. */
+  /** Returns the result's JSON property that contains the body. */
   function bodyText(body: unknown, type: string | undefined): string {
     const allowed = api.limits.ANSWER_SIZE as number
     if (type !== undefined && safe.match(JSON_TYPE, type) === null) {

@@ -45,7 +45,7 @@ const Result = z.union([
 /**
  * Reads the guest's result, and applies the rules again.
  * @param result null if the function returned nothing
- * @throws TypeError if an unmodified guest can't have sent the result. The process must then not be reused.
+ * @throws TypeError if only a modified guest can have sent the result. The process must then not be reused.
  */
 export function readEndpointAnswer(result: string | null, largest: number): EndpointAnswer {
   if (result === null) return { status: 204, headers: new Map(), body: null }

@@ -85,7 +85,7 @@ export default function http(api: GuestApi<null, true>) {
     })
   }
 
-  /** Throws a new error, whose stack contains the awaiting line: the original error was created outside the script. */
+  /** Throws a new error whose stack contains the script's line. The original error was created outside the script. */
   async function answered(answer: Promise<unknown>): Promise<Answer> {
     try {
       return (await answer) as Answer

@@ -29,9 +29,7 @@ export interface SecurityPorts {
   tenant(call: Call): Tenant | null
   /** The permission names that the solution's scripts can grant; null if they can grant any name. */
   permissions(solution: SolutionFacts): readonly string[] | null
-  /**
-   * Signs the user in. Only a call's first login counts: this is called at most once, and only if the call succeeds.
-   */
+  /** Signs the user in. Called only if the call succeeds, and only for the call's first login. */
   logIn(call: Call, login: Login): void
   /** Requires a second step for the login of this call, whatever the policy says. Called only if the call succeeds. */
   requireSecondFactor(call: Call): void

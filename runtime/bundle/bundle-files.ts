@@ -84,8 +84,8 @@ function withText<File extends PartFile>(files: readonly File[], found: Findings
 }
 
 /**
- * Editors on Windows write a byte order mark at the start of scripts. Strict JSON does not allow one, and its parser
- * reports it.
+ * Removes the byte order mark that editors on Windows write at the start of scripts. It stays in JSON, where it is not
+ * allowed: the parser reports it.
  */
 function withoutMark(source: string, place: Place): string {
   return source.startsWith('\ufeff') && !isJson(place) ? source.slice(1) : source

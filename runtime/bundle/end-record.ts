@@ -4,7 +4,7 @@ const END_RECORD_SIZE = 22
 const RECORD_SIGNATURE = 0x02014b50
 const ZIP64_LOCATOR_SIGNATURE = 0x07064b50
 const ZIP64_LOCATOR_SIZE = 20
-/** The combined length of the signature and the length field, which the value of the length field does not include. */
+/** The combined length of the signature and the length field. The field's value does not include these bytes. */
 const ZIP64_LENGTH_END = 12
 
 /**

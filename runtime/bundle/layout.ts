@@ -13,7 +13,10 @@ export type Place =
 export const MANIFEST = 'solution.json'
 export const LOGIN_TEMPLATE = 'media/login.html'
 
-/** `modules/crm/globals.js` is `globals.js` of `crm`; `module` is null for the solution itself. */
+/**
+ * Splits a path: `modules/crm/globals.js` becomes module `crm` and path `globals.js`. `module` is null for the
+ * solution's own files.
+ */
 export function splitModule(file: string): { module: string | null; path: string } {
   const match = /^modules\/([^/]+)\/(.+)$/.exec(file)
   return match ? { module: match[1] as string, path: match[2] as string } : { module: null, path: file }

@@ -49,9 +49,9 @@ export function readManifest(part: Part, found: Findings): ReadManifest {
 }
 
 /**
- * Returns the modules that `main` depends on through `modules` lists: dependencies before the modules that list them,
- * otherwise in the order in which they are listed. Each module is visited once, so cycles don't matter. The walk uses
- * an explicit stack, so chains may be long.
+ * Returns the modules that `main` depends on through `modules` lists. Dependencies come first; otherwise, modules are
+ * in the order in which they are listed. Each module is visited once, so cycles don't matter. The walk uses an explicit
+ * stack, so chains may be long.
  */
 export async function readModules(
   main: ReadManifest,

@@ -75,8 +75,8 @@ function limitNameOf(place: Place): LimitName | null {
   switch (place.kind) {
     case 'loginTemplate':
       return 'TEMPLATE_SIZE'
-    // Chosen here: forms and i18n tables are written by an author like scripts, and are parsed in a sandbox process
-    // too.
+    // Chosen here: forms and i18n tables have the same limit as scripts. Authors write them too, and a sandbox process
+    // parses them.
     case 'script':
     case 'formScript':
     case 'form':

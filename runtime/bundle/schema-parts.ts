@@ -19,7 +19,7 @@ export function text(max: number) {
   return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, what).refine(isWellFormed, { error: `must be ${what}` })
 }
 
-/** Chosen here: the default of `PERMISSION_LENGTH`. */
+/** Chosen here: the same as the default of the limit `PERMISSION_LENGTH`. */
 const LONGEST_PERMISSION = 200
 const permissionError = { error: `must be ${visible(LONGEST_PERMISSION)}` }
 
@@ -39,7 +39,7 @@ export function list<Item extends z.ZodType>(item: Item, max: number) {
   return z.array(item, { error: 'must be a list' }).max(max, { error: `must have at most ${max} items` })
 }
 
-/** Returns an error handler with this message. It leaves unknown keys to the code that lists the errors. */
+/** Returns an error handler with this message. It returns no message for unknown keys: they are reported elsewhere. */
 export function orUnknownKey(message: string) {
   return (issue: { readonly code?: string | undefined }) => (issue.code === 'unrecognized_keys' ? undefined : message)
 }

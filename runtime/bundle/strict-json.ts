@@ -28,7 +28,7 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 
 /**
  * Parses the JSON that a bundle may contain: no byte order mark, no duplicate keys, no prototype keys, at most
- * `maxDepth` levels. Objects are returned without a prototype, so that an absent key is absent.
+ * `maxDepth` levels. Objects are returned without a prototype, so an absent key is always undefined.
  * @returns error: the first error; line and column count from 1, the column in UTF-16 units, as in editors
  */
 export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): { value: unknown } | { error: JsonError } {

@@ -36,7 +36,7 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
   } as ZlibOptions
   inflateRaw(entry.packed, options, (error, result) => {
     if (error !== null) return resolve({ problem: problemOf(error, entry) })
-    // With the option "info", the result is more than the content, which Node's types do not reflect.
+    // With the option "info", the result is an object that contains the content. Node's types do not reflect this.
     const { buffer, engine } = result as unknown as Inflated
     if (engine.bytesWritten !== entry.packed.length)
       return resolve({ problem: 'is followed by unexpected data in the ZIP file; create the ZIP file again' })

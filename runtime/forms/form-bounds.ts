@@ -11,8 +11,8 @@ import {
 type Open = { readonly layout: unknown; readonly nesting: number }
 
 /**
- * Checks the limits of a form. Call this before the schema checks it: a schema reports every error in every item, which
- * can be hundreds of thousands in a file of 1 MB.
+ * Checks the limits of a form. Call this before the schema check. The schema reports every error in every item: a file
+ * of 1 MB can have hundreds of thousands.
  * @param form any JSON; the schema rejects anything that doesn't have the structure of a form
  * @returns what exceeds a limit, worded to follow the form's name; null if nothing does
  */

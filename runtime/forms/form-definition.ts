@@ -138,7 +138,7 @@ export type TableColumn = NumberFormat & {
   readonly sortable: boolean
   /** For columns of type `text`: cells with these values are shown as badges, and sorted in this order. */
   readonly badges?: readonly Badge[] | undefined
-  /** In narrow windows, the line of the row that shows the cell, without the column's label. */
+  /** In narrow windows: which line of the row shows the cell. The column's label is not shown there. */
   readonly line?: 1 | 2 | undefined
 }
 export const BADGE_TONES = ['neutral', 'info', 'success', 'warning', 'error'] as const

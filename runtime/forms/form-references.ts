@@ -21,7 +21,7 @@ export type FormSurroundings = {
   readonly permissions: ReadonlySet<string> | null
 }
 
-/** Properties that every form has, such as `forms.<name>.elements`. They would hide a function of the same name. */
+/** Properties that every form has, such as `forms.<name>.elements`. They would hide a function with the same name. */
 const OWN_NAMES = ['elements', 'title', 'getName'] as const
 
 /** The prefix of the platform's own texts, which the solution's tables need not contain. */

@@ -15,7 +15,7 @@ import type { CallText } from './types.guest.ts'
  * `queryParams.hasOwnProperty(name)`.
  */
 const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
-/** Methods, because functions of other kinds have a `prototype` object, which the calls would share. */
+/** These are methods, because functions of other kinds have a `prototype` object, which the calls would share. */
 const { textOfObject, hasData } = {
   textOfObject(): string {
     return '[object Object]'

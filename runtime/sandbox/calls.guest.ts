@@ -41,7 +41,7 @@ export function createEnter(parts: CallParts): Enter {
   let lastNumber = 0
   /**
    * The functions that find entry functions, by the entry function's name. The entry function that the context was
-   * started for is not in here.
+   * started for is not included.
    */
   const finders: Record<string, FindEntry> = record()
 
@@ -104,7 +104,10 @@ export function createEnter(parts: CallParts): Enter {
     return ''
   }
 
-  /** Does what remains after the entry function has returned. @returns '' if it has to wait for this */
+  /**
+   * Waits for pending work after the entry function has returned. @returns the outcome as JSON; '' if it isn't known
+   * yet
+   */
   function conclude(own: number, value: unknown): string {
     const { beforeReturn } = hooks
     const left = beforeReturn === null ? null : beforeReturn()

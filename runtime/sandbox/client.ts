@@ -9,8 +9,8 @@ export type Client = {
   /** The current call, including while it waits for a response. Opening the client counts as a call. */
   call: OpenCall | null
   /**
-   * The number of the last call that succeeded; 0 if none has succeeded yet. The guest assumes that its commands were
-   * applied.
+   * The number of the last call that succeeded; 0 if none has succeeded yet. The guest assumes that this call's
+   * commands were applied.
    */
   counted: number
   closed: boolean

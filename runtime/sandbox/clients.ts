@@ -10,13 +10,13 @@ import { callbackOf, type Loading, type PreparedIsolate } from './isolate.ts'
 
 /** The events of a process's clients; `call` is the id of one of their calls. */
 export type ClientEvents = {
-  /** A call, or the opening of a client, has begun. */
+  /** Called when a call or the opening of a client has begun. */
   readonly started: (call: number) => void
   readonly log: (call: number, level: LogLevel, message: string, position?: Position) => void
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
   readonly ended: (call: number, end: CallEnd) => void
   readonly hung: (call: number) => void
-  /** These clients have ended, together with their isolate. */
+  /** Called when these clients have ended, together with their isolate. */
   readonly gone: (clients: readonly number[]) => void
 }
 

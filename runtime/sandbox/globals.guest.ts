@@ -8,8 +8,8 @@ const unwanted = ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'Fin
 
 /**
  * Removes globals that allow blocking waits, precise clocks built with threads, memory outside the heap limit, or code
- * that runs outside any call. This runs when a context starts, not in the snapshot, because V8 extends some of these
- * globals in every new context and crashes if they are missing.
+ * that runs outside any call. This runs when a context starts, not in the snapshot. V8 extends some of these globals in
+ * every new context, and crashes if they are missing.
  */
 export function removeGlobals(): void {
   for (let index = 0; index < unwanted.length; index++) deleteProperty(globalThis, unwanted[index] as string)
@@ -23,7 +23,7 @@ export function removeRegExpStatics(): void {
   }
 }
 
-/** A solution may have its own global of that name. */
+/** Defines a global that a solution may replace with its own. */
 export function defineReplaceable(globals: object, name: string, value: object): void {
   defineProperty(globals, name, { value, writable: true, enumerable: false, configurable: true })
 }

@@ -11,7 +11,7 @@ export type GuestListener<C> = {
   readonly contextOf: (id: number) => C | undefined
   readonly log: (context: C, level: LogLevel, message: string, position?: Position) => void
   readonly request: (context: C, request: number, plugin: string, method: string, args: readonly Json[]) => void
-  /** The Promise that the entry function returned is settled. The context is still running. */
+  /** Called when the Promise that the entry function returned is settled. The context is still running then. */
   readonly done: (context: C, text: string) => void
 }
 
@@ -57,7 +57,7 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
   }
 }
 
-/** Passed as arguments, these need 64 kB of the stack. */
+/** Passing these numbers as arguments needs 64 kB of the stack. */
 const LARGE: readonly number[] = Array(8192).fill(0)
 
 /**

@@ -171,11 +171,11 @@ export function createHardenedContexts(
 }
 
 /**
- * Whether a call that runs only this script can do without a global object. This is so if the script can't use it and
- * can't replace one of its properties.
+ * Whether a call that runs only this script needs no global object, because the script can neither use it nor replace
+ * one of its properties.
  */
 export function isAlone({ source, scope, realm }: SandboxScript, { builtIn, own, others }: GlobalNames): boolean {
-  // A name may be written with escapes.
+  // With escapes, the source may contain a name in another spelling.
   if (scope !== undefined || realm?.readsThis !== false || source.includes('\\u')) return false
   const words = new Set(source.split(/[^\w$]+/))
   if (['globalThis', ...others].some((name) => words.has(name))) return false

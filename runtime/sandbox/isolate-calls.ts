@@ -6,9 +6,9 @@ import type { Isolate } from './isolate.ts'
 export type IsolateCallsEvents = {
   readonly started: (call: number) => void
   readonly ended: (call: number, end: CallEnd) => void
-  /** A step of the call does not end and can't be interrupted, so the process must be killed. */
+  /** Called if a step of the call does not end and can't be interrupted. The process must then be killed. */
   readonly hung: (call: number) => void
-  /** The isolate's memory was used up, or the isolate could not be stopped. All its clients are lost. */
+  /** Called if the isolate has used up its memory or could not be stopped. All its clients are lost. */
   readonly lost: () => void
 }
 

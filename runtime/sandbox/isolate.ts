@@ -91,7 +91,7 @@ function syntaxError(isolate: ivm.Isolate, file: string, source: string): Promis
   )
 }
 
-/** A function that contexts in all isolates can call synchronously. */
+/** Returns a function that contexts in all isolates can call synchronously. */
 export function callbackOf(call: (...args: unknown[]) => string | null | false): ivm.Callback {
   return new ivm.Callback(call, { sync: true })
 }
@@ -185,12 +185,14 @@ export function compileAlone(
 
 const STRICT = `'use strict';`
 
-/** Rejects a file that closes the function around it and continues outside. @throws the syntax error */
+/**
+ * Rejects a file whose text closes the function that we wrap around it, and continues outside. @throws the syntax error
+ */
 function needClosed(isolate: ivm.Isolate, file: string, source: string): void {
   isolate.compileScriptSync(`${STRICT}${source}`, { filename: file, columnOffset: -STRICT.length }).release()
 }
 
-/** The message that passes such a script's object to the guest. */
+/** The message that passes the object of a script with a scope to the guest. */
 export function scopeText({ name, shared }: ScriptScope): string {
   return JSON.stringify({ kind: 'scope', name, shared })
 }

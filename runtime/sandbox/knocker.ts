@@ -8,13 +8,13 @@ export interface Knocker {
   stop(): void
 }
 
-/** How often the separate message is repeated, in ms. */
+/** The interval in ms at which the knocker repeats its message. */
 const EVERY = 50
 
 /**
  * Works around a bug in isolated-vm 7.0.1: `runMessageLoopOnPause` waits without checking whether a message is already
- * there. A thread that a debugger pauses can therefore miss the signal for a message. It then reads the message only
- * together with the next one.
+ * there. A thread that a debugger pauses can therefore miss the signal for a message, and reads it only together with
+ * the next message.
  *
  * The knocker sends a separate message and repeats it until there is a response. Messages are handled in order, so the
  * earlier messages have been read by then.

@@ -27,7 +27,7 @@ export interface LoadedCall {
    * @throws any error of isolated-vm
    */
   enter(text: string, entry: string | null, timeout: number): string
-  /** Whether the scripts have a function of this name. */
+  /** Whether the scripts have a function with this name. */
   finds(entry: string): boolean
   /** Call this when the call has ended. */
   giveBack(): void

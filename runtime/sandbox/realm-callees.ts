@@ -9,7 +9,7 @@ const NO_THIS_HERE =
   'in the hardened realm, "this" is undefined if the function is called in this file without an object'
 const ADVICE = 'use a parameter, a variable or "globals"'
 
-/** Finds the uses of `this` and `arguments` in sloppy functions that work differently in strict ones. */
+/** Finds the uses of `this` and `arguments` in sloppy functions that work differently in strict functions. */
 export function findCalleeDifferences(program: Program, scopes: ScopeManager, report: Report): void {
   const constructed = constructedNames(program)
   walk(program, (node, path) => {

@@ -17,7 +17,7 @@ import {
 import { hiddenIntrinsics } from './realm-hidden.guest.ts'
 import { list } from './values.guest.ts'
 
-// Freezes every built-in object of a context, so that nothing that one call does to them is visible to another.
+// Freezes every built-in object of a context, so that a call can't change what later calls get.
 
 /**
  * Names that stay data properties. If one of them became an accessor, V8 would stop using its fast paths for promises,
@@ -158,8 +158,8 @@ function readOnly(key: PropertyKey): TypeError {
 }
 
 /**
- * If an object inherits a read-only property, the language forbids assigning a property of that name to the object. An
- * accessor makes such assignments work as they did before the prototype was frozen.
+ * If an object inherits a read-only property, the language forbids assigning a property with this name to the object.
+ * An accessor makes such assignments work as they did before the prototype was frozen.
  */
 function repairOverrides(holder: object): void {
   const keys = ownKeys(holder)
@@ -211,8 +211,8 @@ function accessorOf(holder: object, key: string, { value, enumerable }: Property
 }
 
 /**
- * Replaces the functions that compile text. The compiled code could be sloppy, and would then fail silently where
- * scripts must get an error.
+ * Replaces the functions that compile text. The compiled code could be sloppy. It would then fail silently instead of
+ * throwing an error.
  */
 export function removeCompilers(): void {
   const functionPrototype = getPrototypeOf(removeCompilers) as object

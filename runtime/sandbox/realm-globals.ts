@@ -19,5 +19,5 @@ export const RESERVED_GLOBALS: ReadonlySet<string> = new Set([
   ...['globals', 'scopes', 'globalThis', 'undefined', 'NaN', 'Infinity'],
 ])
 
-/** The names of the global object. */
+/** The names that refer to the global object. */
 export const OF_GLOBAL: ReadonlySet<string> = new Set(['globalThis', 'globals'])

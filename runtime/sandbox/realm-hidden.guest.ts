@@ -9,7 +9,7 @@ import { list } from './values.guest.ts'
 export function hiddenIntrinsics(): object[] {
   const found = list<object>()
 
-  /** A value that each call recreates is not shared, but its prototype is. */
+  /** Adds the value's prototype. Calls share the prototype, even if each of them creates its own value. */
   function addKind(value: object): void {
     found[found.length] = getPrototypeOf(value) as object
   }

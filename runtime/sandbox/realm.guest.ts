@@ -31,7 +31,7 @@ type RunScript = (globals: object, lexicals: object, declare: (view: object) => 
  */
 type RunAlone = (bindings: object, declare: (find: FindName) => void) => () => unknown
 type FindName = (name: string) => unknown
-/** A script that is alone, with the bindings that it needs. */
+/** A script that runs without other scripts, with the bindings that it needs. */
 type Alone = { readonly run: RunAlone; readonly needs: Needs }
 /** `globals`: the script's names that are properties of the global object. `scope`: the names that are in `scopes`. */
 type ScriptFacts = {
@@ -57,7 +57,7 @@ type DriveKind = 'names' | 'script' | 'alone' | 'open' | 'run' | 'runAlone' | 'f
  */
 export type GlobalNames = { builtIn: string[]; own: string[]; others: string[] }
 
-/** Removed because calls must not share it. The platform has its own version. */
+/** Built-in globals that are removed because calls must not share them. The platform replaces them. */
 const REMOVED = ['console']
 /** The length of a random number in hexadecimal digits: 52 bits. */
 const RANDOM_DIGITS = 13

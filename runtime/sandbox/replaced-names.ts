@@ -6,7 +6,7 @@ type Script = { readonly file: string; readonly source: string }
 
 /**
  * Replacements for names that scripts for the original product use and that Solhost lacks. They include members that
- * objects of the same name lack in Solhost. docs/migrating.md explains each of them.
+ * are missing in Solhost's object with the same name. docs/migrating.md explains each of them.
  */
 export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   databaseManager: 'await plugins.database.query(name, sql, parameters)',

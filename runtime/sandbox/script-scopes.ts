@@ -7,7 +7,7 @@ import { type DeclaredName, topLevelNames } from './top-level-names.ts'
 type Script = { readonly module: string | null; readonly file: string; readonly source: string }
 type Declared = Script & { readonly name: string; readonly names: readonly DeclaredName[] }
 
-/** The platform calls these by their plain names. */
+/** The platform calls these functions by name, without a scope. */
 const ENTRIES: ReadonlySet<string> = new Set(['onSolutionOpen', 'onSolutionClose', 'getOAuthConfig'])
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
 

@@ -20,8 +20,8 @@ function reason(error: unknown): string {
 }
 
 /**
- * Reads the position from the text that Node writes before the stack trace: `:line`, the line itself and a row of
- * carets. The error has no fields for the position.
+ * Reads the error's position from the text that Node writes before the stack trace: `:line`, the line itself and a row
+ * of carets. The error has no fields for the position.
  */
 function place(error: unknown, file: string): { file: string; line?: number; column?: number } {
   const stack = error instanceof Error ? (error.stack ?? '') : ''

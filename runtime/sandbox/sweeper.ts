@@ -4,9 +4,9 @@ import { type Isolate, type Script, TRUSTED } from './isolate.ts'
 import type { IsolateCalls } from './isolate-calls.ts'
 
 /**
- * Limits for removing the microtasks that an interrupted step leaves. Otherwise, these would run during the next
- * client's step in the isolate. The sweeper runs them immediately, for at most `SWEEP_TIME` ms. If V8 interrupts them,
- * it empties the queue. After `SWEEPS` tries without an empty queue, the isolate is given up.
+ * Limits for removing the microtasks that an interrupted step leaves. If they were not removed, they would run during
+ * the next client's step. The sweeper runs them immediately, for at most `SWEEP_TIME` ms. If V8 interrupts them, it
+ * empties the queue. After `SWEEPS` tries without an empty queue, the isolate is given up.
  */
 const SWEEP_TIME = 50
 const SWEEPS = 3

@@ -41,7 +41,7 @@ export function isFunction({ type }: AnyNode): boolean {
   return type === 'FunctionDeclaration' || type === 'FunctionExpression' || type === 'ArrowFunctionExpression'
 }
 
-/** Whether code at this path is strict: in a class, or below the directive. */
+/** Whether code at this path is strict: in a class, or in the scope of a "use strict" directive. */
 export function isStrictAt(path: Path): boolean {
   return path.some((node) => {
     if (node.type === 'ClassDeclaration' || node.type === 'ClassExpression') return true

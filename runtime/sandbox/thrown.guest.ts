@@ -24,7 +24,7 @@ export function createThrown(quotaOf: (error: unknown) => Quota | null) {
     return thrown
   }
 
-  /** Describes the end of a failed call, as text. */
+  /** Returns a failed call's outcome as text. */
   function failedText(error: unknown): string {
     const thrown = readThrown(error)
     const quota = thrown.quota

@@ -16,7 +16,7 @@ export type DeclaredName = TopLevelName & { readonly isLexical: boolean }
 
 /**
  * Finds the names that a script declares at its top level. They are checked so that two files in one folder can't
- * silently replace each other's functions. `var` inside blocks counts too, since it is hoisted to the top level.
+ * silently replace each other's functions. `var` inside blocks is included, since it is hoisted to the top level.
  * @returns an empty list for a script that acorn can't parse; V8 decides whether it is valid
  */
 export function topLevelNames(source: string): DeclaredName[] {
