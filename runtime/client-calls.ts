@@ -79,7 +79,7 @@ export function createClientCalls(
     endBy(call, QUEUE_TIME + call.clock.allowed + step)
   }
 
-  /** The process ends its calls itself. If it fails to, the host kills the process. */
+  /** The process enforces this limit itself. If it fails to, the host kills it. */
   function endBy(call: ClientCall, milliseconds: number): void {
     // A debugged process times its own calls, excluding pauses in the debugger.
     if (process.debug === null) call.clock.alarm(milliseconds + HUNG_TIME + DEADLINE_GRACE, () => killHung(call))

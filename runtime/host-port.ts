@@ -1,6 +1,6 @@
 /**
- * A host in the form that a URL parser returns: lower case, Punycode, IPv4 as four decimal parts, IPv6 in brackets;
- * without the trailing dot of a fully qualified name. `port` is null if absent.
+ * A host in the form that a URL parser returns: lower case, Punycode, IPv4 as four decimal parts, IPv6 in brackets. The
+ * trailing dot of a fully qualified name is removed. `port` is null if absent.
  */
 export type HostPort = { readonly host: string; readonly port: number | null }
 

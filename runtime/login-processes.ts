@@ -256,7 +256,7 @@ function isHot(worker: Worker, count: number): boolean {
   return worker.callsInARow() >= HOT_IN_A_ROW && count < MOST_IN_TURN
 }
 
-/** If both are equally busy, prefer the one that has had more time to create the context for its next call. */
+/** If two processes are equally busy, prefer the one that has had more time to create the context for its next call. */
 function isLess(one: Worker, other: Worker): boolean {
   const difference = one.callCount() - other.callCount()
   return difference < 0 || (difference === 0 && one.lastEnded() < other.lastEnded())

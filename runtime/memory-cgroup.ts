@@ -9,7 +9,7 @@ export type LimitedGroup = {
 }
 
 /**
- * Reads the memory limits that an orchestrator set: those of this process's control group and of its parents, versions
+ * Reads the memory limits that an orchestrator set for this process's control group and its parents. Supports versions
  * 1 and 2. @returns every group with a limit; empty if there is no limit or nothing can be read
  */
 export type CgroupMemory = () => readonly LimitedGroup[]

@@ -3,7 +3,7 @@ import { PlatformError } from './errors.ts'
 /** Why new work is refused, for the solution's author. */
 export const MEMORY_FULL = 'the host has used all its memory (RUNTIME_XMX)'
 
-/** `Retry-After` in seconds. By then, running calls have ended. */
+/** The value of `Retry-After`, in seconds. Running calls have probably ended by then. */
 const RETRY_AFTER = 5
 
 const WHY = 'This host has used all its memory, and there are no idle processes left to stop.'

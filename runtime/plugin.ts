@@ -102,8 +102,8 @@ export interface Plugin {
 const SCRIPT_TEXT = 2000
 
 /**
- * Thrown by a request to tell the script's author what to do: the message reaches the script as the text of an Error,
- * and is not written to the operator's log. It must not contain anything that must be kept secret from the solution.
+ * Thrown by a request to tell the script's author what to do. The script gets an Error with the message, which is not
+ * written to the operator's log. It must not contain anything that must be kept secret from the solution.
  */
 export class ScriptError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -24,8 +24,8 @@ export interface ProcessPool {
   fillSoon(): void
   readonly spares: () => readonly SandboxProcess[]
   /**
-   * Whether new work must be refused. This is true if the last check found that the host's own heap was nearly full, or
-   * that the maximum was exceeded and no idle process was left to end.
+   * Whether new work must be refused. True if the last check found the host's own heap nearly full. Also true if the
+   * maximum was exceeded and no idle process was left to end.
    */
   readonly isFull: () => boolean
   /**

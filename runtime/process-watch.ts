@@ -28,8 +28,8 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
   let isSilent = false
 
   /**
-   * If this thread was busy, timers run before it reads messages from the process. An immediate runs after that, so the
-   * check knows which call has started and misses no response.
+   * Checks the process after this thread has read its messages. If the thread was busy, timers run before messages are
+   * read, but an immediate runs afterwards. The check then knows which call has started, and misses no response.
    */
   function lookOnceRead(): void {
     setImmediate(() => {

@@ -45,7 +45,7 @@ export const SANDBOX_FLAGS = [
   '--heap-growing-percent=50',
 ] as const
 
-/** A process that is not ready after this time, in ms, is killed. On an idle machine, it takes 60 ms. */
+/** In ms. A process that is not ready after this time is killed. On an idle machine, a process is ready after 60 ms. */
 const READY_TIME = 20_000
 
 /** Maximum frame size for a call: result, commands and log lines have far lower limits. */

@@ -37,7 +37,10 @@ interface JSEvent {
   stopPropagation(): void
 }
 
-/** The return value matters: see `fireEventListeners`. A Promise counts as false. */
+/**
+ * A function that is called for events. See `fireEventListeners` for the effect of its return value. A Promise is
+ * treated as false.
+ */
 type EventListener = (event: JSEvent, ...args: any[]) => unknown
 
 /** Manages listeners for built-in and custom events. Listeners run in the order in which they were added. */

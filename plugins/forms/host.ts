@@ -117,7 +117,7 @@ export type FormUpdate = z.infer<typeof Update>
 const knownElements = new WeakMap<FormDefinition, ReadonlyMap<string, ElementDefinition>>()
 
 export default function forms(ports: FormsPorts): Plugin {
-  /** The first items of lists, by call and by `keyOf`, stored until `update` sends the rest. */
+  /** The first items of lists, by call and `keyOf`. They are stored until `update` sends the other items. */
   const begun = new WeakMap<Call, Map<string, unknown[]>>()
 
   function begin(call: Call, { form, element, property, items }: Beginning): void {

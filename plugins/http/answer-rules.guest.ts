@@ -1,4 +1,4 @@
-// The rules for an endpoint's response. The guest part applies them first, so that the error has the script's line; the
+// The rules for an endpoint's response. The guest part applies them first, so that the error has the script's line. The
 // host applies them again, because a compromised process could send anything.
 
 /** Maximum number of headers. Chosen here: far more than a response needs. */

@@ -5,8 +5,8 @@ interface Plugins {
      * Sends one request and waits for the whole response. Redirects are returned, not followed. Cookies are not stored,
      * and are sent only if you set the Cookie header.
      * @throws TypeError (the Promise rejects) for arguments of the wrong type
-     * @throws Error (the Promise rejects) with a message that contains the reason: the host is not requested, not
-     *   granted, in a private network or unreachable, or the limit that was exceeded (FETCH_TIME or FETCH_SIZE)
+     * @throws Error (the Promise rejects) if the host is not requested, not granted, in a private network or
+     *   unreachable, or if a limit was exceeded (FETCH_TIME or FETCH_SIZE). The message contains the reason
      */
     fetch(url: string, init?: HttpInit): Promise<HttpAnswer>
     /**
@@ -20,8 +20,8 @@ interface Plugins {
      * @param body omitted or null: the response has no body
      * @param headers content-type, content-disposition, content-language, location, etag, last-modified, cache-control,
      *   retry-after, link and names that start with x-
-     * @throws TypeError outside of endpoints, and for a status, header or content type that isn't allowed: browsers
-     *   must not render or run the response, so HTML, XML, SVG and scripts are refused
+     * @throws TypeError outside of endpoints, and for a status, header or content type that isn't allowed. HTML, XML,
+     *   SVG and scripts are refused, because browsers must not render or run the response
      */
     answer(status: number, body?: unknown, headers?: Record<string, string> | null): EndpointAnswer
   }
@@ -37,7 +37,7 @@ interface EndpointRequest {
   readonly path: string
   /** The values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>
-  /** Query parameters. If a name occurs several times, its last value. */
+  /** Query parameters. If a name occurs several times, the last value is used. */
   readonly query: Readonly<Record<string, string>>
   /** The headers by lowercase name, without credentials, cookies and headers that proxies add. */
   readonly headers: Readonly<Record<string, string>>

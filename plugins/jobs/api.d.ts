@@ -9,7 +9,7 @@ interface Plugins {
      *
      * @param name the name of a job in the solution or its modules
      * @param data JSON that is passed to the job as `job.data`. It is deleted once the run has succeeded.
-     * @returns the run's id. If there is already a run with the same `key`, no run is added, so the id does not exist.
+     * @returns the run's id. If there is already a run with the same `key`, no run is added, and no run has this id.
      * @throws TypeError for an unknown job and for arguments of the wrong type
      */
     enqueue(name: string, data?: unknown, options?: EnqueueOptions | null): string

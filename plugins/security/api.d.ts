@@ -92,8 +92,8 @@ declare const security: {
     permissions: string[]
   } | null>
   /**
-   * Creates a user. This and the functions below work only if the signed-in user is in the users table and has `Administrators` in the
-   * permissions table. Permissions from `security.login` don't count.
+   * Creates a user. This and the functions below work only if the signed-in user is in the users table and has
+   * `Administrators` in the permissions table. Permissions from `security.login` are ignored.
    * @returns the uid
    */
   createUser(username: string, password: string): Promise<string>

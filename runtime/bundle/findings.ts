@@ -10,8 +10,8 @@ const MAX_LISTED = 100
 export const WHOLE_BUNDLE = 'bundle.zip'
 
 /**
- * Collects errors and warnings in the order in which they are found: the first hundred of each, then one entry with the
- * number of the others.
+ * Collects errors and warnings in the order in which they are found. Lists the first hundred of each, then one entry
+ * with the number of the others.
  */
 export class Findings {
   private readonly faultList = new BoundedList<Fault>()

@@ -104,7 +104,7 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   return true
 }
 
-/** Files that occur only in a workspace of the original product, or in an export of such a workspace. */
+/** Files that occur only in a workspace of the original product, or in its export. */
 const OF_WORKSPACE = /(?:^|\/)(?:solution_settings\.obj|rootmetadata\.obj|medias\.obj|[^/]+\.frm|[^/]+\.servoy)$/i
 
 function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
@@ -118,7 +118,10 @@ function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
   return true
 }
 
-/** Chosen here: the host sends these to a sandbox process in one message, which must not block it for long. */
+/**
+ * Chosen here: a total limit. The host sends these files to a sandbox process in one message, which must not block the
+ * host for long.
+ */
 function checkSources({ scripts, formScripts, forms, i18n }: BundleFiles, limits: Limits, found: Findings): void {
   const size = [scripts, formScripts, forms, i18n].flat().reduce((sum, { source }) => sum + source.length, 0)
   if (size <= limits.SOURCES_SIZE) return

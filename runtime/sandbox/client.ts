@@ -6,7 +6,7 @@ export type Client = {
   readonly id: number
   /** The id that the context uses in its requests. */
   readonly number: number
-  /** The current call, including while it waits for a response. Opening the client counts as a call. */
+  /** The current call, including while it waits for a response. Opening the client is treated as a call. */
   call: OpenCall | null
   /**
    * The number of the last call that succeeded; 0 if none has succeeded yet. The guest assumes that this call's

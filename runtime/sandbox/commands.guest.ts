@@ -24,7 +24,7 @@ export function createCommands(
     commands = ''
     commandCount = 0
     hostCalls = 0
-    // Pending requests get no response, since their call has ended.
+    // Drop pending requests, since their call has ended.
     waiting = record()
   }
 

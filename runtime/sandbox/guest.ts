@@ -1,6 +1,6 @@
 // Runs once, while the snapshot of the trusted part is created. It captures the built-ins and builds the bindings. Each
 // context starts as a copy of the snapshot and gets its solution's data. After that, the sandbox process can call only
-// one function, which takes and returns text. Nothing here looks up prototypes or globals later, so scripts can't
+// one function, which accepts and returns text. Nothing here looks up prototypes or globals later, so scripts can't
 // interfere by changing them. In the hardened realm, the built-ins are captured once, and the bindings are built for
 // each call.
 import { createApi } from './api.guest.ts'
@@ -97,7 +97,7 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
   /** Binds this context to a solution. Called once, before any of its scripts run. */
   function start(ask: Host, context: number, settingsText: string, finder?: FindEntry): Enter {
     if (finder !== undefined) state.findEntry = finder
-    // V8 allocates a function that is assigned to a property directly as long-lived, so it would keep the context's
+    // If a function is assigned to a property directly, V8 allocates it as long-lived. It would then keep the context's
     // objects in memory until the next full garbage collection.
     const host: ContextState['host'] = (kind, text, key) => {
       let answered: string | null | false

@@ -13,8 +13,8 @@ export type IsolateCallsEvents = {
 }
 
 /**
- * Maximum time in ms that a call may wait for other clients' steps before it begins, and also in total after it has
- * begun; see client-calls.ts.
+ * Maximum time in ms that a call may wait for other clients' steps. It applies to the wait before the call begins, and
+ * to all later waits together; see client-calls.ts.
  */
 export const QUEUE_TIME = 10_000
 /**

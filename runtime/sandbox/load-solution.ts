@@ -92,7 +92,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   return {
     faults: contexts.syntaxFaults,
     isDisposed: () => isolate.isDisposed,
-    /** Runs one entry function; the end is reported by the event `ended`. */
+    /** Runs one entry function. The event `ended` reports the result. */
     call(id: number, call: SandboxCall): void {
       const loading = performance.now()
       let loaded: LoadedCall

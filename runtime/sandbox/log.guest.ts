@@ -18,8 +18,8 @@ export function createLog(state: ContextState, limits: Limits, readThrown: (erro
   }
 
   /**
-   * Drops output above the quota and reports this once. The call never fails because of it. Only lines that were sent
-   * count, since sending a line throws if the stack is nearly exhausted.
+   * Drops output above the quota and reports this once. The call never fails because of the quota. Only lines that were
+   * sent are counted, since sending a line throws if the stack is nearly exhausted.
    */
   function writeLog(level: string, message: string, stack: string): void {
     const text = cut(message, 8192)

@@ -71,8 +71,8 @@ export type LoginListener = {
 }
 
 /**
- * The contexts for logins. Each call has a separate one, and the next one is created before its call arrives. The
- * errors are those from loading the solution's scripts.
+ * The contexts for logins. Each call has a separate one, and the next one is created before its call arrives. `faults`
+ * describes the errors from loading the solution's scripts.
  */
 export function createLoginContexts(
   prepared: PreparedIsolate,
@@ -112,7 +112,7 @@ export function createLoginContexts(
   })
   /**
    * Contexts created in advance, at most one per unit. Each is created after a call of its unit, because the next call
-   * is likely to be of the same unit.
+   * is likely to use the same unit.
    */
   const ahead = new Map<Unit, LoadedContext>()
   let mayMakeAhead = true

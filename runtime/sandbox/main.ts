@@ -20,12 +20,13 @@ const reader = createFrameReader(() => MAX_FRAME, receive)
 channel.on('data', (chunk: Buffer) => {
   if (!reader.push(chunk)) process.exit(1)
 })
-// The host is gone. `process.exit` would wait for the threads of V8 and isolated-vm, which very rarely never end.
+// The host is gone. `process.exit` would wait for the threads of V8 and isolated-vm, which in rare cases never end.
 channel.on('close', () => process.kill(process.pid, 'SIGKILL'))
 channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
 
 /**
- * Delay in ms before `settled` is sent. If the next call starts earlier, it is not sent, because the start implies it.
+ * Delay in ms before `settled` is sent. If the next call starts earlier, this message is not sent, because the start
+ * implies it.
  */
 const SETTLED_AFTER = 20
 let settling: NodeJS.Timeout | undefined
@@ -165,7 +166,8 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   const { fault } = rehearsal.probe(call.unit, [])
   if (fault) throw new Error(fault.message)
   rehearsal.call(0, call)
-  // Stop here, because creating a context in advance for this solution would use up the one for the first real call.
+  // Stop here, because creating a context in advance for this solution would use up the context for the first real
+  // call.
   rehearsal.close()
 }
 

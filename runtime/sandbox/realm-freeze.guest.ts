@@ -84,8 +84,8 @@ export function freezeIntrinsics(): void {
 }
 
 /**
- * Replaces two kinds of functions: those that would reveal the accessors of `repairOverrides`, and those that would
- * return false instead of throwing an error when a script changes a frozen object.
+ * Replaces two kinds of functions. The first kind would reveal the accessors of `repairOverrides`. The second kind
+ * would return false, instead of throwing an error, when a script changes a frozen object.
  */
 export function replaceReflection(): void {
   const { getOwnPropertyDescriptor: describeOwn, getOwnPropertyDescriptors: describeAll } = Object
