@@ -12,13 +12,13 @@ export type SatelliteApiParts = AreaParts & { readonly version: string }
 
 /**
  * The API for Satellites. Requests are authenticated by the remote environment token, and the Satellite always
- * initiates the connection. The path contains the API version, because the parts that released Satellites rely on must
- * not change.
+ * initiates the connection. The path contains the API version, so that a later version does not break released
+ * Satellites.
  */
 export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: SATELLITE_API, sensitive: true })
   addDescription(router, () => describeSatelliteApi(parts.version))
-  // The check runs inside the router, so it applies to every path that matches a route, however the path is written.
+  // The check runs inside the router, so it applies to every path that matches a route, even an unusual spelling of it.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.audit))
   addSatelliteRoutes(router, satelliteRoutes(parts), parts.limits)
   return router

@@ -108,7 +108,7 @@ export function createRunBuilder(
         'ERR_BUILDER_FAILED',
         'The builder did not print the id of the image that it pulled. Set BUILDER_COMMAND to buildah or a compatible program.',
       )
-    // In the printed JSON, each key is at the start of a line. A string value never is.
+    // The builder prints indented JSON, so each key starts a line. A string value never starts one.
     const found: string[] = []
     const look = (line: string) => {
       if (/^\s*"OnBuild":/.test(line)) found.push(line)

@@ -3,9 +3,9 @@ import { firstRows, insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
- * A lease shows which control center on the database performs a run. A slot shows that a run may work now. A lease that
- * isn't renewed expires. Its process is then assumed to have ended, and any other process may mark its runs as
- * interrupted.
+ * A lease shows which of the control centers that share a database performs a run. A run needs a slot before its steps
+ * may start. A lease expires if its process doesn't renew it. That process is then assumed to have ended, and any other
+ * process may mark its runs as interrupted.
  */
 export interface RunLeases {
   /** Lets only one run start at a time: waits until concurrent transactions that start a run have ended. */

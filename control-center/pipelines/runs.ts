@@ -20,7 +20,7 @@ import { createRunsHere } from './runs-here.ts'
  * it.
  */
 export type Runs = Pick<RunRows, 'list' | 'last' | 'need' | 'isGoingOn' | 'uses'> & {
-  /** @throws the errors of `add` of `RunRows`, and ERR_STOPPING */
+  /** @throws ERR_STOPPING, and the errors that `RunRows.add` throws */
   start(pipeline: Pipeline, version: PackageVersion, stamp: GivenStamp, by: string): Promise<Run>
   /** The log so far, after line number `after`. */
   log(run: string, after: number): Promise<readonly RunLine[]>

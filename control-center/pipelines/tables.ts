@@ -35,7 +35,7 @@ type PipelineTables = {
    */
   run_leases: { run: string; node: string; until: number; cancelled: number }
   /**
-   * One row per slot. The slots limit how many runs work at the same time on all control centers together. A slot
+   * One row per slot. The slots limit how many runs all control centers together perform at the same time. A slot
    * belongs to `run` until `until`.
    */
   run_places: { place: number; run: string | null; until: number }

@@ -15,7 +15,7 @@ const NAMESPACE = /^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$
  * (RFC 7617, section 2).
  */
 const USERNAME = /^[\x21-\x39\x3b-\x7e]{1,255}$/
-/** Tokens are a single word, but a service account's key can be JSON on several lines. */
+/** Allows line breaks: tokens are a single word, but a service account's key can be JSON on several lines. */
 const PASSWORD = /^[\t\n\r\x20-\x7e]{1,8192}$/
 
 const RegistryInput = z

@@ -44,8 +44,8 @@ export interface Registries {
   list(organisation: string): Promise<readonly Registry[]>
   find(organisation: string, id: string): Promise<Registry | null>
   /**
-   * Only for connections to the registry; never include the result in a response, a page or a log. Null if there is no
-   * such registry.
+   * Returns the registry with its credentials; null if there is no such registry. Use them only to connect to the
+   * registry. Never include them in a response, a page or a log.
    */
   secret(organisation: string, id: string): Promise<RegistryKeys | null>
   /** @throws ERR_NAME_EXISTS, or ERR_REQUEST_INVALID if there are too many registries */

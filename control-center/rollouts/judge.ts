@@ -18,8 +18,8 @@ export type Asked = {
 export type Verdict = 'done' | StepFailure | null
 
 /**
- * The verdict from the reports of an environment's running nodes. One failed node fails the environment. The
- * environment is done when every node has tried this sequence number or a later one.
+ * Decides from the reports of an environment's running nodes whether the change succeeded. One failed node fails the
+ * environment. The environment is done when every node has tried this sequence number or a later one.
  */
 export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
   for (const node of nodes) {
@@ -30,8 +30,8 @@ export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
 }
 
 /**
- * The time in ms during which a rejection can still refer to an older statement. Nodes poll every minute, so afterwards
- * the node has fetched the current one.
+ * The time in ms during which a rejection can still refer to an older statement. Nodes poll every minute, so a later
+ * rejection refers to the current statement.
  */
 const REFUSED_AFTER = 90_000
 

@@ -60,8 +60,8 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   }
 
   /**
-   * Store the step before changing the desired state. Then the previous version is known even if this process ends in
-   * between.
+   * Store the step before changing the desired state. If this process exits in between, the previous version is still
+   * known.
    */
   async function begin(rollout: Rollout, step: RolloutStep): Promise<void> {
     const before = step.before ?? { desired: await versionBefore(parts, step.environment, rollout.package) }
@@ -91,7 +91,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     if (await rollouts.changeStep(rollout.id, step.position, [step.state], change)) await giveBack(rollout, step)
   }
 
-  /** Keeps the version if someone else requested a different one in the meantime. */
+  /** Changes nothing if someone requested a different version in the meantime. */
   async function giveBack(rollout: Rollout, { position, environment, before }: RolloutStep): Promise<void> {
     const had = before?.desired ?? null
     let isOthers = false
@@ -112,7 +112,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   async function settle(rollout: Rollout, step: RolloutStep, done: StepState, failed: StepState): Promise<void> {
     const { number, environment } = step
     const isBack = done === 'undone'
-    // The step has no number if the process ended after it stored the step and before it changed the desired state.
+    // The step has no number if the process exited after storing the step but before changing the desired state.
     if (number === null) return isBack ? giveBack(rollout, step) : ask(rollout, step)
     const nodes = await reports.live(environment)
     const since = step.startedAt ?? 0

@@ -9,17 +9,17 @@ export type NodeReport = Report & { readonly seenAt: number }
 export interface Reports {
   /** Stores the report of a node, and updates its environment's state from the reports of all nodes. */
   take(environment: string, report: Report): Promise<void>
-  /** An environment's nodes that count as running, sorted by their last report, newest first. */
+  /** The environment's nodes that are considered running, sorted by their last report, newest first. */
   live(environment: string): Promise<readonly NodeReport[]>
   /** Deletes reports that are older than a day. */
   sweep(): Promise<void>
 }
 
-/** How long a node counts as running after its last report, in ms. In this time, it misses three reports. */
+/** How long a node is considered running after its last report, in ms: the time of three reports. */
 const LIVE_FOR = 3 * REPORT_EVERY
 /**
- * Maximum nodes per environment. Chosen here: one database can't serve this many nodes. The limit stops anyone with a
- * token from filling our database with made-up nodes.
+ * Maximum nodes per environment. Chosen here: an environment's nodes share one database, which can't serve this many.
+ * The limit stops anyone with a token from filling our database with made-up nodes.
  */
 const MOST_NODES = 50
 const KEPT = 24 * 60 * 60_000
@@ -35,7 +35,7 @@ export function createReports(
   taken: (environment: string) => void,
   now: () => number = Date.now,
 ): Reports {
-  /** Columns of the reports of nodes that count as running, newest first. */
+  /** Selects columns from the reports of nodes that are considered running, newest first. */
   function rowsOf<Column extends keyof CenterTables['satellite_reports']>(
     environment: string,
     columns: readonly Column[],
@@ -94,7 +94,7 @@ export function createReports(
 export type EnvironmentHealth = {
   readonly health: Report['health']
   readonly findings: readonly string[]
-  /** The number of nodes that count as running. */
+  /** The number of nodes that are considered running. */
   readonly nodes: number
 }
 

@@ -2,8 +2,8 @@ import type { Steps } from '../../base/database/migrations.ts'
 
 type SatelliteTables = {
   /**
-   * The last report from each node in an environment: a `Report` as JSON, and the fields that determine the
-   * environment's health, including the findings as JSON. These fields are null in reports that earlier versions
+   * The last report from each node in an environment: a `Report` as JSON. The fields that determine the environment's
+   * health are also stored separately, with the findings as JSON. They are null in reports that earlier versions
    * stored.
    */
   satellite_reports: {

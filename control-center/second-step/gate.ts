@@ -21,7 +21,7 @@ export type MemberSignIn = {
   /** The page to go to afterwards. */
   readonly to: string
   readonly methods: readonly SignInMethod[]
-  /** When the password that the user entered was set. Changing the password ends the sign-in. */
+  /** When the entered password was set. If the password changes, the sign-in is cancelled. */
   readonly passwordChangedAt: number | null
   /** Whether the user may set up a factor: they have entered the mailed code, or don't need one. */
   readonly isProved: boolean

@@ -15,9 +15,9 @@ import { type MemberSignIn, SET_UP_PATH } from './gate.ts'
 import type { SecondStepParts } from './parts.ts'
 
 /**
- * Whether the user must enter a mailed code before they set up a factor. Otherwise, someone with a stolen password could
- * enrol their own. Chosen here: the address needs no separate confirmation, because it is the account's name, and links
- * for a new password are mailed to it too.
+ * Whether the user must enter a mailed code before they set up a factor. Without the code, someone with a stolen
+ * password could set up their own factor. Chosen here: the address needs no separate confirmation. It is the account's
+ * name, and password reset links are also mailed to it.
  */
 export function needsProof(
   { open }: FoundSignIn<MemberSignIn>,

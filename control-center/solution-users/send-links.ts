@@ -35,8 +35,8 @@ export interface SendLinks {
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
   /**
-   * Creates a link that anyone can request on a login page. It is only ever mailed. At most three links are valid at a
-   * time. No link is sent once the organisation has used up its mail quota.
+   * Creates a link that anyone can request on a login page. The link is mailed, never shown. At most three links are
+   * valid at a time. If the organisation has used up its mail quota, no link is sent.
    */
   fromUser(kind: 'reset' | 'verification', recipient: Recipient): Promise<void>
 }

@@ -28,7 +28,7 @@ export type SolutionUser = {
   readonly createdAt: number
 }
 
-/** Usernames with more characters are not looked up. */
+/** Maximum characters of a username; longer ones are not looked up. */
 export const LONGEST_ASKED = 400
 
 /** A condition that selects the users of one solution. */
@@ -92,7 +92,7 @@ export async function usersOfRows(db: CenterDatabase, rows: readonly SolutionUse
   }))
 }
 
-/** The key for looking up an address: mail servers may treat addresses as case-sensitive, but people don't. */
+/** The lookup key for an address. Mail servers may treat addresses as case-sensitive, but people don't. */
 export function mailKey(address: string): string {
   return address.toLowerCase()
 }

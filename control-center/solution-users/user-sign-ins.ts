@@ -11,7 +11,7 @@ export type SignedIn =
 /** Decides whether a user may sign in, and which permissions they get. */
 export interface UserSignIns {
   /**
-   * Checks a password. For unknown users, disabled users and users without a password, this takes as long as for a
+   * Checks a password. The check takes as long for unknown users, disabled users and users without a password as for a
    * wrong password.
    * @throws ERR_PASSWORDS_BUSY
    */

@@ -25,7 +25,7 @@ export type FirstStep = {
 /** The steps, in display order. */
 const STEPS = {
   environment: { path: '/environments', right: 'environments', done: ({ environments }) => environments > 0 },
-  // A Satellite that has connected must have had a token, even if the token was revoked since.
+  // A Satellite that has connected must have had a token, even if that token has since been revoked.
   token: { path: '/credentials', right: 'credentials', done: ({ tokens, connected }) => tokens + connected > 0 },
   satellite: { path: '/credentials', right: 'credentials', done: ({ connected }) => connected > 0 },
   package: { path: '/packages', right: 'packages', done: ({ packages }) => packages > 0 },

@@ -35,7 +35,7 @@ function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly n
   const rows = times.map((at, index) => ({ at, values: lines.map(({ values }) => values[index] ?? null) }))
   const filled = rows.filter(({ values }) => values.some((value) => value !== null && value !== 0))
   const mark = unit === 'ms' ? { mark: SLOW } : {}
-  // Over a short range, Satellites report gauges less often than once per slot, so connect the line across gaps.
+  // Connect the line across gaps, because in a chart of a short range, gauges are reported less than once per slot.
   const data = { from: times[0] ?? 0, step, lines, unit, fold: 'highest', joinsGaps: true, ...mark } as const
   const drawn = { unit, ...lineChart(data) }
   return { key, unit, lines, isOfSolution, isEmpty, sums, rows: filled.toReversed(), drawn }

@@ -91,7 +91,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
     return promise.finally(() => {
       void stopChecking()
       req.off('data', take).off('end', resolve).off('error', cut).off('close', cut)
-      // An error without a listener would terminate the process, and by now nothing else handles this one.
+      // An error without a listener would terminate the process. At this point, nothing else listens for errors.
       req.on('error', () => {})
     })
   }
@@ -100,7 +100,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
     async read(ctx, owner, work) {
       needType(ctx, types)
       if ((ctx.request.length ?? 0) > most) throw tooLarge()
-      // If there is no room, don't even read the first bytes.
+      // If there is no room, don't read anything.
       shares.need(owner, FIRST)
       const held = createHeld(owner)
       try {

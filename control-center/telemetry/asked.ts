@@ -5,7 +5,7 @@ import { RANGES } from './ranges.ts'
 import type { LogQuery } from './schemas.ts'
 import type { TracedRequest } from './trace-store.ts'
 
-/** The environments that a member's request covers: all in the organisation, or one. */
+/** The environments that a member's request covers: one, or all of the organisation's. */
 export type Asked = {
   readonly ids: readonly string[]
   /** The names of all environments in the organisation. */

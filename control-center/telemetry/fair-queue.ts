@@ -1,9 +1,9 @@
 import type { Owner } from './shares.ts'
 
 /**
- * A queue for work that is done one item at a time. The next item belongs to the organisation that has recently used
- * the least time. Within this organisation, it belongs to the environment that has used the least. So organisations and
- * environments that send a lot wait for those that send little.
+ * A queue for work that is done one item at a time. The organisation that has recently used the least time is next.
+ * Within it, the environment that has used the least is next. So senders of large amounts wait for senders of small
+ * amounts.
  */
 export interface FairQueue<T extends { readonly owner: Owner }> {
   add(item: T): void
@@ -58,7 +58,7 @@ export function createFairQueue<T extends { readonly owner: Owner }>(now: () => 
       if (first === null || item === undefined || !wanted(item)) return null
       first.items.shift()
       lanes.delete(first.owner.id)
-      // If several have used the same amount of time, the one that has waited longest comes first.
+      // If several have used the same amount of time, choose the one that has waited longest.
       if (first.items.length > 0) lanes.set(first.owner.id, first)
       return item
     },

@@ -6,7 +6,7 @@ import type { Telemetry } from './telemetry.ts'
 
 /** Minimum interval between two queries for new lines, in ms. */
 const AT_MOST = 300
-/** Maximum lines per query; if there are more, further queries follow. */
+/** Maximum lines per query. More lines are read with further queries. */
 const LINES = 500
 
 /**

@@ -19,7 +19,7 @@ export interface Followers {
    * @throws ERR_STOPPING after `stop`
    */
   enter(follower: Follower): () => void
-  /** Ends all followers because the control center is stopping. */
+  /** Disconnects all followers because the control center is stopping. */
   stop(): void
 }
 

@@ -21,8 +21,8 @@ export type Gauge = ReportedValues & {
 const INTERVALS = 3
 const LEAST_PATIENCE = 120_000
 /**
- * Upper limit for a report interval, in ms. A host reports at least hourly. A process that was suspended overnight must
- * not be treated as if it reported once a night.
+ * Upper limit for a report interval, in ms. A host reports at least hourly. Without this limit, a process that was
+ * suspended overnight would appear to report once a night.
  */
 const LONGEST_INTERVAL = 3_600_000
 

@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/* The thread that has the SQLite connection and executes statements sequentially. */
+/* The thread that owns the SQLite connection and executes statements sequentially. */
 
 /** The thread's `workerData`. */
 export type ThreadData = { readonly file: string; readonly readOnly: boolean }

@@ -167,7 +167,7 @@ const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
       .addColumn('attributes', text, (column) => column.notNull())
       .addColumn('size', 'integer', (column) => column.notNull())
       .addPrimaryKeyConstraint('log_lines_key', ['id']),
-    // This index covers all filters except words, so that rows of lines that don't match needn't be read.
+    // This index covers all filters except words, so the database doesn't read the rows of other lines.
     schema.createIndex('log_lines_order').on('log_lines').columns(['environment', 'id', 'time', 'level', 'solution']),
     schema.createIndex('log_lines_time').on('log_lines').columns(['time']),
     schema

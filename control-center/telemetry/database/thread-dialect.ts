@@ -12,9 +12,8 @@ import {
 import type { Answer, Question, ThreadData } from './sqlite-thread.ts'
 
 /**
- * Kysely dialect for an SQLite file that a separate thread reads or writes. node:sqlite is synchronous. Telemetry
- * arrives constantly, searches read a lot and retention deletes a lot, so on the main thread they would delay every
- * page.
+ * Kysely dialect for an SQLite file that a separate thread reads or writes. node:sqlite is synchronous. On the main
+ * thread, the constant writes of telemetry, large searches and deletions would delay every page.
  */
 export function threadDialect(data: ThreadData): Dialect {
   return {
@@ -54,7 +53,7 @@ class ThreadDriver implements Driver {
       if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
     } catch (error) {
       // No thread could be started, for example because there are no file descriptors left. The caller has nothing to
-      // release, so let the next caller in.
+      // release, so let the next caller try.
       resolve()
       throw error
     }

@@ -6,8 +6,7 @@ const LONGEST = 64
 const MOST = 400
 /**
  * How many times longer a text may become when its accents are removed; the rest is not searchable. A Korean syllable
- * becomes three letters, which this allows. The single character U+FDFA becomes 18, so without a limit, short texts
- * could take a long time.
+ * may become three letters. U+FDFA becomes 18 characters, so without a limit, short texts could take a long time.
  */
 const MOST_GROWTH = 3
 /** The number of characters that are normalised together. */
@@ -56,7 +55,7 @@ export function queryOf(text: string): WordQuery | null {
   return query.length === 0 ? null : query
 }
 
-/** Maximum words in a search text, because each of them costs time in the database. */
+/** Maximum words in a search text. Each word slows down the database query. */
 export const MOST_SEARCHED = 20
 
 export function hasTooManyWords(text: string): boolean {
