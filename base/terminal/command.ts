@@ -34,7 +34,7 @@ export type Option = {
 export interface Command {
   /** One line for the list of commands. */
   readonly summary: string
-  /** In the order in which users type them. */
+  /** The arguments, in the order in which users type them. */
   readonly arguments: Readonly<Record<string, Argument>>
   readonly options: Readonly<Record<string, Option>>
   /** Additional lines for the command's help. */

@@ -13,7 +13,7 @@ export type CertificateSource = {
   /** Absolute path. */
   readonly file: string
   readonly passphrase: string
-  /** `CERTIFICATE_PASS_FILE`; if null, the password is always `passphrase`. */
+  /** The value of `CERTIFICATE_PASS_FILE`. If null, the password is not read from a file. */
   readonly passphraseFile: string | null
 }
 

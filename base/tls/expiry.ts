@@ -47,7 +47,7 @@ export function namesNotCovered(x509: X509Certificate, names: readonly string[])
   })
 }
 
-/** Returns the host name in `PUBLIC_URL`, and the one that `SOLUTION_ORIGIN` gives a solution called "name". */
+/** Returns the host names in `PUBLIC_URL` and `SOLUTION_ORIGIN`, the latter for an example solution called "name". */
 export function publicNames(settings: {
   readonly publicUrl: URL | null
   readonly solutionOrigin: { readonly suffix: string } | null

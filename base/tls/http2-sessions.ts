@@ -46,8 +46,8 @@ type Seen = {
   written: number
   held: number
   /**
-   * The last time that nothing was pending or the peer had read enough. Also contains the bytes that had been written
-   * and that were unread at that time.
+   * The last check at which nothing was pending or the peer had read enough: its time, and the bytes written and unread
+   * by then.
    */
   progress: { at: number; written: number; held: number }
   /** The bytes that stayed unread between the last two checks; 0 if the peer read fast enough. */
@@ -164,8 +164,8 @@ export function createSessionWatch(
   }
 
   /**
-   * Closes a connection of the network with the most, so that a few networks can't block the others. Called if all
-   * connections are in use.
+   * Closes a connection from the network with the most connections, so that a few networks can't block the others.
+   * Called if all connections are in use.
    */
   function takeFromLargest(own: number): boolean {
     const largest = [...networks.values()].reduce((one, other) => (other.size > one.size ? other : one), new Set())

@@ -22,8 +22,8 @@ const BOUNDS = {
    */
   maxSessionMemory: 10,
   /**
-   * This is twice the accepted number of fields, and `maxHeaderListSize` is twice the accepted bytes. Up to these
-   * limits, the response is 431. Above them, Node closes the stream without a response.
+   * `maxHeaderListPairs` and `maxHeaderListSize` are twice what we accept. Up to these limits, the response is 431.
+   * Above them, Node closes the stream without a response.
    */
   maxHeaderListPairs: 2 * HEADER_FIELDS,
   maxSessionRejectedStreams: 100,

@@ -78,7 +78,7 @@ class SecureServer extends Server {
     this.on('tlsClientError', (_error, socket) => void socket.destroy())
   }
 
-  /** `close` calls this too. HTTP/2 sessions get GOAWAY and end with their last response. */
+  /** Also called by `close`. HTTP/2 sessions are sent GOAWAY and close after their last response. */
   override closeIdleConnections(): void {
     super.closeIdleConnections()
     this.#http2.goAway()

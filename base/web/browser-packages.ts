@@ -43,7 +43,7 @@ export function readBrowserPackages(names: readonly string[]): BrowserPackages {
   }
 }
 
-/** The file that `import` loads, which `require.resolve` doesn't find. */
+/** Returns the file that `import` loads for a package. `require.resolve` can return a different one. */
 function moduleOf(name: string, from: string): string {
   const folder = packageFolder(dirname(createRequire(from).resolve(name)), name)
   const { exports, module } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Published

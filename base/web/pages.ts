@@ -57,7 +57,7 @@ export function defaultLoginTemplate(): string {
   return loginTemplate
 }
 
-/** Returns the named style sheets, from those shared by both services, indented for a page's head. */
+/** Returns some of the style sheets shared by both services, indented for a page's head. */
 export function sharedStyles(...names: readonly string[]): string {
   return indent(names.map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8')).join(''))
 }

@@ -107,7 +107,7 @@ const secondsFormat = keptByLocale(
 const minuteFormat = keptByLocale((locale) => timeFormat(known(locale)))
 const secondFormat = keptByLocale((locale) => timeFormat(known(locale), 'second'))
 const countFormat = keptByLocale((locale) => new Intl.NumberFormat(known(locale), { maximumFractionDigits: 1 }))
-/** A browser may send a language that does not exist. */
+/** Returns the locale, or English if it is unsupported: browsers can send a language that doesn't exist. */
 const known = (locale: string) => (Intl.DateTimeFormat.supportedLocalesOf(locale).length > 0 ? locale : 'en')
 
 const BYTE_UNITS = ['B', 'KB', 'MB', 'GB'] as const

@@ -84,7 +84,7 @@ export function createBatchQueue({ folder, bound, dropped }: BatchQueueOptions):
       const found: Batch[] = []
       for (const name of (await readdir(folder)).sort()) {
         const [, digits, count, format] = NAME.exec(name) ?? []
-        // A process was still writing this file when it ended.
+        // An earlier process ended before it had written this file completely.
         if (name.endsWith('.part')) await rm(join(folder, name), { force: true })
         if (digits === undefined) continue
         number = Math.max(number, Number(digits))

@@ -71,7 +71,7 @@ function restoreForm(form: HTMLFormElement | undefined, { rows, values }: KeptFo
   for (const control of controls) {
     for (const type of ['input', 'change']) control.dispatchEvent(new Event(type, { bubbles: true }))
   }
-  // Fill in the values again, because the page's scripts may have changed other fields.
+  // Fill in the values again, because the events may have made the page's scripts change other fields.
   fillAll()
 }
 

@@ -59,7 +59,7 @@ async function follow(live: LiveLog): Promise<void> {
   live.following = mine
   showLogState(live, 'connecting')
   while (!mine.signal.aborted) {
-    // The page shows the same state whether the stream ended or failed.
+    // A failed stream is handled like one that ended: the page shows that the connection was lost.
     const refusal = await readStream(live, mine.signal).catch(() => null)
     if (mine.signal.aborted) return
     showLogState(live, 'lost', refusal?.reason)
@@ -67,7 +67,7 @@ async function follow(live: LiveLog): Promise<void> {
   }
 }
 
-/** `wait` is in ms. */
+/** `wait` is the time before the next attempt, in ms. */
 type Refusal = { readonly reason: string; readonly wait: number }
 
 /**

@@ -8,7 +8,7 @@ type UploadForm = {
   readonly form: HTMLFormElement
   readonly input: HTMLInputElement
   readonly bar: HTMLProgressElement
-  /** The progress for screen readers, in steps. */
+  /** Announces the progress to screen readers, in steps of 25 percent. */
   readonly state: HTMLElement
   /** Shows the number of bytes sent so far, then that the host is checking the bundle. */
   readonly sent: HTMLElement
