@@ -4,7 +4,7 @@ import type { NoteRefusal } from '../solutions/script-refusals.ts'
 import type { Outbound } from './outbound.ts'
 
 export type HttpForScriptsParts = {
-  /** Sends the requests. It allows the private hosts of `HTTP_ALLOWED_HOSTS`. */
+  /** Sends the requests. Private hosts are allowed if `HTTP_ALLOWED_HOSTS` lists them. */
   readonly outbound: Outbound
   readonly grants: Pick<GrantStore, 'get'>
   readonly noteRefusal: NoteRefusal

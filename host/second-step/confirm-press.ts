@@ -48,8 +48,8 @@ export async function submitConfirmPress(
 }
 
 /**
- * How the user confirms this press. Users who can't confirm on this page must sign in again, which ends the session and
- * discards the waiting press. So if they signed in recently, they only have to agree.
+ * How the user confirms this press. Users who can't confirm on this page must sign in again. That ends the session and
+ * discards the waiting press. To avoid this, users who signed in recently only have to agree.
  */
 async function wayOfPress(session: FoundSession['session'], arrival: Arrival, parts: ConfirmPressParts) {
   const { way, usable } = await wayOf(session, arrival, parts)

@@ -66,11 +66,11 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
   const hasFactor = factors.passkey || factors.app
   if (!isSecondDone && hasFactor) return { step: 'second-step' }
   if (level === 'optional' || meets(level, methods)) return DONE
-  // At level `passkey`, a code proves who the user is, so that they can set up a passkey, but it does not replace one.
+  // At level `passkey`, users can enter a code to set up their first passkey. If they have one, a code isn't enough.
   if (isSecondDone && level === 'passkey' && factors.passkey && !methods.includes('recovery-code')) {
     return { step: 'second-step' }
   }
-  // A recovery code in place of a passkey only lets the user set up a new one.
+  // Users who enter a recovery code instead of a passkey must set up a new passkey.
   const isReplacing = level === 'passkey' && factors.passkey
   const canPostpone = !isReplacing && now < (state.firstAskedAt ?? now) + policy.graceDays * DAY
   return state.isPostponed && canPostpone ? DONE : { step: 'set-up', canPostpone }

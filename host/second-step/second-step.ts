@@ -45,7 +45,7 @@ async function checkStep(attempt: StepAttempt, parts: SecondStepParts): Promise<
   })
 }
 
-/** Records the result in the audit log, and also a passkey that seems to have been copied. */
+/** Records the result in the audit log. Also records if a passkey seems to have been copied. */
 export function auditAnswer(
   arrival: Arrival,
   user: { readonly username: string },

@@ -65,7 +65,7 @@ export async function checkProof(attempt: StepAttempt, parts: SecondStepParts): 
   const toSetUp = new Refusal(null, () => goTo(ctx, stepPath(solution.name, 'set-up')))
   const act = fields.get('act')
   if (act === 'new-code' && needed.kind === 'code') {
-    // The page then mails a new code.
+    // Without a stored code, the set-up page mails a new one.
     await parts.openSignIns.change(found, { ...found.open, code: null })
     return toSetUp
   }

@@ -15,7 +15,7 @@ export type ForgottenPassword = {
 }
 
 /**
- * Mails a link to choose a new password. It does so after the response, so that neither the response nor its timing
+ * Mails a link to choose a new password. The mail is sent after the response. So neither the response nor its timing
  * reveals which users exist.
  */
 export type ForgottenPasswords = RequestQueue<ForgottenPassword>

@@ -91,9 +91,9 @@ async function signIn(connection: Connection): Promise<void> {
 }
 
 /**
- * Closes a connection without a bug in tedious 20.3, which would crash the host. Closing removes the current request.
- * If a response was already read, tedious then still calls that request's callback. So replace the request with one
- * that does nothing.
+ * Closes a connection. Works around a bug in tedious 20.3 that would crash the host: closing removes the current
+ * request, but tedious still calls that request's callback if it has already read a response. So this function first
+ * replaces the request with one that does nothing.
  */
 function closeQuietly(connection: Connection): void {
   connection.close()

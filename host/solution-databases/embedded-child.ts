@@ -42,7 +42,7 @@ export const CPU_TIME = 60_000
  * limits on CPU time and file size.
  */
 const BOUNDED = 'ulimit -c 0; ulimit -t "$0"; ulimit -f "$1"; shift; exec "$@"'
-/** CPU time in ms that the kernel allows in addition. */
+/** The kernel's limit on CPU time is `CPU_TIME`, plus the time of one query, plus these ms. */
 const KERNEL_GRACE = 50
 /** Maximum size of a frame without its rows, in bytes. */
 const FRAME_REST = 16 * 1024

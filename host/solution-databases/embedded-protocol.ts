@@ -22,6 +22,7 @@ export type FromEmbedded =
   | { readonly kind: 'failed'; readonly why: EmbeddedFailure; readonly message: string }
 
 /**
- * `rows`, `size`, `file`: that limit was exceeded. `second`: there is a second statement. `sql`: an error from SQLite.
+ * Why a query failed. `rows`, `size`, `file`: it exceeded this limit. `second`: there is a second statement. `sql`:
+ * SQLite reported an error.
  */
 export type EmbeddedFailure = 'rows' | 'size' | 'file' | 'second' | 'sql'

@@ -155,7 +155,7 @@ function plainOf(value: unknown, field: FieldPacket | undefined): Value {
     return type === TIMESTAMP ? `${isoText(value)}Z` : type === DATETIME ? isoText(value) : value
   }
   if (Buffer.isBuffer(value)) return value.toString('base64')
-  // Only geometry and vector values get here: the driver parses them into objects.
+  // Geometry and vector values, which the driver parses into objects. All other types are handled above.
   return JSON.stringify(value) ?? null
 }
 

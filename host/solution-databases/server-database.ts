@@ -52,7 +52,7 @@ const IDLE_TIME = 60_000
 const GRACE = 200
 /** Interval in ms for polling the size of the incoming response. */
 const WATCH = 20
-/** Allowance for column names and types, in bytes. */
+/** Bytes that a response may contain in addition to its rows, for column names and types. */
 const BESIDE_ROWS = 1024 ** 2
 
 export async function createServerDatabase(options: ServerDatabaseOptions): Promise<ServerDatabase> {

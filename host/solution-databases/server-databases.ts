@@ -29,7 +29,7 @@ export function createServerDatabases({ servers, limits, onError }: ServerDataba
   /** Keyed by solution, then by name. */
   const databases = new Map<string, Map<string, OpenServer>>()
 
-  /** The key contains everything that affects connections, so that old connections are not reused after a change. */
+  /** A database is reused only if its key is the same. The key contains everything that affects connections. */
   async function open(solution: string, name: string, grant: DatabaseGrant): Promise<ServerDatabase> {
     const { server: kind, database } = grant
     const account = grant.username === undefined ? {} : { username: grant.username, password: grant.password ?? '' }

@@ -172,7 +172,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
   }
 }
 
-/** The databases that the solution and its modules request. If names are the same, the solution's request is used. */
+/** The databases that the solution and its modules request. For duplicate names, the solution's request wins. */
 function askedOf({ manifest, modules }: SolutionFacts) {
   return requestsOf([...modules.map((module) => module.manifest), manifest]).databases
 }

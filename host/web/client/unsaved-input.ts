@@ -27,7 +27,7 @@ export function forgetInput(): void {
   isTyped = false
 }
 
-/** Call this when the page navigates away because a script or the user decided so. The browser then doesn't ask. */
+/** Call this before a script or the user leaves the page on purpose. The browser then shows no warning. */
 export function letGo(): void {
   isLetGo = true
   removeEventListener('beforeunload', askBrowser)
