@@ -1,8 +1,8 @@
 /**
  * `npm run example:oauth`: runs the solution `many-providers` and its identity providers on this machine.
  *
- * This file is not in `solutions/many-providers` because a solution's folder is uploaded as it is. It has the command's
- * name, so that it is easy to find.
+ * This file is not in `solutions/many-providers` because a solution's folder is uploaded as it is. Its name is the name
+ * of the command.
  */
 import { randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ type Tenant = {
   readonly name: string
   readonly title: string
   readonly accent: string
-  /** The default port of its provider. The solution's script contains the same port. */
+  /** The default port of the identity provider. The solution's script contains the same port. */
   readonly port: number
   readonly portName: string
   readonly secretName: string

@@ -57,8 +57,8 @@ export type AdminApiParts = SolutionApiParts &
 /** The API under `/admin/api`. */
 export function adminApi(parts: AdminApiParts): Router {
   const router = new Router({ prefix: ADMIN_API, sensitive: true })
-  // Mounted inside the router, so that the check applies to every path that matches a route, however the path is
-  // written.
+  // Mounted inside the router, so that the check applies to every path that matches a route, even an unusual spelling
+  // of it.
   router.use(parts.requireAdmin)
   addDescription(router, () => describeAdminApi(parts.version))
   addAdminRoutes(router, adminRoutes(parts), parts)

@@ -70,7 +70,7 @@ export interface LogStore {
  * that can't return lines in the order of their ids (PostgreSQL).
  */
 const NEWEST = [5000, 50_000]
-/** The storage that a line takes in addition to its texts, in bytes. */
+/** The storage that a line needs in addition to its texts, in bytes. */
 const OVERHEAD = 200
 
 export function createLogStore(reading: TelemetryDatabase, depths: readonly number[] = NEWEST): LogStore {
@@ -91,8 +91,8 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
     const scope: Scope = { environments: filter.environments, level, solution: filter.solution }
     const all = [...query, ...scopeQuery(scope)]
     if (search.hasByLine === null) return select(search.has(all), filter, place)
-    // An index without order first finds all lines that contain a word, and only then selects the newest. For a
-    // frequent word, scanning the newest lines one by one is faster.
+    // An unordered word index must find all lines that contain a word before it can select the newest. For a frequent
+    // word, scanning the newest lines one by one is faster.
     const { before: until = (await lastId()) + 1, after = 0, limit } = place
     const found: Row[] = []
     let before = until
@@ -198,7 +198,7 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
 
 type Row = TelemetryTables['log_lines']
 
-/** Number of lines per statement when adding words to the index. */
+/** Number of lines whose words are added to the index per statement. */
 const PAGE = 1000
 
 /** Rebuilds the word index for all lines, because it is empty after a restore. Must be called within a transaction. */

@@ -36,7 +36,7 @@ const NOTE_EVERY = 3_600_000
 const MOST_REMEMBERED = 100_000
 
 /**
- * @param most the maximum number of series per environment; new series above it are rejected
+ * @param most the maximum number of series per environment; more series are rejected
  * @param now returns the current time in epoch milliseconds
  */
 export function createMetricStore(kept: KeptSteps, most: number, now: () => number = Date.now): MetricStore {

@@ -19,8 +19,8 @@ const MOST_PACKED = 4 * 1024 * 1024
  */
 const MOST_ARRIVING = { environment: 24 * 1024 * 1024, organisation: 48 * 1024 * 1024, all: 128 * 1024 * 1024 }
 /**
- * Minimum bytes per second after `GRACE` ms. Chosen here: even a modem is faster, and a body from a host has usually
- * arrived by then.
+ * Minimum bytes per second after `GRACE` ms. Chosen here: even a modem is faster. By the time this is checked, a body
+ * from a host has usually arrived.
  */
 const RATE = 4096
 const GRACE = 10_000

@@ -34,7 +34,7 @@ export async function sweepTelemetry(
   now: number,
 ): Promise<void> {
   const known = await environmentsIn(db)
-  // Read this after `known`: otherwise, an environment that is created in between would look deleted.
+  // Read this after `known`: otherwise, an environment that is created in between would seem to be deleted.
   const there = new Set(await environments())
   await db
     .deleteFrom('telemetry_batches')

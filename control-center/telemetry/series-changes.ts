@@ -22,7 +22,7 @@ export type Change = {
 
 /**
  * In ms. If a cumulative count started at most this long before its first point, that point adds its full value. The
- * first point of an older count adds nothing, because it is unknown when its events happened.
+ * first point of an older count adds nothing, because nobody knows when its events happened.
  */
 const FRESH = 15 * 60_000
 /** A process has ended if it reported nothing for this many of its report intervals. */

@@ -40,7 +40,7 @@ async function renderPages(all: readonly Page[]): Promise<Omit<Section, 'id'>[]>
       eleventy.setTemplateFormats(['md'])
       eleventy.amendLibrary('md', addAnchors)
       for (const page of all) {
-        // Markdown may contain examples in any template language; none of them are for Eleventy.
+        // Markdown may contain examples in any template language. Eleventy must not run them.
         const data = { permalink: pathOf(page.file), templateEngineOverride: 'md' }
         eleventy.addTemplate(page.file, withSiteLinks(page, files), data)
       }

@@ -24,8 +24,8 @@ export type GeneratedPassword = { readonly password: string } | { readonly file:
 export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
 
 /**
- * The operator's account. A configured password takes precedence. Without one, the host generates a password on its
- * first startup and stores its hash.
+ * Loads the operator's account. A configured password takes precedence. Without one, the host generates a password on
+ * its first startup and stores its hash.
  * @returns the account and, on the first startup, the generated password, which the caller stores as the last step
  */
 export async function openAdminAccount(

@@ -75,7 +75,7 @@ export type AuditEntry = Omit<JournalEntry, 'action' | 'place'> & {
 }
 
 export interface Audit {
-  /** Queues an entry for the next batch. For frequent events, such as sign-ins. */
+  /** Queues an entry for the next batch. Use it for frequent events, such as sign-ins. */
   note(entry: AuditEntry): void
   /**
    * Like `note`, but for rejected attempts, which anyone can repeat without limit. Of identical entries from one
@@ -84,7 +84,7 @@ export interface Audit {
    * @returns whether the entry was recorded
    */
   noteOnce(entry: AuditEntry, isActorProven?: boolean): boolean
-  /** Resolves once the entry is in the database. For operators' actions. */
+  /** Resolves once the entry is in the database. Use it for operators' actions. */
   record(entry: AuditEntry): Promise<void>
   /**
    * Returns entries, newest first. To get older ones, pass `next` as `before`. To limit database load, a call scans

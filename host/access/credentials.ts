@@ -11,8 +11,8 @@ import type { Audit } from './audit.ts'
 /** Checks admin credentials. Failed attempts on the API and on the pages, on both ports, are counted together. */
 export interface AdminCredentials {
   /**
-   * The attempt is counted before the check, so that parallel guesses count too. A wrong name takes as long as a wrong
-   * password.
+   * The attempt is counted before the check, so that parallel guesses are counted too. A wrong name takes as long as a
+   * wrong password.
    * @throws ERR_THROTTLED
    */
   areRight(ctx: Context, name: string, password: string): Promise<boolean>

@@ -22,7 +22,7 @@ export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: st
   return { ctx, scope, serverUrl: adminOrigin(ctx), locale: localeOf(ctx), solution }
 }
 
-/** The factors that a page offers. */
+/** The factors that a page lets the user choose from. */
 export function adminWaysOf(ctx: Context, purpose: PasskeyPurpose, { factors, adminPasskeys }: AdminFactorPageParts) {
   return waysOf(passkeyPageOf(ctx), purpose, ADMIN_FACTORS, { factors, passkeyRequests: adminPasskeys })
 }

@@ -78,7 +78,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
 
 const COLUMNS = ['time', 'actor', 'action', 'target', 'solution', 'outcome', 'address', 'correlationId'] as const
 
-/** The newest entries as CSV, newest first. Only one page at a time is held in memory. */
+/** The newest entries as CSV, newest first. Only one page at a time is in memory. */
 export async function* auditCsv(
   audit: Pick<Audit, 'read'>,
   filter: Omit<AuditQueryOptions, 'limit'>,

@@ -23,8 +23,8 @@ export function checkAgain(
 type Selection = Extract<BrowserEvent, { type: 'onRecordSelection' }>
 
 /**
- * Keeps the rows that are on the page. With single selection, it keeps only the last one, as if the rows had been
- * clicked in order.
+ * Keeps the rows that are on the page. With single selection, it keeps only the last row, as if the user had clicked
+ * the rows in order.
  */
 function withRowsOfPage(event: Selection, screen: Screen): Selection {
   const definition = screen.definitionOf(event.form)

@@ -51,7 +51,7 @@ export function checkInput(one: Shown<InputDefinition>, value: unknown): InputFa
   }
 }
 
-/** Whether a required input is empty. A required checkbox counts as empty if it is not checked. */
+/** Whether a required input is empty. A required checkbox is considered empty if it is not checked. */
 export function isMissing(one: Shown<InputDefinition>): boolean {
   if (!isRequired(one)) return false
   const { element, state } = one

@@ -48,7 +48,7 @@ export function createClientConfirming(state: ClientState, now: () => number = D
     ask(event, { reason, every }) {
       const { found } = state.visitor
       if (found === null) return say('platform.confirm.nobody')
-      // The user pressed twice: one dialog is enough.
+      // The user pressed twice, and the dialog is already open.
       if (state.confirming !== null && state.confirming.askedAt + QUESTION_TIME > now()) return
       if (pausedUntil > now()) return say('platform.confirm.paused', [Math.ceil((pausedUntil - now()) / 60_000)])
       const text = quotable(shownText(state.screen.contextOf(''), reason))

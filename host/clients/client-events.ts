@@ -43,8 +43,8 @@ export function createReceiveFrame(
     if (state.sandbox === null || !state.isOpen) return
     if (frame.kind === 'confirmed') return repeatPress(from, frame.seq, frame.proof)
     if (frame.kind === 'unconfirmed') return confirming.refused()
-    // A form that was shown earlier may still send events, so ignore them. Only a forged frame names a form that was
-    // never shown.
+    // A form that was shown earlier may still send events, so ignore them. A frame that names a form that was never
+    // shown is forged.
     if (frame.form === state.screen.shown) await react(from, frame)
     else if (!state.screen.hasShown(frame.form)) from.refuse()
   }

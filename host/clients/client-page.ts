@@ -39,7 +39,7 @@ export async function showClientPage(
   const { name, title } = solution
   // The page can show an iframe in which signed-in users confirm their identity.
   allowPage(ctx, nonce, { frames: found !== null })
-  // An iframe can use passkeys only if the page that embeds it can.
+  // The page must be allowed to use passkeys. Otherwise, its iframe can't use them either.
   if (found !== null) allowPasskeys(ctx, 'get')
   ctx.vary('Accept-Language')
   const page = requestedPage(ctx)

@@ -25,11 +25,11 @@ export type ClientState = ShownState & {
   readonly work: UserWork | null
   screen: Screen
   sandbox: SandboxClient | null
-  /** The solution has opened in the current context, and the browser has received its form. */
+  /** Whether the solution has opened in the current context, and the browser has received its form. */
   isOpen: boolean
-  /** The client is ending, so nothing new may start in it. */
+  /** Whether the client is ending. If so, nothing new may start in it. */
   isOver: boolean
-  /** The context ended unexpectedly, and no new one has been opened yet. */
+  /** Whether the context ended unexpectedly, and no new one has been opened yet. */
   isLost: boolean
   /** The form to show once the user agrees to discard unsaved input; null if the user isn't being asked. */
   leaving: string | null

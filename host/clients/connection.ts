@@ -33,7 +33,7 @@ export type ConnectionEvents = {
  */
 const BURST = 300
 const PER_SECOND = 60
-/** Each full block of this many bytes in a frame counts as an additional frame. */
+/** Each full block of this many bytes in a frame is counted as an additional frame. */
 const BYTES_OF_ONE = 4096
 /** How many rejected frames are tolerated: if a form changes during a click, the click can cause one. */
 const FORGIVEN = 20
@@ -89,7 +89,7 @@ export function createConnection(
 
   /**
    * Counts a frame against the rate limit.
-   * @param bytes the frame's length: a long frame counts as several, because the host needs more time to read it
+   * @param bytes the frame's length: a long frame is counted as several, because the host needs more time to read it
    * @returns false if the frame must be ignored
    */
   function isWithinAllowance(bytes = 0): boolean {

@@ -54,7 +54,7 @@ export type ScreenParts = {
   readonly overrides: ReadonlyMap<string, string>
 }
 
-/** If more elements than this change together, the whole form is sent: the browser needs no more time for it. */
+/** If more elements than this change together, the whole form is sent, because that takes the browser no longer. */
 const MOST_CHANGES = 40
 
 export function createScreen(parts: ScreenParts): Screen {

@@ -47,11 +47,13 @@ function typeOf(part: string, name: string): protobuf.Type {
 const IDS = { traceId: 16, spanId: 8, parentSpanId: 8 } as const
 
 /**
- * Maximum messages per request. Attributes and their values count too, since each becomes an object. A host sends about
- * a thousand.
+ * Maximum messages per request. The limit includes attributes and their values, because each becomes an object. A host
+ * sends about a thousand.
  */
 const MOST_MESSAGES = 300_000
-/** The corresponding limit for JSON. Entries of lists and objects count too, and there are several per message. */
+/**
+ * The corresponding limit for JSON. It includes the entries of lists and objects, and there are several per message.
+ */
 const MOST_VALUES = 3 * MOST_MESSAGES
 
 /** @throws ERR_BAD_REQUEST if the body is not a request of this kind, ERR_BODY_TOO_LARGE if it has too many parts */

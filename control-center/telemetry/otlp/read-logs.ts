@@ -29,7 +29,7 @@ export type LogLine = {
 }
 
 export const MOST_LINES = 10_000
-/** Maximum total characters of a line's other attributes; any more are dropped. */
+/** Maximum total characters of a line's other attributes. Attributes beyond this limit are dropped. */
 const MOST_ATTRIBUTE_TEXT = 16_000
 /** Maximum characters of a name, such as a solution name. */
 const LONGEST = 200
@@ -74,7 +74,7 @@ function lineOf(record: Message, scope: string, now: number): LogLine {
   }
   const time = millisecondsOf(record.timeUnixNano) || millisecondsOf(record.observedTimeUnixNano) || now
   return {
-    // Lines from a sender whose clock is ahead would otherwise stay at the top.
+    // Otherwise, lines from a sender whose clock is ahead would stay at the top of the list.
     time: Math.min(time, now),
     level: levelOf(Number(record.severityNumber ?? 0)),
     message: String(plainValueOf(record.body)),

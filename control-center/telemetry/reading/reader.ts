@@ -16,8 +16,8 @@ export interface BodyReader {
 }
 
 /**
- * Timeout in ms. It is far longer than the largest body takes. After this time, the thread is terminated, and the next
- * body gets a new thread.
+ * Timeout in ms, far longer than reading the largest body takes. After it, the thread is terminated. The next body is
+ * read in a new thread.
  */
 const DEADLINE = 60_000
 /** Maximum heap of the thread, in MiB. The size of an unpacked body has separate limits. */
@@ -40,7 +40,7 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
       name: 'telemetry bodies',
       resourceLimits: { maxOldGenerationSizeMb: MEMORY },
     })
-    // The listener stays between two bodies, because an error without a listener would terminate the process.
+    // Keep the listener between two bodies, because an error without a listener would terminate the process.
     started.on('error', () => {})
     started.once('exit', () => {
       if (thread === started) thread = null
@@ -57,7 +57,7 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
       else if ('refusal' in answer) reject(new PlatformError(answer.refusal.code, answer.refusal.message))
       else reject(new Error(answer.failure))
     }
-    // The body exceeded the thread's memory or time. A retry with the same body would exceed it again.
+    // The body exceeded the thread's memory or time limit. A retry with the same body would fail in the same way.
     const ended = () =>
       reject(
         new PlatformError(

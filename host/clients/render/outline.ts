@@ -60,7 +60,7 @@ export function isPermitted({ permission }: { permission?: string | undefined },
 
 function walk(form: FormDefinition): ReadonlyMap<string, Place> {
   const places = new Map<string, Place>()
-  /** Skips no heading level, even if the definition does, for people who navigate by headings. */
+  /** Never skips a heading level, even if the definition does. Screen reader users navigate by headings. */
   const go = (layout: Layout, around: Place['around'], outer: number, before: number) => {
     let last = before
     for (const element of layout.flatMap(({ columns }) => columns.flatMap(({ elements }) => elements))) {

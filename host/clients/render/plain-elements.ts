@@ -18,7 +18,7 @@ export function renderHeading(shown: Shown<HeadingElement>): Markup {
   return html`${heading(shown.place.headingLevel, `${shown.id}.label`, labelOf(shown), testName(shown))}${hint(shown)}`
 }
 
-/** @param level 2 to 6; must be trusted */
+/** @param level the heading level, 2 to 6; it is not escaped, so it must be trusted */
 export function heading(level: number, id: string, text: string, testName: string | false = false): Markup {
   const tag = new Markup(`h${level}`)
   return html`<${tag}${attributes({ id, 'data-cy': testName })}><bdi>${text}</bdi></${tag}>`

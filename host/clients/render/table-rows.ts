@@ -33,8 +33,8 @@ export function cellOf(row: TableRow, column: string): Cell | undefined {
 }
 
 /**
- * Number of leading characters that are compared when sorting cells. Without this limit, sorting 10,000 cells that
- * contain only digits (compared as numbers) blocks the host for 5 s; with it, 0.15 s.
+ * Number of leading characters that are compared when sorting cells. Without this limit, sorting 10,000 cells of
+ * digits, which are compared as numbers, blocks the host for 5 s. With it, sorting takes 0.15 s.
  */
 const COMPARED = 64
 
