@@ -7,7 +7,7 @@ import type { FromSandbox, SandboxCall, SandboxOutcome } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
 /**
- * A call that is running in a sandbox process. Contains its elapsed time on the host's clock, and what it has used of the
+ * A call that is running in a sandbox process. Tracks its elapsed time on the host's clock, and its usage against the
  * limits that the host enforces.
  */
 export type ServedCall = {
@@ -19,8 +19,8 @@ export type ServedCall = {
 export type LogHandler = { readonly log: (line: GuestLogLine) => void }
 
 /**
- * The host's deadlines are this much later than the sandbox process's own limits, in ms. If the process fails to
- * enforce a limit, the host kills it at the deadline.
+ * The delay in ms between a sandbox process's own time limit and the host's deadline. If the process fails to enforce
+ * its limit, the host kills it at the deadline.
  */
 export const DEADLINE_GRACE = 250
 

@@ -7,7 +7,7 @@ export type NotStarted = { readonly failure: Promise<Error> }
 
 /**
  * Starts a process. Never throws. Node's `spawn` throws for some errors (ENOMEM). For others (EMFILE, EAGAIN, ENOENT),
- * it returns a child without a pid, sometimes without `stdio` too, and the child emits the error later.
+ * it returns a child without a pid, and sometimes without `stdio`. That child emits the error later.
  */
 export function startChild(
   file: string,

@@ -28,8 +28,8 @@ export interface Supervisor {
    * Opens a client in a process for clients of this version. A client is a context with the scripts of unit `main`, and
    * persists until it is closed. Never rejects because of what a script does.
    *
-   * The process runs as long as it has clients. There is one exception: RUNTIME_XMX is exceeded and no idle process is
-   * left to end. Then the process that has been unused for the longest time is ended, and its clients are notified.
+   * The process runs as long as it has clients. There is one exception: if RUNTIME_XMX is exceeded and no idle process
+   * is left, the supervisor ends the least recently used process and notifies its clients.
    * @param handlers get what the scripts log while they load
    * @returns the client, or why it could not be opened
    */
@@ -47,8 +47,8 @@ export interface Supervisor {
   /** Ends the processes of a solution version. Those with running calls or clients end after their last one. */
   retire(key: string): void
   /**
-   * Returns when the version's logins or clients may run again, in epoch ms. Null if they are not paused. They are
-   * paused if their processes are killed repeatedly.
+   * Returns when the version's logins or clients may run again, in epoch ms; null if they are not paused. Repeated
+   * kills of their processes cause a pause.
    */
   retryAt(key: string): number | null
   /** Like `retryAt`, for the version's endpoints or jobs, which are paused separately. */
@@ -60,8 +60,8 @@ export interface Supervisor {
    */
   readonly debug: ((version: Loadable, unit: Unit, listener: DebugListener) => Promise<DebugSession | null>) | null
   /**
-   * The memory that the host and all its processes use, and their limits, for health, telemetry and tests. Takes about
-   * 1 ms.
+   * The memory used by the host and all its processes, and the memory limits. Used for health, telemetry and tests.
+   * Takes about 1 ms.
    */
   memory(): MemoryState
   /**
@@ -89,8 +89,8 @@ export type RunningProcess = {
 }
 
 /**
- * `hung`: the process did not respond while no call was running. `client`: a script in an open client is the reason,
- * whatever it did.
+ * `hung`: the process did not respond while no call was running. `client`: a script in an open client caused the
+ * process to be ended.
  */
 export type KillReason = Failed['code'] | 'hung' | 'client'
 

@@ -79,7 +79,9 @@ export function createVersionWorkers<W extends { readonly key: string }>(
   }
 }
 
-/** Records that a process was killed. If that causes a pause, writes it to the logs of the calls that caused it. */
+/**
+ * Records that a process was killed. If the version is paused as a result, logs the pause for the calls that caused it.
+ */
 export function noteKill(
   quarantine: Quarantine,
   key: string,

@@ -1,4 +1,4 @@
-/** Lets callers wait briefly for the same event, which releases all of them. */
+/** Lets several callers wait briefly for the same event. The event releases all of them. */
 export interface WaitingRoom {
   /** @returns the value passed to `answer`; false on timeout, or immediately if too many callers are already waiting */
   wait(): Promise<boolean>

@@ -99,7 +99,7 @@ export function createWorkerCalls(
       const run = { ...servedCall(pending.call.timeLimit, limits), pending, announced }
       runs.set(pending.id, run)
       if (!announced) begin(run)
-      // If scripts are debugged, a call may be queued behind a paused one.
+      // While scripts are being debugged, a call may be queued behind a call that is paused in the debugger.
       else if (process.debug === null) run.clock.alarm(QUEUE_TIME, () => giveUpWaiting(pending))
       process.sendSoon({ kind: 'call', id: pending.id, call: pending.call, announce: announced })
     },

@@ -19,7 +19,7 @@ export type WorkerWatchOptions = {
   readonly running: () => Run | null
   readonly isIdle: () => boolean
   /**
-   * When scripts' top-level code may have started to run in advance of a call, by `performance.now()`. Null if no such
+   * When scripts' top-level code may have started to run before a call arrived, by `performance.now()`. Null if no such
    * code is running.
    */
   readonly unsettledSince: () => number | null

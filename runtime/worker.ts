@@ -31,8 +31,7 @@ export interface Worker {
   /** When the last call ended, by `performance.now()`. */
   readonly lastEnded: () => number
   /**
-   * The number of consecutive calls that did not overlap, but followed too quickly to create the next context in
-   * advance.
+   * The number of consecutive calls that did not overlap, but arrived before the next context could be created.
    */
   readonly callsInARow: () => number
   /** @param isSuspect whether one of the solution's processes was killed recently; if so, each call is announced */
@@ -61,7 +60,7 @@ export interface Worker {
   readonly debug: SandboxProcess['debug']
 }
 
-/** A call that follows another call within this time, in ms, has to wait for its context. */
+/** A call that follows another call within this time, in ms, must wait until its context has been created. */
 const SETTLE_TIME = 2
 /** After this many calls, a process is replaced by a fresh one, in case it leaks memory. */
 const CALLS_SERVED = 20_000
@@ -84,8 +83,8 @@ export function createWorker(
   let retiring = false
   let lastEnded: PendingCall | null = null
   /**
-   * When the last call succeeded, by `performance.now()`; null once the process has reported that the next context is
-   * created.
+   * When the last call succeeded, by `performance.now()`; null once the process has reported that it created the next
+   * context.
    */
   let unsettledSince: number | null = null
   let isEndedForRoom = false

@@ -15,13 +15,17 @@ export type FindEntry = () => unknown
  */
 export type Enter = (text: string, findEntry?: FindEntry) => string
 export type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
-/** The bindings to build; if this is absent, all bindings are built. `plugins` has the order of the plugins. */
+/**
+ * The bindings to build; if this is absent, all bindings are built. `plugins` has one entry per plugin, in the plugins'
+ * order.
+ */
 export type Needs = { readonly console: boolean; readonly plugins: readonly boolean[] }
 /** Builds the bindings as properties of `globals`. */
 export type CreateBindings = (globals: object, needs?: Needs) => Start
 export type ScriptText = { kind: 'script'; name: string }
 /**
- * Sent with an object that has an accessor for each name of the script. `shared`: the names that also become globals.
+ * Sent with an object that has an accessor for each top-level name in the script. `shared`: the names that also become
+ * globals.
  */
 export type ScopeText = { kind: 'scope'; name: string; shared: string[] }
 export type CallText = {
@@ -33,8 +37,8 @@ export type CallText = {
   number?: number
   counted?: number
   /**
-   * Only in calls of endpoints and jobs: whether the result is JSON, the limit for its size, and the bindings that
-   * throw an error.
+   * Only in calls to endpoints and jobs: whether the result is JSON, its size limit, and the bindings that throw an
+   * error when used.
    */
   returnsJson?: true
   resultLimit?: string
@@ -64,7 +68,9 @@ export type ContextState = {
 export type Hooks = {
   readonly loadStarts: ((settings: Record<string, unknown>) => void)[]
   readonly callStarts: ((lastCounted: boolean) => void)[]
-  /** The platform's own entry functions, by names that no script function can have, such as `forms.event`. */
+  /**
+   * The platform's own entry functions, by name. No script function can have such a name, for example `forms.event`.
+   */
   readonly entries: Record<string, () => unknown>
   readonly offers: Partial<Offers>
   beforeReturn: (() => Promise<void> | null) | null

@@ -10,7 +10,7 @@ import {
   stringify,
 } from './builtins.guest.ts'
 
-// Lists and objects that no script can interfere with, and descriptions of arbitrary values.
+// Creates lists and objects that no script can tamper with, and describes arbitrary values as text.
 
 export function list<T>(): T[] {
   const created: T[] = []

@@ -22,9 +22,9 @@ export function isAllowedScheme(scheme: string | null): boolean {
 /**
  * Whether a URL that contains values may be shown: http, https, mailto or relative.
  *
- * Chosen here: a URL that starts with `//` points to another origin without being obvious, so it is allowed only if the
- * author wrote both slashes. `ownOrigin` is set for the URLs of script elements. With it, the author must have written
- * the whole origin.
+ * Chosen here: a URL that starts with `//` points to another origin, which is easy to overlook. It is allowed only if
+ * the author wrote both slashes. `ownOrigin` is set for the URLs of script elements. With it, the author must have
+ * written the whole origin.
  *
  * @param authored the literal text before the first value
  */

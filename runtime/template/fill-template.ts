@@ -38,8 +38,8 @@ export type TemplateValues = {
 }
 
 /**
- * Returns the page for one request, in linear time in the size of the page and its values. Values beyond two million
- * characters in total are left empty.
+ * Returns the page for one request. Takes time proportional to the size of the page and its values. Values beyond two
+ * million characters in total are left empty.
  */
 export function fillTemplate(template: CompiledTemplate, values: TemplateValues): string {
   const look = createLook(values)

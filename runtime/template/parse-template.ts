@@ -12,7 +12,7 @@ const MAX_ATTRIBUTE_TEXT = 1_000_000
 
 /**
  * The tree is serialised and parsed again until it no longer changes, at most this many times. Chosen here: valid HTML
- * is stable in the first round; the others are for invalid nesting.
+ * is stable after the first round; only invalid nesting needs more rounds.
  */
 const MAX_ROUNDS = 4
 

@@ -76,7 +76,7 @@ export class PlaceWarnings {
   }
 
   /**
-   * Finds each placeholder's position in the source. It searches for all of them in order, since the parser moves text.
+   * Finds each placeholder's position in the source. Searches for them in order, since the parser moves text.
    */
   private warnFound(
     emptied: readonly FoundPlaceholder[],

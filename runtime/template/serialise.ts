@@ -30,8 +30,8 @@ export function skipsNewline(element: Tree.Element): boolean {
 }
 
 /**
- * Whether the parser foster-parents text and most elements in this element: it moves them to a position before the
- * table.
+ * Whether the parser foster-parents this element's text and most of its child elements, which means that it moves them
+ * in front of the table.
  */
 export function isTablePart(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && TABLE_PARTS.has(element.tagName)

@@ -29,7 +29,10 @@ const KeptSelectSchema = z.strictObject({
   options: z.array(z.strictObject({ pieces: Pieces, collapse: z.boolean() })).max(MAX_PARTS),
 })
 
-/** A valid template from a sandbox process: of the right shape, and small enough to store and to fill in. */
+/**
+ * Validates a template from a sandbox process: it must have the right shape, and be small enough to store and to fill
+ * in.
+ */
 export const CompiledTemplateSchema: z.ZodType<CompiledTemplate> = z
   .strictObject({
     parts: z.array(PartSchema).max(2 * MAX_PARTS + 1),

@@ -232,7 +232,10 @@ class PartsWriter implements DocumentWriter {
     }
   }
 
-  /** Drops the whole text. Without its placeholders, it would close its own element or another one. */
+  /**
+   * Drops the whole text. Once its placeholders are removed, the remaining text would close its own element or another
+   * one.
+   */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
     const advice = `removing it would change where <${element.tagName}> ends, so the whole element stays empty; move the placeholder out of it`
     this.warn.emptied(node, findPlaceholders(node.value), advice)

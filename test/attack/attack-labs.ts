@@ -47,8 +47,8 @@ let lab: ScriptLab
 /** A lab with little memory, for memory attacks that the deadline may also end. */
 let patient: ScriptLab
 /**
- * A lab with a long deadline, for attacks that must end in another way. On a busy machine, this can take long, because
- * attacks run at the lowest priority.
+ * A lab with a long deadline, for attacks that must be stopped by another limit. On a busy machine, this can take long,
+ * because attacks run at the lowest priority.
  */
 let unhurried: ScriptLab
 /** Like `unhurried`, but with little memory, which memory attacks fill in less CPU time. */
@@ -93,8 +93,8 @@ function checkEffects(name: string, { effects }: ScriptEnd): void {
 }
 
 /**
- * Checks the messages for the author: they are limited, refer to the solution's own file, and contain no text from the
- * host.
+ * Checks the messages that the solution's author sees. Their length is limited, they refer to the solution's own file,
+ * and they contain no text from the host.
  */
 function checkTexts({ failure, log, values }: ScriptEnd): void {
   // The quota, plus the line that reports that it is used up, plus the platform's own line about the end of the call.
@@ -233,7 +233,7 @@ export function checkOwn(attack: Attack): Promise<void> {
     expect(end.effects).toEqual(allowed.effects)
     expect(notes.splice(0)).toEqual(allowed.notes)
     checkTexts(end)
-    // Scripts can't set the code of a log line, so the only code is that of a failure. Logins that run at the same time
+    // Scripts can't set a log line's code, so only the line about a failure has one. Logins that run at the same time
     // are skipped, because they share their log lines.
     const codes = end.log.flatMap(({ code }) => code ?? [])
     if (!attack.together) expect(codes).toEqual(end.failure === null ? [] : [end.failure.code])

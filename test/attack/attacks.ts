@@ -3,7 +3,7 @@ import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
 import type { ScriptEnd } from '../support/solutions.ts'
 
 /**
- * How an attack may end. Its attempts fail ("contained"), it is stopped in one of these ways, or it succeeds
+ * How an attack may end: its attempts fail ("contained"), it is stopped in one of these ways, or it succeeds
  * ("escaped").
  */
 export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escaped'

@@ -63,7 +63,7 @@ let solutions = 0
 let shared: string
 let neighbour: ClientPage
 beforeAll(async () => {
-  // With a short grace period, an attack's client is closed before the next attack needs to open one.
+  // A short grace period, so that an attack's client is closed before the next attack opens one.
   host = await startTestHost({ CLIENT_GRACE: '500ms' })
   shared = await add(EVALUATES)
   neighbour = await openClient(host.url, await add('// well behaved'), createVisitor(host.url))

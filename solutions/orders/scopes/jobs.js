@@ -1,6 +1,6 @@
 // The functions that solution.json names under "jobs". They run without a user.
 
-/** Counts the orders by status, every working day at 6. The result is stored with the run. */
+/** Counts the orders by status, every working day at 6 a.m. The result is stored with the run. */
 async function countOrders() {
   await setUpDatabase()
   return query('SELECT status, count(*) AS orders FROM orders GROUP BY status ORDER BY status')

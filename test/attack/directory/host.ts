@@ -6,7 +6,7 @@ import { z } from '../../../runtime/zod.ts'
 const SLOW = 100
 
 /**
- * A plugin as an operator would add it, with a command and a request. The attack scripts use both, because their
+ * A plugin like those that operators add, with a command and a request. The attack scripts use both, because their
  * effects are easy to check.
  */
 export function directory(onNote: (call: Call, text: string) => void): Plugin {
