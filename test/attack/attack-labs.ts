@@ -47,8 +47,8 @@ let lab: ScriptLab
 /** A lab with little memory, for memory attacks that the deadline may also end. */
 let patient: ScriptLab
 /**
- * A lab with a long deadline, for attacks that must be stopped by another limit. On a busy machine, this can take long,
- * because attacks run at the lowest priority.
+ * A lab with a long deadline, for attacks that must not end in a timeout. On a busy machine, attacks can take long,
+ * because they run at the lowest priority.
  */
 let unhurried: ScriptLab
 /** Like `unhurried`, but with little memory, which memory attacks fill in less CPU time. */

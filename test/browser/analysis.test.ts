@@ -16,7 +16,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
   let center: TestCenter
   let browser: Browser
   let token = ''
-  /** The session, from one sign-in that all tests share. */
+  /** The session that all tests share, so that only one sign-in is needed. */
   const now = Date.now()
   const host = new SimulatedHost(now - 600_000)
 

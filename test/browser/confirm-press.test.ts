@@ -7,7 +7,8 @@ import type { TestHost } from '../support/host.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addUser, PASSWORD } from '../support/users.ts'
 
-// Tests the dialog in which users confirm their identity before a button press takes effect, if a script requires it.
+// Tests the dialog that a script can require for a button press. Users confirm their identity in it before the press
+// takes effect.
 
 let host: Omit<TestHost, 'stop'>
 let browser: Browser

@@ -22,7 +22,9 @@ import {
 const NONCE = 'dGVzdA'
 const HOME = '/solution/orders/index.html'
 const BACK = '/solution/orders/app_oauth/index.html'
-/** Responds with 204, so that the browser stays on the posting page and the test can inspect it. */
+/**
+ * Responds with 204, so the browser stays on the page that sent the POST request. The test can then inspect that page.
+ */
 const STAY = '/stay'
 const SOLUTION = { title: 'Orders and invoices' }
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
@@ -149,7 +151,8 @@ if (browserPath === undefined) {
 
     async function open(address: string, options: BrowserContextOptions = {}) {
       const opened = await blank(options)
-      // Doesn't wait for 'load', which never fires if a page posts while it is loading and gets a 204.
+      // Doesn't wait for 'load'. This event never fires if a page sends a POST request while loading and the response
+      // is a 204.
       await opened.page.goto(origin + address, { waitUntil: 'commit' })
       await opened.page.getByRole('heading', { level: 1 }).waitFor()
       return opened
@@ -361,7 +364,8 @@ if (browserPath === undefined) {
         await page.goto(origin + HOME)
         await page.goBack()
         await page.reload()
-        // Requests arrive in order. If the page posted automatically, that request would arrive before this one.
+        // Requests arrive in order. If the page had submitted its form automatically, that request would have arrived
+        // before this one.
         await page.evaluate('fetch("/stay", { method: "POST", body: "in between" })')
         await page.getByRole('button', { name: 'Continue' }).click()
         const bodies = ['code=c&from=form_post', 'in between', 'code=c&from=form_post']

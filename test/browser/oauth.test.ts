@@ -48,7 +48,7 @@ if (browserPath === undefined) {
       const context = await browser.newContext(options)
       const complaints: string[] = []
       context.on('console', (message) => {
-        // Some tests expect an error status, so ignore its console message.
+        // Some tests expect an error status, so ignore the console message about it.
         const isAboutUs = !message.location().url.startsWith(provider.issuer)
         if (isAboutUs && !message.text().startsWith('Failed to load resource')) complaints.push(message.text())
       })

@@ -50,7 +50,7 @@ afterAll(async () => {
   await host?.stop()
 })
 
-/** Signs in, in a separate browser profile. */
+/** Opens a separate browser profile and signs in. */
 async function open(username: Username = 'marco', base = host.url) {
   const opened = await openWatched(browser)
   await signIn(opened.page, `${base}${PAGE}`, username)

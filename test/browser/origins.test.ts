@@ -378,7 +378,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     const page = await own.newPage()
     await page.goto(`${pageOf('spy')}#${encodeURIComponent(name)}`)
     const text = await waitUntil(async () => {
-      // A window that the probe opened may report the result.
+      // The result may be reported by a window that the probe opened.
       for (const one of own.pages()) {
         const learned = await one.evaluate<string | undefined>(LEARNED).catch(() => undefined)
         if (learned !== undefined) return learned

@@ -41,7 +41,7 @@ function codeAt(secret: string, timestamp: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
 }
 
-/** Adds an app with a code from an hour ago, so that the tests can use all current time steps. */
+/** Adds an app with a code from an hour ago. The tests can then use all current time steps. */
 async function addApp(uid: string, { apps, after, at }: ReturnType<typeof clocked>): Promise<string> {
   const secret = apps.newSecret()
   after(-3_600_000)

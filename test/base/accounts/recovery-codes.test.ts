@@ -83,7 +83,7 @@ test('recovery codes: of 50 parallel uses of one code on two hosts, exactly one 
 test('recovery codes: case, spaces and hyphens don’t matter, and letters that look like digits count as digits', async () => {
   const { account, recoveryCodes, codes } = await withCodes('typed')
   let set = codes
-  // A few sets have no codes with these digits, so create new ones until both digits occur.
+  // A few sets of codes don't contain these digits, so create new sets until both digits occur.
   while (!['0', '1'].every((digit) => set.join('').includes(digit))) set = await recoveryCodes.renew(account)
   const withZero = set.find((code) => code.includes('0')) ?? ''
   const withOne = set.find((code) => code !== withZero && code.includes('1')) ?? withZero

@@ -65,7 +65,7 @@ afterAll(() => {
 
 const isComplete = (text: string) => text.split('\r\n\r\n')[1]?.endsWith('}') === true
 
-/** Sends these bytes after the headers and waits for the response, without ending the body. */
+/** Sends these bytes after the headers, and waits for the response without completing the body. */
 async function send(
   reader: string,
   headers: string[],

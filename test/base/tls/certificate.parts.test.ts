@@ -18,7 +18,7 @@ afterAll(() => folder[Symbol.dispose]())
 const read = (name: string, passphrase = CERTIFICATE_PASS) =>
   readCertificate({ file: join(folder.path, name), passphrase, passphraseFile: null })
 
-/** @returns the error message for a file that is rejected, without the beginning that all messages share */
+/** @returns the error message for a rejected file, without the prefix that all messages share */
 function refusal(name: string, passphrase = CERTIFICATE_PASS): string {
   try {
     read(name, passphrase)
