@@ -86,7 +86,7 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   const server = createServer(async (request, response) => {
     const page = PAGES[request.url ?? '']
     if (request.method === 'POST') posted.push(await text(request))
-    // Responds with 204, so that the browser stays on the redirecting page and the test can inspect it.
+    // Responds with 204, so the browser stays on the redirecting page. The test can then inspect that page.
     if (page === undefined) return response.writeHead(request.url === '/stay' ? 204 : 200).end()
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': POLICY })
     response.end(page.html)

@@ -31,7 +31,7 @@ export type Ran = { readonly code: number; readonly output: string }
 
 /** Builds images and runs containers without a container engine, in a separate folder that contains no other images. */
 export function createEngine() {
-  // A short path, because podman rejects paths longer than 50 characters.
+  // The path must be short, because podman rejects paths longer than 50 characters.
   const folder = mkdtempSync(join(tmpdir(), 'image-'))
   const store = [`--root=${join(folder, 'store')}`, `--runroot=${join(folder, 'run')}`]
   const storage = [...store, `--storage-driver=${driverFor(store)}`]

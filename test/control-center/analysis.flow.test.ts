@@ -176,7 +176,7 @@ describe('analysis', () => {
   test('stopping the control center ends followed logs with a complete response', async () => {
     const stopped = await startTestCenter()
     const answer = await follow(await stopped.tokenOf('viewer'), '', stopped.url)
-    // With a keep-alive connection, stopping would have to wait for the connection's timeout.
+    // With a keep-alive connection, the server could not stop before the connection's timeout.
     expect(answer.headers.get('connection')).toBe('close')
     const [text] = await Promise.all([answer.text(), stopped.stop()])
     expect(text).toBe(': new log lines follow\n\n')

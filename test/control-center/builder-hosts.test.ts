@@ -7,7 +7,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'inside.example.org': ['192.168.1.7'],
 }
 
-/** A DNS lookup that fails with ENOTFOUND for names that are not in the list. */
+/** Simulates a DNS lookup. Fails with ENOTFOUND for names that are not in the list. */
 async function lookUp(name: string) {
   const found = NAMES[name]
   if (found === undefined) throw new Error('ENOTFOUND')

@@ -10,7 +10,7 @@ import { makeTestPipeline, runToItsEnd, uploadPackage } from '../support/pipelin
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-/** Writes a builder as a short shell script, so that it runs as a real process. */
+/** Writes a builder as a short shell script, which runs as a real process. */
 function builderIn(folder: string, script: string): string {
   const file = join(folder, 'builder')
   writeFileSync(file, `#!/bin/sh\n${script}\n`)

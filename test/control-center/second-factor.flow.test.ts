@@ -81,7 +81,7 @@ async function join({ username, uid }: { readonly username: string; readonly uid
 }
 
 /**
- * Backdates the confirmations of an account's sessions so that they have expired. Call this before a page is opened
+ * Backdates the confirmations in an account's sessions, so that they have expired. Call this before a page is opened
  * with these sessions.
  */
 function letConfirmationsExpire(username: string): void {
@@ -376,7 +376,7 @@ describe('an organisation that requires a second factor', () => {
     const fresh = browserOf('new@example.org')
     const accepted = await fresh.post('/invitation', { token: created.token, as: 'new', password: CENTER_PASSWORD })
     expect(accepted.headers.location).toBe('/second-step/set-up')
-    // No code is sent by email here, because nobody can have stolen a password that was just chosen.
+    // No code is sent by email here: the user has just chosen the password, so nobody can have stolen it yet.
     expect(readNewApp((await fresh.get('/second-step/set-up')).text).secret).not.toBe('')
     expect(await fresh.isSignedIn()).toBe(false)
 

@@ -9,7 +9,7 @@ import { addPackage, type TestVersion, versionOf } from '../support/managed.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
 
 // An attacker has the token of the environment `mine` and knows everything in `theirs`, in the same organisation:
-// names, digests, even a user's password. The test tries every Satellite route of the router with that token.
+// names, digests, even a user's password. The test tries every Satellite route with that token.
 
 const PASSWORD = 'seven green bottles stand'
 const SECRET = 'a permission of theirs'

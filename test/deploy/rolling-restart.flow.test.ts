@@ -83,7 +83,7 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
       expect(load.clients.map(({ closed, lost }) => ({ closed, lost }))).toEqual(
         Array(LOAD.clients).fill({ closed: null, lost: 0 }),
       )
-      // Some clients were open on the restarted node, and each of them was moved exactly once.
+      // Some clients were open on the restarted node. Each was moved exactly once.
       const moved = load.clients.map(({ reopened }) => reopened)
       expect(Math.min(...moved)).toBeLessThan(Math.max(...moved))
       expect(Math.max(...moved)).toBe(1)

@@ -27,7 +27,7 @@ const COLUMNS = [
   { name: 'customer', label: 'Customer' },
   { name: 'total', label: 'Total', type: 'number', sortable: true },
 ]
-/** Everything that the examples assume to exist. */
+/** Everything that the guide's examples expect to exist. */
 const SURROUNDINGS = {
   'forms/invoices.json': JSON.stringify(
     formWith(
