@@ -29,7 +29,7 @@ async function createToken(...scopes: string[]): Promise<string> {
   return ((await answer.json()) as { token: string }).token
 }
 
-/** A folder with a new solution of that name, created by `solhost init`. */
+/** The folder of a new solution with that name, created by `solhost init`. */
 async function newSolution(name: string) {
   const folder = temporaryFolder()
   expect((await runCli(['init', name], { cwd: folder.path })).code).toBe(0)

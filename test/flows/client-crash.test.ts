@@ -57,7 +57,7 @@ test('if a handler kills its process, all clients in the process are reopened, w
   const { client } = await away.frame('hello')
   away.drop()
   culprit.fire('main', 'hang', 'onAction')
-  // Events that were queued behind the crash are dropped, so the replacement client doesn't run them.
+  // Events that were queued when the crash happened are dropped, so the replacement client doesn't handle them.
   for (let press = 0; press < 5; press++) culprit.fire('main', 'up', 'onAction')
   await culprit.until('answer to the last', () => culprit.frames.some((one) => one.kind === 'idle' && one.seq === 6))
   await Promise.all([untilReopened(culprit), untilReopened(other)])

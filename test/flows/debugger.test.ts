@@ -110,7 +110,7 @@ async function nextStop(tools: DevTools) {
   }
 }
 
-/** Waits until the stopped script's clock has advanced by this much. */
+/** Waits until the paused script's clock has advanced by this much. */
 async function holdFor(milliseconds: number, stop: Awaited<ReturnType<typeof nextStop>>): Promise<void> {
   const from = Number(await stop.value('Date.now()'))
   await waitUntil(async () => expect(Number(await stop.value('Date.now()')) - from).toBeGreaterThan(milliseconds), {

@@ -312,7 +312,7 @@ test('directories: after the directory is deleted, its users are signed out and 
   expect((await browser.session()).status).toBe(401)
   expect((await (await visit(host, 'crm')).signIn('otto', passwordOf('otto'))).status).toBe(401)
   expect((await askAdmin(host, 'GET', 'users?search=otto')).items).toMatchObject([{ directory: 'main' }])
-  // If the same directory is added under the same name, the users belong to it again.
+  // If the same directory is added again under the same name, its users belong to it again.
   await askAdmin(host, 'PUT', 'directories/main', settings())
   await signedIn('otto')
 })

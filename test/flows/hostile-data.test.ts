@@ -11,7 +11,7 @@ import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWO
 const SECRET = 'secret-of-the-operator'
 const GUESS = 'a guess of thirty letters here'
 
-/** A script that runs the code from the URL, and logs a line that identifies the run, followed by the result. */
+/** A script that runs the code from the URL. It logs a line that identifies the run, followed by the result. */
 const RUNS_CODE = `async function onSolutionOpen(arg, q) {
   if (q.code === undefined) return
   application.output('run ' + q.run)

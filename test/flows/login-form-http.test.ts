@@ -69,8 +69,8 @@ const ANNA = {
 }
 
 /**
- * Opens a browser with a client in which no user has signed in. Its page has a form token, and its requests send the
- * cookie that belongs to the token.
+ * Opens a browser with a client in which no user has signed in. Its page has a form token. Its requests send the
+ * token's cookie.
  */
 function openBrowser({ host, formTokens, signIns, targets }: Place = place, solution = 'crm') {
   const visitor = createVisitor(host.url)
