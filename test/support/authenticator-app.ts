@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { Secret, TOTP } from 'otpauth'
 import type { Visitor } from './http.ts'
 
@@ -21,6 +22,12 @@ export function codeOf(secret: string, step: -1 | 0 | 1): string {
   return codeAt(secret, from + step * 30_000)
 }
 
+/** Waits if the time step is about to end, because the code for the previous step would then be rejected. */
+async function untilStepLasts(): Promise<void> {
+  const left = 30_000 - (Date.now() % 30_000)
+  if (left < 2_000) await wait(left)
+}
+
 function codeAt(secret: string, timestamp: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
 }
@@ -40,6 +47,7 @@ export async function addApp(browser: Pick<Visitor, 'get' | 'post'>, solution: s
   await browser.get(`/solution/${solution}/account`)
   const page = await browser.post(`/solution/${solution}/account`, { act: 'new-app' })
   const { setup, secret } = readNewApp(page.text)
+  await untilStepLasts()
   const added = await browser.post(`/solution/${solution}/account`, {
     act: 'add-app',
     setup,
