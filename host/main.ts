@@ -458,7 +458,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   started.defer(async () => managed?.stop())
   const addresses = await servers.open(parts)
   started.defer(() => parts.jobs.worker.stop())
-  // Close both at the same time. The servers wait for all connections, including clients' connections.
+  // Close both at the same time, because the servers wait until the clients' connections are closed.
   started.defer(async () => void (await Promise.all([servers.close(), clients.stop()])))
   started.defer(async () => solutionLog.endFollowing())
   const scriptDebugger = await openDebugger()

@@ -22,7 +22,7 @@ export interface UserWork {
   forget(): void
 }
 
-/** The element property that each event changes. Button presses change none. */
+/** The element property that each event changes. Button presses are not listed, because they change no property. */
 const PROPERTIES = {
   onElementDataChange: 'value',
   showTab: 'value',

@@ -5,7 +5,7 @@ import type { Cell, Option, TableRow } from '../../runtime/forms/form-definition
  * value from the form definition. `elements` is a Map, so that no name can refer to an inherited property.
  */
 export interface FormView {
-  /** A text, or `i18n:` followed by a key. */
+  /** A literal text, or `i18n:` followed by the key of a text. */
   readonly title?: string
   /** Whether the form has unsaved input. The form definition's `saves` names the button that saves it. */
   readonly unsaved?: boolean

@@ -11,7 +11,7 @@ export interface BriefCache<T> {
   forget(key: string): void
 }
 
-/** `known`: the value, once it has been read. */
+/** `known` is set once the value has been read. */
 type Reading<T> = { readonly value: Promise<T>; readonly until: number; known?: T }
 
 /** Time to live in ms, measured from the start of the read. */

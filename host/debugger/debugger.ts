@@ -70,7 +70,8 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
       if (session === null)
         return refuse(ctx, 503, 'no sandbox process is available for this solution; try again later')
       const isTaken = takeWebSocket(ctx, sockets, (socket) => relay.join(socket, session))
-      // The library itself responds to an invalid handshake. The browser may also have disconnected already.
+      // There is no connection if the handshake was invalid, which the library itself reports to the client, or if the
+      // client has already disconnected.
       if (!isTaken || !relay.isConnected()) session.close()
       if (!isTaken) refuse(ctx, 426, 'this URL accepts only WebSocket connections')
     } finally {

@@ -11,7 +11,7 @@ const run = promisify(execFile)
 /** The Node.js binary that runs scripts with the debugger. */
 export type DebugNode = { readonly node: string; readonly version: string }
 
-/** Where to search; replaced in tests. */
+/** Where to search for a Node.js binary. Tests search elsewhere. */
 export type DebugNodePlaces = {
   /** The project's `node_modules`. */
   readonly packages: string

@@ -17,7 +17,7 @@ type Reason = DirectoryRefusal | 'several entries' | 'no id' | 'no username' | '
 /** Looks people up in the directories, and checks their passwords. */
 export interface AskDirectories extends DirectoryPort {
   /**
-   * Like `lookUp`, for many entries over one connection.
+   * Like `lookUp`, but looks up many entries over one connection.
    * @param found called for each person; `person` is null if they may no longer sign in
    */
   lookUpAll(
@@ -60,7 +60,8 @@ export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories
   function note({ name }: { readonly name: string }, username: string, reason: Reason): null {
     const target = `${directoryTarget(name)} (${reason})`
     const entry = { actor: `user:${username}`, action: 'directory', target, outcome: 'refused', address: '' } as const
-    // If several entries have the name, the password was not checked, so anyone could have entered the name.
+    // If several entries have the name, no password was checked. Anyone could have entered the name, so the actor is
+    // not proven.
     audit.noteOnce(entry, reason !== 'several entries')
     return null
   }

@@ -19,7 +19,7 @@ export type CheckSessionsParts = {
 
 /** Maximum users that are looked up per run and directory. */
 const AT_ONCE = 100
-/** The number of runs per `DIRECTORY_CHECK`: a look-up is late by at most 1/`RUNS` of that time. */
+/** The number of runs per `DIRECTORY_CHECK`. With more runs, each look-up happens closer to its due time. */
 const RUNS = 15
 
 /**

@@ -48,7 +48,7 @@ export interface Directories {
   put(name: string, form: DirectoryForm): Promise<ShownDirectory>
   /** @returns false if there is no such directory */
   remove(name: string): Promise<boolean>
-  /** Stores how a test ended, unless the settings have been changed since. */
+  /** Stores the result of a test, unless the settings have been changed since. */
   noteTest(tested: Directory, failed: TestStepName | null): Promise<void>
 }
 

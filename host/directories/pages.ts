@@ -5,7 +5,7 @@ import { ID_ATTRIBUTES, type IdAttribute, NAME } from './directory-settings.ts'
 
 export type DirectoryPageParts = { readonly directories: Directories }
 
-/** The initial values of the fields for each kind of directory, which is identified by its `idAttribute`. */
+/** The initial field values for each kind of directory. The `idAttribute` identifies the kind. */
 const USUAL: Readonly<Record<IdAttribute, Readonly<Record<'filter' | 'username' | 'displayName' | 'email', string>>>> =
   {
     objectGUID: {
@@ -39,7 +39,7 @@ export function addDirectoryPages(
     return { template: 'directories', heading: text('admin.part.directories'), part, model }
   })
 
-  // Don't use a path below `directories/`, because a directory can have any name.
+  // This path can't be `directories/new`, because a directory can have the name `new`.
   pages.get('/new-directory', async (_ctx, text) => {
     const model = { ...(await forForms()), directory: null }
     return { template: 'directory-new', heading: text('admin.directories.new'), part, model }

@@ -18,7 +18,7 @@ export function filesOf(base: Files, entries: DraftEntries): Files {
   return files
 }
 
-/** Lists the draft's files in order, and shows how each differs from the base. */
+/** Lists the draft's files, sorted by path, and how each differs from the base. */
 export function listFiles(base: Files, entries: DraftEntries): DraftFile[] {
   return [...filesOf(base, entries)]
     .map(([path, facts]) => ({ path, ...facts, change: changeOf(base.get(path), facts) }))
@@ -35,7 +35,7 @@ export function removedFiles(base: Files, entries: DraftEntries): string[] {
   return [...entries].flatMap(([path, { etag }]) => (etag === null && base.has(path) ? [path] : [])).sort()
 }
 
-/** The etag that a client sends with a change: that of the content it has read, or null if it expects no file. */
+/** The etag of the content that the sender of a change has read; null if they expect that the file doesn't exist. */
 export type ExpectedFile = string | null
 
 /** @throws ERR_CHANGED_MEANWHILE with the current etag */

@@ -68,7 +68,7 @@ export interface DraftStore {
 
 /** The etag of a file that the draft deletes. No content has this etag. */
 const DELETED = ''
-/** An attempt fails only if another writer's change succeeds first, so this is enough for many writers. */
+/** Maximum attempts to write a change. An attempt fails only if another writer's change succeeds first. */
 const MOST_ATTEMPTS = 20
 
 export function createDraftStore(

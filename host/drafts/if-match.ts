@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { ExpectedFile } from './draft-files.ts'
 
-/** Headers of changes to files, for the description of the API. */
+/** The request headers for changes to files, for the API description. */
 export const IF_MATCH = { 'If-Match': 'the `etag` of the file that you read, in double quotes' } as const
 export const IF_NONE_MATCH = { 'If-None-Match': '`*` if the file does not exist yet' } as const
 

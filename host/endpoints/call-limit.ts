@@ -10,7 +10,8 @@ type Turns = { readonly gate: Gate; count: number }
 
 /**
  * Limits the concurrent calls of each solution's endpoints on this host.
- * @returns a function that runs the work in its turn; null if it had to wait too long
+ * @returns a function that waits for a free slot, then runs the work. It returns null, without running the work, if the
+ *   wait is too long or too many calls are waiting
  */
 export function createCallLimit({ REQUESTS_AT_ONCE: width }: Pick<Limits, 'REQUESTS_AT_ONCE'>, patience = PATIENCE) {
   const turns = new Map<string, Turns>()

@@ -35,7 +35,7 @@ export function answerOptions(ctx: Context, matched: Matched): void {
 
 /**
  * Lets the page that sent the request read the response, if the endpoint allows its origin.
- * @returns whether it does
+ * @returns whether the origin is allowed
  */
 export function allowOrigin(ctx: Context, matched: MatchedEndpoint): boolean {
   const { cors } = matched.endpoint.declaration

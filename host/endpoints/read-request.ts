@@ -41,8 +41,8 @@ export function queryOf(ctx: Context): Json {
 }
 
 /**
- * Headers that scripts don't receive. Only the platform and proxies use them, or someone could use them to act as the
- * caller.
+ * Headers that scripts don't receive. Some are meant only for the platform and proxies. Others contain credentials, and
+ * anyone who has these can act as the caller.
  */
 const HIDDEN = /^(?::|(?:authorization|cookie|forwarded)$|proxy-|x-forwarded-)/
 

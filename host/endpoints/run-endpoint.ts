@@ -48,7 +48,8 @@ export function createRunEndpoint({ limits, runEntry, supervisor, solutionLog }:
       return readEndpointAnswer(result, limits.ANSWER_SIZE)
     } catch (error) {
       const failed = failureOf(error)
-      // The guest may have bypassed the binding, which should have rejected this response. So don't reuse its process.
+      // The binding should have rejected this response, so the guest may have bypassed it. Don't reuse the guest's
+      // process.
       if (failed.code === 'script_error') supervisor.retire(solution.loadable.key)
       solutionLog.write(solution.name, { ...failureLine(failed), correlationId: caller.correlationId })
       return failed

@@ -4,7 +4,7 @@ import type { SIGNATURE_SCHEMES } from '../../runtime/bundle/endpoint-schema.ts'
 
 export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number]
 
-/** What a request's headers contain about its signature. */
+/** A request's signature, parsed from its headers. */
 export type SignatureHeaders = {
   /** The text that precedes the body in the signed content. */
   readonly prefix: string

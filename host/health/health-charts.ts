@@ -7,7 +7,10 @@ const MINUTE = 60_000
 
 export type Span = 'hour' | 'day'
 
-/** `range` is the report's parameter. For a day, each point combines five minutes, to keep the page small. */
+/**
+ * `range` selects the data that the health report contains. For a day, each point combines five minutes, to keep the
+ * page small.
+ */
 const SPANS = {
   hour: { range: 'recent', points: 360, group: 1, signInGroup: 6 },
   day: { range: 'day', points: 1440, group: 5, signInGroup: 15 },

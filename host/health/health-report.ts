@@ -82,7 +82,7 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
     })
   }
 
-  /** Leaves out solutions that were removed or now use another sign-in mode. */
+  /** The problems with PLATFORM_CLOUD sign-ins, without solutions that were removed or now use another sign-in mode. */
   async function cloudLogins(): Promise<HealthReport['cloudLogins']> {
     const found = parts.cloudLoginProblems?.() ?? []
     if (found.length === 0) return []

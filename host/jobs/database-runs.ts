@@ -21,8 +21,8 @@ type Change = Updateable<HostTables['job_runs']>
 type Writing = HostDatabase | Transaction<HostTables>
 
 /**
- * How many of a job's waiting runs a host tries to start. It needs several, because other hosts may start the same ones
- * first.
+ * How many of a job's waiting runs a host tries to start. One is not enough, because another host may start the same
+ * run first.
  */
 const TRIED = 5
 /** Maximum attempts to run a transaction that the database rolls back because of deadlocks. */

@@ -43,7 +43,7 @@ export interface JobWorker {
    * call it directly.
    */
   work(): Promise<void>
-  /** Renews the leases of running calls. For tests; `start` repeats it. */
+  /** Renews the leases of running calls. `start` calls it repeatedly; tests call it directly. */
   renew(): Promise<void>
   start(): void
   /**
@@ -153,7 +153,7 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
   const { limits, catalog, runs, schedules, pauses, mayStart, now } = parts
   const { atOnce = Math.max(1, availableParallelism() - 1), hasSchedules = true } = parts
   const running = new Map<string, Running>()
-  /** When this host last started a run of each solution and job. It is used to let them take turns. */
+  /** The order in which this host last started runs, by solution and by job, so that solutions and jobs take turns. */
   const lastStarted = new Map<string, number>()
   const { serve, end, renewOne, report, reportFailed } = createAttempts(parts, () => isStopping)
   let starts = 0

@@ -17,7 +17,7 @@ export type RunJobParts = {
   readonly now: () => number
 }
 
-/** Runs one attempt of a run. @param signal kills the call */
+/** Runs one attempt of a run. @param signal if aborted, the call is killed */
 export type RunJob = (run: ClaimedRun, signal: AbortSignal) => Promise<AttemptEnd>
 
 /**
@@ -26,7 +26,7 @@ export type RunJob = (run: ClaimedRun, signal: AbortSignal) => Promise<AttemptEn
  */
 const RETRY_TIME = 30_000
 const LONGEST_RETRY = 6 * 3_600_000
-/** How long to wait if no sandbox process was free, in ms. */
+/** How long to wait before the next attempt if no sandbox process was free, in ms. */
 const BUSY_TIME = 5000
 
 export function createRunJob({ catalog, runEntry, serverUrlOf, now }: RunJobParts): RunJob {
@@ -89,7 +89,7 @@ export function retryTime(attempt: number, random: () => number = Math.random): 
   return Math.round(time * (0.9 + 0.2 * random()))
 }
 
-/** Returns the value that the guest sends as `{"value":…}`. */
+/** The guest sends a job's result as `{"value":…}`. @returns the value as JSON; null if there is none */
 function resultOf(result: string | null): string | null {
   if (result === null) return null
   const { value } = JSON.parse(result) as { value?: unknown }

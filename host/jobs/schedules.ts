@@ -37,7 +37,7 @@ type ScheduledJob = {
 }
 type Known = { readonly sha256: string; readonly jobs: readonly ScheduledJob[] }
 
-/** In ms. A due time that is older than this counts as missed. */
+/** In ms. A due time that is older than this is treated as missed. */
 const LATE = 60_000
 /** Maximum due times that are counted as missed. */
 const MOST_MISSED = 1000

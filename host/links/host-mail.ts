@@ -16,10 +16,7 @@ export const HOST_MAIL: MailService = {
   usedUp: 'this host has reached its limit of emails per hour (MAILS_HOURLY)',
 }
 
-/**
- * The origin of emails that an operator or an API token causes. `BY_ANYBODY` is the origin of those that anyone can
- * request.
- */
+/** Marks emails that an operator or an API token requested. `BY_ANYBODY` marks emails that anyone can request. */
 export const BY_OPERATOR: MailOrigin = { organisation: '', askedBy: 'member' }
 export const BY_ANYBODY: MailOrigin = { organisation: '', askedBy: 'anybody' }
 

@@ -60,7 +60,7 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
       const columns = ['uid', 'email', 'password_hash'] as const
       const name = db.selectFrom('users').select(columns).where('username_key', '=', usernameKey(nameOrAddress))
       const byName = await name.executeTakeFirst()
-      // Always look up the address too, so that names and addresses take the same time.
+      // Always look up the address too. Otherwise, the response time would show whether the username exists.
       const address = nameOrAddress.trim().toLowerCase()
       const query = db.selectFrom('users').select(columns).orderBy('uid')
       const all = query.where(({ eb, fn }) => eb(fn('lower', ['email']), '=', address))

@@ -59,7 +59,10 @@ export interface Links {
   sweep(): Promise<void>
 }
 
-/** Returns the token in a form. If the browser doesn't run scripts, users paste the whole link from the email. */
+/**
+ * Returns the token in a submitted form, or '' if there is none. If the browser doesn't run scripts, users paste the
+ * whole link from the email.
+ */
 export function tokenIn(fields: ReadonlyMap<string, string>): string {
   const text = (fields.get('token') || fields.get('link') || '').trim()
   return /(?:^|#token=)([A-Za-z0-9_-]{43})$/.exec(text)?.[1] ?? ''
@@ -76,7 +79,7 @@ export function createLinks(db: HostDatabase, users: Pick<Users, 'get'>, now: ()
     async create(user, { kind, solution, address, isMailed }) {
       const { uid } = user
       const state = stateOf(user)
-      // Used and expired links don't count.
+      // Used and expired links don't count towards the limit.
       await ofUser(uid, kind)
         .where(({ eb, or }) => or([eb('expires_at', '<=', now()), eb('state', '!=', state)]))
         .execute()

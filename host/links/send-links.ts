@@ -12,7 +12,7 @@ import { LINK_LIFETIMES, type LinkKind, type Links, type MadeLink } from './link
 /** The solution whose page a link opens. */
 export type LinkSolution = { readonly name: string; readonly title: string }
 
-/** The links that operators create. */
+/** The kinds of links that operators can create. */
 export const OPERATOR_KINDS = ['invitation', 'password', 'set-up'] as const
 export type OperatorKind = (typeof OPERATOR_KINDS)[number]
 

@@ -25,7 +25,10 @@ export type LoginPreviewParts = {
   readonly settings: Pick<Settings, 'passwordHelp'>
 }
 
-/** How the page is shown. Invalid or missing values get the defaults of a first visit. */
+/**
+ * Query parameters of the preview, which determine how it looks. Invalid or missing values are replaced with the values
+ * of a first visit.
+ */
 export const PreviewQuery = z.object({
   locale: z.string().max(100).catch(''),
   state: z.enum(LOGIN_STATE_NAMES).catch('first'),
@@ -92,7 +95,9 @@ export function sendLoginPreview(ctx: Context, look: LoginLook, folder: string):
   ctx.body = html
 }
 
-/** Tested in Chromium: requests from a sandboxed page count as cross-site, and font requests have the origin "null". */
+/**
+ * Tested in Chromium: it sends requests from a sandboxed page as cross-site, and font requests with the origin "null".
+ */
 export function allowInPreview(ctx: Context): void {
   ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
   ctx.set('Access-Control-Allow-Origin', 'null')

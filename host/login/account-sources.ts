@@ -22,8 +22,8 @@ export interface AccountSource {
   /** Checks a remembered user again: their permissions may have changed since they signed in. */
   recheck(asking: Asking, series: Series): Promise<SignInAnswer>
   /**
-   * Whether the accepted sign-in is still valid. Call this after the session is stored: if the user's access ended
-   * before that, there was no session to end yet.
+   * Whether the accepted sign-in is still valid. Call this after the session is stored. If the user's access ended
+   * before that, the session did not exist yet, so nothing has ended it.
    */
   stillHolds(asking: Asking, accepted: Checked, providerLogin: string | null): Promise<boolean>
 }

@@ -22,7 +22,9 @@ export interface LoginTokens {
   sweep(): Promise<void>
 }
 
-/** Maximum lifetime in ms. It is short, because a token only passes on a sign-in and is not a long-term credential. */
+/**
+ * Maximum lifetime in ms. It is short, because a token is meant for a single sign-in and is not a long-term credential.
+ */
 export const LONGEST_LIFETIME = 24 * 3_600_000
 /** Maximum characters of a token, which is sent in a URL and in a form. */
 const LONGEST = 4096

@@ -8,7 +8,7 @@ export type SignedIn = {
   /** The URL to which a script sends the browser instead of to `page`, or null. */
   readonly showUrl: string | null
   readonly page: string
-  /** The locale of the page that links to another origin. */
+  /** The locale of the page that `sendToAddress` shows before a redirect to another origin. */
   readonly locale: string
 }
 

@@ -32,7 +32,7 @@ export type FirstStep = {
 
 /** Decides after the first step of every sign-in, before a session starts, whether a second step is needed. */
 export interface SecondStepGate {
-  /** @returns null if the sign-in is complete; otherwise the browser is sent to the page of the next step */
+  /** @returns null if the sign-in is complete; otherwise a response that opens the page for the next step */
   check(arrival: Arrival, first: FirstStep): Promise<Refusal | null>
   /**
    * Whether a remembered login may be used again. Its original sign-in must satisfy the policy that now applies to the

@@ -20,7 +20,7 @@ type Rechecked = { readonly known: KnownUse; readonly answer: Accepted }
 
 /** Handles a page request from a browser that remembers its user. */
 export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, SessionParts, RememberedSignIn> = {
-  // Without a form, only a navigation counts as a sign-in, not a prefetch.
+  // There is no form to check. But only a navigation may sign the user in, not a prefetch.
   ownPage: (asked) =>
     asked.ctx.get('Sec-Purpose') === ''
       ? { ...asked, cookies: readCookies(asked.ctx, 'remember', asked.scope) }
@@ -124,7 +124,9 @@ function auditRemembered(
 
 type KnownUse = { readonly cookie: string; readonly use: Exclude<RememberedUse, { kind: 'unknown' }> }
 
-/** Finds the remembered login with a valid cookie. Returns a stolen one only if no cookie is valid. */
+/**
+ * Returns the remembered login for a valid cookie. If no cookie is valid but one was stolen, returns the stolen one.
+ */
 export async function findUse(
   solution: string,
   cookies: readonly string[],

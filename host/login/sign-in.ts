@@ -91,7 +91,7 @@ export function showLoginPage(
   })
 }
 
-/** `passkeyOf`: the account whose passkey signed in. */
+/** `passkeyOf`: the account of a user who signed in with a passkey. */
 type Checked = Accepted & { readonly passkeyOf?: FactorAccount }
 
 /** Handles a name and password entered on the login page. */
@@ -175,7 +175,7 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   const { solution, source, fields } = attempt
   const used = await parts.passkeyRequests.use(attempt, 'sign-in', null, fields.get('passkey') ?? '')
   if (used.kind === 'copied') auditFactor(attempt, used.user, 'passkey-clone', 'refused', parts)
-  // A passkey that did not verify its user counts only as a second step.
+  // A passkey that did not verify its user is accepted only as a second step.
   if (used.kind !== 'right' || !used.isVerified) return refused(attempt, PASSKEY_REFUSED, parts)
   const { account } = used
   // Scripts may also sign in users of the users table.

@@ -30,8 +30,8 @@ const PURPOSE = 'client-sign-out'
 /** How long a token is valid, in ms. The time is short, because the page posts the token immediately. */
 const LIFETIME = 60_000
 /**
- * Maximum characters of a token. Addresses and arguments have up to 2,048, and their JSON in base64 is up to 8 times as
- * long.
+ * Maximum characters of a token. URLs and arguments have up to 2,048 characters. Their JSON in base64 is up to 8 times
+ * as long.
  */
 const LONGEST = 20_000
 

@@ -12,7 +12,7 @@ import { findUse } from './sign-in-remembered.ts'
 import { noteSignedOut } from './signed-out-browser.ts'
 
 export type ProviderSignOut = {
-  /** Where the browser goes next. */
+  /** The URL that the browser is redirected to. */
   readonly address: string
   /** Whether the browser is redirected to the provider to end the provider's session. */
   readonly endsThere: boolean
@@ -48,8 +48,8 @@ export async function signOut(
     providerLogin === null
       ? { address: target ?? signedOutPage, endsThere: false }
       : await providerLogout.signOut(providerLogin, `${origin}${signedOutPage}`, target)
-  // Do this even if the session has already ended. In that case, the host no longer knows which provider the user
-  // signed in with.
+  // Record this even if the session has already ended. The host then no longer knows the provider, and the user may
+  // still be signed in there.
   if (!endsThere && isProviderMode(signInModeOf(solution))) noteSignedOut(ctx, cookieScope(ctx, sites, solution.name))
   return address
 }

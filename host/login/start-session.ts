@@ -27,15 +27,15 @@ export type SessionBasis = {
   /** Whether the user has just entered credentials. */
   readonly isConfirmed: boolean
   /**
-   * Whether the sign-in is still valid. Call this after the session is stored: if the user's access ended before that,
-   * there was no session to end yet.
+   * Whether the sign-in is still valid. Call this after the session is stored. If the user's access ended before that,
+   * the session did not exist yet, so nothing has ended it.
    */
   readonly stillHolds: () => Promise<boolean>
 }
 
 /**
- * The basis of sign-ins with tokens. A script may issue a token for any uid, even that of someone else's account. No
- * source can check the user again.
+ * The basis of a session if the user signed in with a token. A script may issue a token for any uid, even someone
+ * else's. No source can check the user again.
  */
 export const BASIS_OF_TOKEN: SessionBasis = {
   source: '',

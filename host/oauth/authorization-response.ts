@@ -88,7 +88,7 @@ function checkIssuer(
   throw new OAuthProblem('oauth_token', `the response is from the issuer ${quote(issuer)}, not from ${quote(expected)}`)
 }
 
-/** Accepts any tenant, because the ID token contains the tenant and is checked for consistency. */
+/** Accepts any tenant, because the check of the ID token verifies the tenant. */
 function isOfTenant(issuer: string, template: string): boolean {
   const [before = '', after = ''] = template.split('{tenantid}')
   const tenant = issuer.slice(before.length, issuer.length - after.length)

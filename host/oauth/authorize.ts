@@ -74,7 +74,7 @@ export function redirectUriOf({
   return `${serverUrl}/solution/${solution.name}/app_oauth/index.html`
 }
 
-/** The URL that opens the page with another account. */
+/** Returns the URL of the page with a parameter that lets the user choose another account at the provider. */
 export function otherAccountPage(page: string): string {
   return `${page}${page.includes('?') ? '&' : '?'}${OTHER_ACCOUNT}`
 }

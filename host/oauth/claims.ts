@@ -75,8 +75,8 @@ export function createClaimsReader(
   }
 
   /**
-   * Handles OAuth 2.0 without an ID token. The access token came directly from the provider, so the profile that it
-   * opens identifies the user.
+   * Handles OAuth 2.0 without an ID token. The access token came directly from the provider, so the profile that the
+   * provider returns for this token identifies the user.
    */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
     const readProfile = PROFILES[registration.configuration.api]
@@ -162,8 +162,8 @@ const VERIFIED = [
 ] as const
 
 /**
- * @param isNewer whether `claims` are from an earlier ID token, so `info` is newer and takes precedence. Otherwise, the
- *   signed claims take precedence
+ * @param isNewer true if `claims` are from an earlier ID token, so that `info` takes precedence; otherwise `claims`
+ *   take precedence
  */
 function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, isNewer: boolean): Claims {
   const ofUser = Object.fromEntries(Object.entries(strictly(info)).filter(([name]) => !OF_TOKEN.includes(name)))

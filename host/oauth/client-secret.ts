@@ -39,8 +39,9 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 
   /**
-   * Checks where access tokens are sent. With the operator's secret, the host gets users' access tokens, which scripts
-   * never see. These may be sent only to hosts that may receive the secret, or to `api.` of the same host (GitHub).
+   * Checks the URL that users' access tokens are sent to. Its host must be the host of the token endpoint, `api.`
+   * followed by that host (GitHub), or another host that may receive the operator's secret. Otherwise, the author of
+   * the settings could send users' access tokens to any host.
    */
   async function checkUserInfo(solution: string, apiSecret: string, userInfo: string, tokenEndpoint: string) {
     const name = secretNameOf(apiSecret)

@@ -80,7 +80,7 @@ const ADDRESSES = [
 ] as const satisfies readonly (keyof Settings)[]
 
 /**
- * Checks the settings of a sign-in and completes them from the table of providers. Null counts as absent.
+ * Checks the settings of a sign-in and completes them from the table of providers. Null is treated as absent.
  * @param where the source of the settings, for error messages, such as `getOAuthConfig`
  * @throws OAuthProblem `oauth_configuration` that names `where` and the setting; it quotes no value that could be
  *   secret

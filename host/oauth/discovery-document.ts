@@ -3,7 +3,7 @@ import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import { isTenantId } from './token-claims.ts'
 
-/** Anything except a string counts as absent. The URL itself is checked where it is used. */
+/** Anything except a string is treated as absent. The URL itself is checked where it is used. */
 const Address = z.string().min(1).max(2048).optional().catch(undefined)
 const Names = z.array(z.string().max(100)).max(100).nullish()
 

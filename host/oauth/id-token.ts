@@ -15,7 +15,7 @@ export type ExpectedIdToken = {
    * (OIDC Core section 12.2).
    */
   readonly earlierNonce?: string | null | undefined
-  /** When the sign-in or refresh started. An older token belongs to an earlier one. */
+  /** When the sign-in or refresh started. An older token belongs to an earlier sign-in or refresh. */
   readonly startedAt: number
   readonly now: number
   /** The allowed difference between the clocks, in ms: `OAUTH_CLOCK_SKEW`. */

@@ -11,7 +11,7 @@ const OURS = ['last_login', 'uid', 'permissions', 'username', 'tenant', 'claims'
 
 /**
  * Returns `queryParams.last_login` for an authenticator: the verified claims, such as `email`, and the platform's own
- * members. `claims` contains all claims. A claim with the name of a platform member is only there.
+ * members. `claims` contains all claims. If a claim has the name of a platform member, only `claims` contains it.
  * @param lastLoginAt when the user last signed in at the provider, in epoch ms
  * @param earlier null at the first sign-in
  */
@@ -29,7 +29,8 @@ export function lastLoginOf(
 }
 
 /**
- * A name that lets users recognise their account, for the page about an account that has no access to the application.
+ * Returns a name by which users recognise their account. The page for accounts without access to the application shows
+ * it.
  */
 export function shownUser(claims: Claims): string {
   const { email, preferred_username: login, name, sub } = claims

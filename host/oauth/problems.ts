@@ -2,9 +2,9 @@ import type { Failed } from '../../runtime/outcome.ts'
 import type { OAuthProblemDetail, OAuthProblemPage } from '../web/pages.ts'
 
 /**
- * The reasons why a sign-in at a provider failed. The logs of the solution and the audit log contain the key. `status`
- * is the HTTP status of the page that the user sees, and `platform.oauth.{page}.*` are its texts. A refused sign-in is
- * a valid response, not an error.
+ * The reasons why a sign-in at a provider failed. The solution's log and the audit log contain the key. `status` is the
+ * HTTP status of the page that the user sees, and `platform.oauth.{page}.*` are its texts. A refused sign-in is a valid
+ * response, not an error.
  */
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not sign the user in' },

@@ -43,11 +43,14 @@ const MOST_SETS = 200
 
 type KeySetState = {
   keys: readonly ProviderKey[]
-  /** When `keys` were received, and when the last request ended, in epoch ms; null if not yet. */
+  /**
+   * `readAt` is when `keys` were received, `askedAt` when the last request ended: in epoch ms, or null before the first
+   * time.
+   */
   readAt: number | null
   askedAt: number | null
   asking: Asking | null
-  /** The remaining number of requests at a time in epoch ms. */
+  /** The number of requests that were left at the time `at`, in epoch ms. */
   budget: { left: number; at: number }
 }
 

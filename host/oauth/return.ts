@@ -47,7 +47,10 @@ export type ReturnParts = SessionParts &
  * The data that the browser brings back from the provider. `parameters`: null if the response was too large to read.
  */
 type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly mode: ReturnMode }
-/** Also contains the sign-in that this browser started. `url` contains the query parameters of the requested page. */
+/**
+ * The browser's return, with the sign-in that this browser started. `url` contains the query parameters of the
+ * requested page.
+ */
 type Attempt = Asked & { readonly parameters: URLSearchParams; readonly transaction: Transaction }
 /** The verified claims, and the provider's tokens for refresh and logout. */
 type Verified = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>

@@ -11,8 +11,8 @@ const LONGEST_ISSUER = 500
 /** Maximum characters of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
 /**
- * If the clocks seem to differ by more than the allowed difference plus this time, in ms, the cause is not a wrong
- * clock: the token is old or forged.
+ * In ms. If the clocks seem to differ by more than the allowed difference plus this time, no clock is wrong. Instead,
+ * the token is old or forged.
  */
 const CLOCK_FAULT = 24 * 3_600_000
 /** The latest time that a Date can represent, in epoch ms. Its negative is the earliest. */
@@ -68,7 +68,7 @@ export function checkId(what: string, claims: RawClaims, name: string): string {
 }
 
 export type TimeBounds = {
-  /** The earliest time that `iat` may have, in epoch ms, and its name in error messages. */
+  /** `earliest` is the earliest allowed `iat`, in epoch ms. `earliestIs` is the name of this time in error messages. */
   readonly earliest: number
   readonly earliestIs: string
   /** Epoch ms. */

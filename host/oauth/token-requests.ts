@@ -144,8 +144,8 @@ function authentication({ clientAuthentication }: Provider, secret: string | nul
 }
 
 /**
- * The encoding in RFC 6749 section 2.3.1, done as browsers and URLSearchParams encode forms. openid-client also escapes
- * "-", "_" and ".", so the secret would not match at providers that don't decode it (Glewlwyd).
+ * Basic authentication, with name and secret encoded as browsers encode forms (RFC 6749 section 2.3.1). openid-client
+ * also escapes "-", "_" and ".". Providers that don't decode the secret (Glewlwyd) would then reject it.
  */
 function basic(secret: string): client.ClientAuth {
   const encoded = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)

@@ -121,7 +121,8 @@ export function createTransactions(
         .where('solution', '=', solution)
         .executeTakeFirst()
       if (row === undefined || row.created_at + limits.OAUTH_TRANSACTION <= now()) return { kind: 'unknown' }
-      // The browser no longer has the cookie. The page is not a secret: any link can open pages of the solution.
+      // Return the page without checking the cookie, which the browser no longer has. The page is not a secret: any
+      // link can open pages of the solution.
       if (row.used_at !== null) return { kind: 'used', returnTo: row.return_to }
       if (cookie === undefined || !isSameSecret(storedHash(cookie), row.browser_hash)) return { kind: 'unknown' }
       const { numUpdatedRows } = await db

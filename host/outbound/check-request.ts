@@ -20,7 +20,7 @@ export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTION
 
 const LONGEST_URL = 8192
 const MOST_HEADERS = 64
-/** Total length of all names and values, in characters. */
+/** Maximum total length of all header names and values, in characters. */
 const LONGEST_HEADERS = 16 * 1024
 
 /**

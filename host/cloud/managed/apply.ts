@@ -76,7 +76,7 @@ async function applyOne(name: string, sha256: string, parts: ApplyParts, signal:
     return done
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
-    // The disk is full, or the host is busy or stopping: all are temporary.
+    // These errors are temporary: the disk is full, or the host is busy or stopping.
     if (statusOf(error) >= 500) return { kind: 'later', why: `"${name}": ${error.message}`, wait: null }
     await record(error.code, !isThere)
     return failed(reasonOf(error))

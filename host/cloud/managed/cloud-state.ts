@@ -17,7 +17,7 @@ export type CloudState = {
   readonly refused: string | null
 }
 
-/** The result if the control center is unreachable or rejects the token. */
+/** The result of a request if the control center is unreachable or rejects the token. */
 export type NoAnswer = Exclude<CloudAnswer, { kind: 'answer' | 'too-large' }>
 
 /** Tracks the state, and logs each change once. The methods that set it return whether it changed. */
@@ -27,7 +27,7 @@ export interface CloudStates {
   gone(answer: NoAnswer): boolean
   /** @param why null if the last statement was accepted */
   refused(why: string | null): boolean
-  /** @param last the stored state; a different sequence number counts as a change */
+  /** @param last the stored state, which has changed if its sequence number is different */
   tried(last: KeptState | null): boolean
 }
 

@@ -35,7 +35,7 @@ export interface InForce {
 export type InForceParts = Omit<ApplyParts, 'host'> & {
   readonly cloud: Pick<CloudSettings, 'url' | 'token'>
   readonly kept: KeptStates
-  /** Null restores the level from the host's environment. */
+  /** Null restores the log level from the host's environment variables. */
   readonly setLogLevel: (level: Settings['logLevel'] | null) => void
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
@@ -63,8 +63,8 @@ export function createInForce(needs: Needs): InForce {
     const { state, hash } = statement
     const isNew = checkSuccession(statement, environment, await kept.taken(state.environment))
     const before = await kept.get()
-    // A database restored from a backup has an older state. But this node's file outside the database still has the
-    // newest number.
+    // A database restored from a backup has an older state, but this node's file still has the newest number. In that
+    // case, store the statement again.
     const isKept = before?.state.environment === state.environment && before.state.number === state.number
     if (!isNew && isKept && before.token === token && before.key === key) return
     // Store the sequence number first. An older statement is then never accepted, even if this process ends here.

@@ -35,15 +35,18 @@ export type KeptState = z.infer<typeof KeptState>
  * restart while the control center is unreachable.
  */
 export interface KeptStates {
-  /** @returns null if no statement was ever accepted, or the stored one is unreadable; neither affects `taken` */
+  /**
+   * @returns null if no statement was ever accepted, or the stored one is unreadable. An unreadable statement doesn't
+   *   change what `taken` returns
+   */
   get(): Promise<KeptState | null>
-  /** The same state, cached for at most 1 s; changes on this node apply immediately. */
+  /** Like `get`, but cached for at most 1 s. Changes on this node apply immediately. */
   getBriefly(): Promise<KeptState | null>
   put(state: KeptState): Promise<void>
   /**
    * The highest sequence number that was accepted for an environment. It is stored in the database and in this node's
-   * file. The higher one counts, and the file is raised to match. The number is never deleted. So a Satellite that
-   * moves to another environment and back still rejects old statements.
+   * file. If they differ, the higher number is returned, and the file is updated if its number is lower. The number is
+   * never deleted. So a Satellite that moves to another environment and back still rejects old statements.
    */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>

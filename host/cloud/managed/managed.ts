@@ -74,8 +74,7 @@ export function createManaged(parts: ManagedParts): Managed {
     const key = await knownKey(parts, signal)
     if (typeof key !== 'string') return gone(key)
     const after = (await inForce.last(key))?.state.number ?? 0
-    // If the last statement is not applied yet, poll without waiting for a newer one: applying the last one is retried
-    // soon.
+    // If the last statement is not applied yet, don't use long polling, because it would delay the retry.
     const wait = states.now().state === 'connected' && unfinished === null ? LONGEST_WAIT : 0
     const path = `desired?after=${after}&wait=${wait}`
     const timeout = wait * 1000 + ANSWER_TIME

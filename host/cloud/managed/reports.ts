@@ -55,7 +55,7 @@ export function createReports(needs: Needs): Reports {
       })
   }
 
-  /** @returns false if a report did not arrive; it stays due until the control center responds again */
+  /** @returns false if a report did not arrive; it is sent again when the control center responds again */
   async function sendDue(): Promise<boolean> {
     while (isDue && !signal.aborted) {
       isDue = false
@@ -101,7 +101,10 @@ function reasonOf(reason: string | null): Pick<Report, 'reason'> {
   return reason === null ? {} : { reason: reason.slice(0, 2000) }
 }
 
-/** Maximum characters of the results, well below the limit for JSON bodies. Above it, bundles' errors are cut. */
+/**
+ * Maximum characters of the results, well below the limit for JSON bodies. If the results are longer, their error
+ * messages are cut.
+ */
 const MOST_RESULTS_TEXT = 400_000
 function fitting(results: readonly SolutionResult[]): SolutionResult[] {
   if (JSON.stringify(results).length <= MOST_RESULTS_TEXT) return [...results]

@@ -51,7 +51,7 @@ export function createTakenFile(home: string): TakenFile {
 }
 
 /**
- * An invalid file counts as empty: the database still has its own number.
+ * Treats an invalid file as empty, because the database still has its own number.
  * @throws the errors of `readFile`, except ENOENT
  */
 async function readContent(file: string): Promise<Content> {
