@@ -31,8 +31,9 @@ export type OutboundAnswer = {
 export interface Outbound {
   /**
    * @throws ERR_OUTBOUND_INVALID for an unsupported URL, method or header
-   * @throws ERR_OUTBOUND_PRIVATE if one of the name's addresses is not public, and the host is not listed
-   * @throws ERR_OUTBOUND_FAILED if the name does not resolve, or the connection, certificate or response is invalid
+   * @throws ERR_OUTBOUND_PRIVATE if the hostname has an address that is not public, and the list of allowed private
+   * hosts doesn't contain it
+   * @throws ERR_OUTBOUND_FAILED if the hostname does not resolve, or the connection, certificate or response is invalid
    * @throws ERR_OUTBOUND_TIME, ERR_OUTBOUND_SIZE if a limit was exceeded
    */
   request(asked: OutboundRequest): Promise<OutboundAnswer>

@@ -31,7 +31,7 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
       const { ctx, solution, scope } = arrival
       const open = { ...first, isPostponed: false }
       const next = await nextStepOf(arrival, open, parts)
-      // A required new password is set before a factor is set up. The sign-in then starts again.
+      // Users who must change their password do so before they set up a factor. They then sign in again.
       if (next.step === 'done' || (next.step === 'set-up' && first.password?.mustChangePassword)) return null
       const cookie = await openSignIns.start(solution.name, open)
       return new Refusal(null, () => {

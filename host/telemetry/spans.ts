@@ -117,7 +117,7 @@ export function createSpans(): Spans {
     try {
       return await work()
     } catch (error) {
-      // Record no message: it may quote user input.
+      // Don't record the message, because it may contain user input.
       span.setStatus({ code: ERROR })
       throw error
     } finally {
