@@ -23,7 +23,7 @@ import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { openTelemetryDatabase } from '../../control-center/telemetry/database/open-telemetry.ts'
 import { TELEMETRY_MIGRATIONS } from '../../control-center/telemetry/database/tables.ts'
 import { readSettings } from '../../host/config/settings.ts'
-import { codeOf } from '../support/authenticator-app.ts'
+import { firstCodeOf } from '../support/authenticator-app.ts'
 import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
@@ -80,7 +80,7 @@ async function addSecondFactor(): Promise<void> {
   const { id } = await organisations.create({ name: 'strict', title: 'Strict' }, uid)
   await organisations.setSecondFactor(id, 'required')
   secret = apps.newSecret()
-  await apps.add(personsFactors(uid), secret, codeOf(secret, -1), 'App')
+  await apps.add(personsFactors(uid), secret, await firstCodeOf(secret), 'App')
   strict = { id, uid }
 }
 

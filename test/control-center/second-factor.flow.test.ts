@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { resetSecondFactor } from '../../control-center/reset-second-factor.ts'
 import { NAVIGATION } from '../support/admin.ts'
-import { codeOf, readNewApp, recoveryCodesIn, wrongCode } from '../support/authenticator-app.ts'
+import { codeOf, firstCodeOf, readNewApp, recoveryCodesIn, wrongCode } from '../support/authenticator-app.ts'
 import { CENTER_PASSWORD, OWNER, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
@@ -61,7 +61,7 @@ async function addApp(browser: Browser) {
   await browser.get('/account')
   const page = await browser.post('/account', { act: 'new-app' })
   const { setup, secret } = readNewApp(page.text)
-  const added = await browser.post('/account', { act: 'add-app', setup, code: codeOf(secret, -1) })
+  const added = await browser.post('/account', { act: 'add-app', setup, code: await firstCodeOf(secret) })
   return { secret, recoveryCodes: recoveryCodesIn(added.text) }
 }
 

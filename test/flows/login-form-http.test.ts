@@ -9,7 +9,7 @@ import type { HostDatabase } from '../../host/database/tables.ts'
 import { type ClientSignIns, createClientSignIns } from '../../host/login/sign-in-token.ts'
 import { createSignOutTargets, type SignOutTarget, type SignOutTargets } from '../../host/login/sign-out-target.ts'
 import { createLimits } from '../../runtime/limits.ts'
-import { codeOf, readNewApp, wrongCode } from '../support/authenticator-app.ts'
+import { codeOf, firstCodeOf, readNewApp, wrongCode } from '../support/authenticator-app.ts'
 import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
@@ -384,7 +384,7 @@ test('login form: a script can require a second factor, and the session starts o
   expect([first.status, first.headers.location]).toEqual([303, '/solution/crm/set-up'])
   expect((await browser.session()).status).toBe(401)
   const { setup, secret } = readNewApp((await browser.get('/solution/crm/set-up')).text)
-  await browser.postBare('/solution/crm/set-up', { act: 'add-app', setup, code: codeOf(secret, -1) })
+  await browser.postBare('/solution/crm/set-up', { act: 'add-app', setup, code: await firstCodeOf(secret) })
   const done = await browser.postBare('/solution/crm/set-up', { act: 'saved' })
   expect(done.headers.location).toBe(PAGE)
   expect((await browser.session()).json()).toMatchObject({ username: 'fenna', tenant: ['acme', 7] })

@@ -22,10 +22,11 @@ export function codeOf(secret: string, step: -1 | 0 | 1): string {
   return codeAt(secret, from + step * 30_000)
 }
 
-/** Waits if the time step is about to end, because the code for the previous step would then be rejected. */
-async function untilStepLasts(): Promise<void> {
+/** Returns `codeOf` the previous step. Waits if the current step is about to end, because that code would be rejected. */
+export async function firstCodeOf(secret: string): Promise<string> {
   const left = 30_000 - (Date.now() % 30_000)
   if (left < 2_000) await wait(left)
+  return codeOf(secret, -1)
 }
 
 function codeAt(secret: string, timestamp: number): string {
@@ -47,11 +48,10 @@ export async function addApp(browser: Pick<Visitor, 'get' | 'post'>, solution: s
   await browser.get(`/solution/${solution}/account`)
   const page = await browser.post(`/solution/${solution}/account`, { act: 'new-app' })
   const { setup, secret } = readNewApp(page.text)
-  await untilStepLasts()
   const added = await browser.post(`/solution/${solution}/account`, {
     act: 'add-app',
     setup,
-    code: codeOf(secret, -1),
+    code: await firstCodeOf(secret),
   })
   if (added.status !== 200) throw new Error(added.text)
   return { secret, recoveryCodes: recoveryCodesIn(added.text) }
