@@ -27,7 +27,10 @@ const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/^discovery issuer/, /the issuer in the discovery document must be exactly "http.*", but is /],
   [/^discovery/, /the discovery document .*"(issuer|authorization_endpoint|jwks_uri)"/],
   [/with an error/, /the error "(invalid_grant|server_error)"/],
-  [/without ID token|is not a text/, /no ID token|"id_token".*number/],
+  [
+    /without ID token|is not a text/,
+    /no ID token|"id_token" from the token endpoint must be a string \(received: number\)/,
+  ],
   [/without access token|token type/, /"access_token"|token_type/],
   [/with a list/, /must be a top level object/],
   [/^user info/, /UserInfo|user info|"sub"/],

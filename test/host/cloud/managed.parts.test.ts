@@ -239,7 +239,9 @@ test('managed: after a database restore, statements older than the last accepted
     await run(async ({ managed, levels }) => {
       await expect
         .poll(() => managed.state().refused)
-        .toMatch(/^the sequence number 4 is lower than 5, the last one accepted/)
+        .toBe(
+          'the sequence number 4 is lower than 5, the last one accepted. If the control center was restored from a backup, start a new rollout',
+        )
       expect([managed.state().number, levels.includes('error')]).toEqual([3, false])
     })
     await restore()
