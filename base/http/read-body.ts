@@ -126,7 +126,8 @@ function tooLarge(limit: number): PlatformError {
   return new PlatformError('ERR_BODY_TOO_LARGE', `The body is larger than ${limit} bytes.`, { limit })
 }
 
-function endedEarly(cause?: unknown): PlatformError {
+/** The error for a connection that closes before the end of a body. */
+export function endedEarly(cause?: unknown): PlatformError {
   return new PlatformError(
     'ERR_BAD_REQUEST',
     'The connection ended before the whole body was received. Send the request again.',

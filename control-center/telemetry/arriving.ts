@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
-import { needType } from '../../base/http/read-body.ts'
+import { endedEarly, needType } from '../../base/http/read-body.ts'
 import { repeat } from '../../base/work/repeat.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Owner, Shares } from './shares.ts'
@@ -69,13 +69,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
   function receive(req: IncomingMessage, held: ReturnType<typeof createHeld>): Promise<void> {
     const start = Date.now()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const cut = () =>
-      reject(
-        new PlatformError(
-          'ERR_BAD_REQUEST',
-          'The connection ended before the whole body was received. Send the request again.',
-        ),
-      )
+    const cut = () => reject(endedEarly())
     const take = (bytes: Buffer) => {
       try {
         held.add(bytes)
