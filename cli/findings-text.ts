@@ -1,4 +1,5 @@
 import { adviceFor } from '../base/bundles/advice.ts'
+import { counted } from '../base/program/counted.ts'
 import { printable, type Terminal } from '../base/terminal/terminal.ts'
 import { WHOLE_BUNDLE } from '../runtime/bundle/findings.ts'
 import { PlatformError } from '../runtime/errors.ts'
@@ -44,11 +45,7 @@ function advice(code: string, terminal: Pick<Terminal, 'styled'>): string {
 
 /** Describes the number of findings, for example `2 errors, 1 warning`. */
 export function countText({ faults, warnings }: Findings): string {
-  return `${count(faults.length, 'error')}, ${count(warnings.length, 'warning')}`
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
+  return `${counted(faults.length, 'error')}, ${counted(warnings.length, 'warning')}`
 }
 
 /** `file:line:column`, a format that terminals and editors recognise as a link. */

@@ -96,10 +96,6 @@ export function refuseLink(path: string, name: string): void {
   )
 }
 
-export function filesText(count: number): string {
-  return `${count} ${count === 1 ? 'file' : 'files'}`
-}
-
 /** Writes a file into the folder, never through a link. @throws CommandError */
 export function writeOwnFile(path: string, name: string, content: string | Uint8Array): void {
   refuseLink(path, name)

@@ -1,3 +1,4 @@
+import { counted } from '../base/program/counted.ts'
 import { jsonText, printable, type Terminal } from '../base/terminal/terminal.ts'
 import type { FileResult, TestFailure, TestResult } from '../host/solution-tests/run-tests.ts'
 import { excerpt, type Findings, placeOf } from './findings-text.ts'
@@ -63,9 +64,7 @@ export function createTestReport(
       const counts = [
         `${passed} passed`,
         ...(failed > 0 ? [`${failed} failed`] : []),
-        ...(broken.length > 0
-          ? [`${broken.length} ${broken.length === 1 ? 'file' : 'files'} could not be loaded`]
-          : []),
+        ...(broken.length > 0 ? [`${counted(broken.length, 'file')} could not be loaded`] : []),
       ]
       const seconds = ((performance.now() - began) / 1000).toFixed(1)
       say(`${terminal.styled(isSound ? 'green' : 'red', counts.join(', '))} in ${seconds} s.\n`)

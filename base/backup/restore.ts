@@ -19,6 +19,7 @@ import { SERVER_KINDS } from '../database/kinds.ts'
 import { type Database, type DatabaseSettings, openOnServer, serverFor } from '../database/open.ts'
 import { openKysely } from '../database/open-kysely.ts'
 import { refuseNewerSchema } from '../database/schema-version.ts'
+import { counted } from '../program/counted.ts'
 import { isRestoreUnfinished, takeHome } from './home-lock.ts'
 import { forgetHomeVersion } from './home-version.ts'
 import { type BackupManifest, invalid, KEY_PART, kindOfPart, partOfTable } from './manifest.ts'
@@ -267,7 +268,7 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
     if (others > 0 && !force) {
       throw new PlatformError(
         'ERR_PLATFORM_IN_USE',
-        `${title} has ${others} other ${others === 1 ? 'connection' : 'connections'}, so a host may be using it. Stop all hosts and run this command again. ` +
+        `${title} has ${counted(others, 'other connection')}, so a host may be using it. Stop all hosts and run this command again. ` +
           'If the connections are not from hosts, use --force. Nothing was changed.',
       )
     }

@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
+import { counted } from '../program/counted.ts'
 
 /** Information for the operator about the certificate in use. */
 export type CertificateState = {
@@ -36,7 +37,7 @@ export function sayProblem({ problem, validFrom, validTo }: CertificateState, no
     return `The host’s certificate is not valid until ${iso(validFrom)}, so browsers block the pages. Check the host’s clock, or replace the certificate file.`
   }
   const days = Math.floor((validTo - now) / 86_400_000)
-  return `The host’s certificate expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Replace the certificate file; no restart is needed.`
+  return `The host’s certificate expires at ${iso(validTo)}, in ${counted(days, 'day')}. Replace the certificate file; no restart is needed.`
 }
 
 /** Returns those names that the certificate doesn't cover. */

@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isLoopback } from '../../base/config/host-names.ts'
+import { counted } from '../../base/program/counted.ts'
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { command } from '../../base/terminal/command.ts'
 import { type Environment, jsonText, printable, type Terminal } from '../../base/terminal/terminal.ts'
@@ -53,7 +54,7 @@ export const doctorCommand = command({
     else if (faults === 0) terminal.out(`\nNo problems found. Next: ${SOLHOST} start\n`)
     else
       terminal.out(
-        `\n${faults} ${faults === 1 ? 'problem' : 'problems'} found. Next: follow the advice after "→", then run ${SOLHOST} doctor\n`,
+        `\n${counted(faults, 'problem')} found. Next: follow the advice after "→", then run ${SOLHOST} doctor\n`,
       )
     return faults === 0 ? 'done' : 'failed'
   },

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
+import { counted } from '../../base/program/counted.ts'
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { CommandError, command } from '../../base/terminal/command.ts'
 import { jsonText } from '../../base/terminal/terminal.ts'
-import { filesText, readSolutionFolder, refuseLink } from '../solution-folder.ts'
+import { readSolutionFolder, refuseLink } from '../solution-folder.ts'
 import { refuseFaults } from './check.ts'
 
 export const packCommand = command({
@@ -37,7 +38,7 @@ jsconfig.json, tsconfig.json, package.json, package-lock.json, *.zip.
     else {
       const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}. Run "${SOLHOST} check" to see them.\n`
       terminal.out(
-        `${file}: ${name} ${version}, ${bytes} bytes, ${filesText(folder.files.size)}\nsha256 ${sha256}\n${said}`,
+        `${file}: ${name} ${version}, ${bytes} bytes, ${counted(folder.files.size, 'file')}\nsha256 ${sha256}\n${said}`,
       )
       terminal.out(`Next: upload the bundle. "${SOLHOST} deploy" packs and uploads in one step.\n`)
     }

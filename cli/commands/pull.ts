@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { counted } from '../../base/program/counted.ts'
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { shellWord } from '../../base/program/shell-word.ts'
 import { CommandError, command } from '../../base/terminal/command.ts'
@@ -11,14 +12,7 @@ import { contentOf, readDeployed, writeDeployed } from '../deployed.ts'
 import { createHostApi } from '../host-api.ts'
 import { readActive } from '../host-solution.ts'
 import { refuse } from '../refusals.ts'
-import {
-  filesText,
-  isLeftOut,
-  readSolutionFolder,
-  refuseLink,
-  type SolutionFolder,
-  writeOwnFile,
-} from '../solution-folder.ts'
+import { isLeftOut, readSolutionFolder, refuseLink, type SolutionFolder, writeOwnFile } from '../solution-folder.ts'
 
 const limits = createLimits()
 /** The default folder in help texts: a folder with the solution's name. */
@@ -57,8 +51,9 @@ deploy or pull, nothing is written unless you add --over.
     for (const [file, content] of files) writeOwnFile(path, file, content)
     for (const file of removed) rmSync(join(path, file))
     writeDeployed(path, url, name, { ...active, content: contentOf(files) })
-    terminal.out(`Downloaded ${printable(`${name} ${active.version}`)} to ${shown}: ${filesText(files.size)}.\n`)
-    if (removed.length > 0) terminal.out(`Removed ${filesText(removed.length)} that this version does not contain.\n`)
+    terminal.out(`Downloaded ${printable(`${name} ${active.version}`)} to ${shown}: ${counted(files.size, 'file')}.\n`)
+    if (removed.length > 0)
+      terminal.out(`Removed ${counted(removed.length, 'file')} that this version does not contain.\n`)
     terminal.out(`Next: ${SOLHOST} dev ${shellWord(shown)}\n`)
     return 'done'
   },

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { packFiles } from '../../base/bundles/pack.ts'
+import { counted } from '../../base/program/counted.ts'
 import { CommandError } from '../../base/terminal/command.ts'
 import { whyNot } from '../../base/terminal/run-service.ts'
 import { printable, type Terminal } from '../../base/terminal/terminal.ts'
@@ -144,6 +145,6 @@ const MOST_NAMES = 3
 function saveLine(changes: readonly string[], { clients }: LiveUpdate, milliseconds: number): string {
   const more = changes.length - MOST_NAMES
   const names = `${changes.slice(0, MOST_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-  const pages = clients === 0 ? 'no page is open' : `in ${clients} open page${clients === 1 ? '' : 's'}`
+  const pages = clients === 0 ? 'no page is open' : `in ${counted(clients, 'open page')}`
   return `${printable(names)}: active after ${Math.round(milliseconds)} ms, ${pages}`
 }

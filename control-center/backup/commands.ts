@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { backUp } from '../../base/backup/backup.ts'
 import type { BackupManifest } from '../../base/backup/manifest.ts'
 import { restore } from '../../base/backup/restore.ts'
+import { counted } from '../../base/program/counted.ts'
 import { shellWord } from '../../base/program/shell-word.ts'
 import { version } from '../../base/program/version.ts'
 import type { Exit } from '../../base/terminal/command.ts'
@@ -98,5 +99,5 @@ async function reported(
 
 function contentOf({ parts, schemas = {} }: BackupManifest): string {
   const rows = Object.values(parts).reduce((sum, { rows = 0 }) => sum + rows, 0)
-  return `${rows} ${rows === 1 ? 'row' : 'rows'}, ${Object.hasOwn(schemas, 'telemetry') ? 'with' : 'without'} telemetry`
+  return `${counted(rows, 'row')}, ${Object.hasOwn(schemas, 'telemetry') ? 'with' : 'without'} telemetry`
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { FactorSet } from '../../base/accounts/factors.ts'
 import type { NewApp } from '../../base/accounts/new-app.ts'
+import { counted } from '../../base/program/counted.ts'
 import { makeScript } from '../../base/web/browser-script.ts'
 import { passkeyScript, SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
 import {
@@ -304,7 +305,7 @@ export function solutionListPage(frame: PageFrame, model: SolutionListModel): st
  */
 export function firstRefusalPage(nonce: string, { faults, ...more }: FirstRefusalModel): string {
   const shown = faults.map((one) => ({ ...one, source: one.source === null ? null : sourceText(one.source) }))
-  const heading = `${faults.length} error${faults.length === 1 ? '' : 's'}`
+  const heading = counted(faults.length, 'error')
   return ofDevelopment('first-refusal', { locale: 'en', nonce }, heading, { ...more, faults: shown })
 }
 

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/program/counted.ts'
 import type { DevFinding, DevLine, DevReport, HostFrame } from '../frames.ts'
 import { sourceText } from './source-text.ts'
 
@@ -16,7 +17,7 @@ addEventListener('solhost-frame', ({ detail }: CustomEventInit<HostFrame>) => {
 
 function show({ faults, warnings, lines }: DevReport): void {
   dialog.list.replaceChildren(...faults.map((one) => findingBox(one, 'error')))
-  dialog.title.textContent = countText(faults.length, 'error')
+  dialog.title.textContent = counted(faults.length, 'error')
   strip.show(faults.length, warnings, lines)
   const now = JSON.stringify(faults)
   if (faults.length === 0) dialog.element.close()
@@ -70,8 +71,8 @@ function createStrip() {
   return {
     show(faults: number, warnings: readonly DevFinding[], lines: readonly DevLine[]): void {
       open.hidden = faults === 0
-      open.textContent = countText(faults, 'error')
-      const parts = [countText(warnings.length, 'warning'), countText(lines.length, 'log line')]
+      open.textContent = counted(faults, 'error')
+      const parts = [counted(warnings.length, 'warning'), counted(lines.length, 'log line')]
       summary.textContent = parts.join(', ')
       body.replaceChildren(...warnings.map((one) => findingBox(one, 'warning')), ...lines.map(lineBox))
       details.hidden = warnings.length + lines.length === 0
@@ -102,10 +103,6 @@ function lineBox({ time, level, place, text }: DevLine): HTMLElement {
   line.append(make('code', '', `${new Date(time).toLocaleTimeString('en-GB')} ${level}`), ` ${text}`)
   if (place !== '') line.append(' ', make('code', 'dev-at', place))
   return line
-}
-
-function countText(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 function make<Name extends keyof HTMLElementTagNameMap>(
