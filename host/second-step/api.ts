@@ -1,5 +1,6 @@
 import { DONE } from '../../base/api/route.ts'
 import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
+import { counted } from '../../base/program/counted.ts'
 import { canRequire, RequiredFor } from '../../runtime/bundle/manifest-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
@@ -142,10 +143,10 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
   ]
 }
 
-/** Describes a policy for the audit log, such as `required for Administrators, grace period in days: 14`. */
+/** Describes a policy for the audit log, such as `required for Administrators, grace period of 14 days`. */
 function policyTarget({ level, requiredFor, graceDays, setUpByLink }: SignInPolicy): string {
   const whom = requiredFor === null ? '' : ` for ${requiredFor.join(', ')}`
-  return `${level}${whom}${graceDays === 0 ? '' : `, grace period in days: ${graceDays}`}${setUpByLink ? ', set up by link' : ''}`
+  return `${level}${whom}${graceDays === 0 ? '' : `, grace period of ${counted(graceDays, 'day')}`}${setUpByLink ? ', set up by link' : ''}`
 }
 
 function passkeysUnavailable(name: string): PlatformError {

@@ -151,7 +151,7 @@ test('audit log: entries for secrets, login tokens, OAuth settings, sign-in poli
     await onPolicy('DELETE'),
     await onPolicy('DELETE'),
   ]).toEqual([
-    ['ok', 'required for Users, Administrators, grace period in days: 14'],
+    ['ok', 'required for Users, Administrators, grace period of 14 days'],
     ['ERR_REQUEST_INVALID', 'solution:audited'],
     ['ok', 'deleted'],
     ['ERR_NOT_FOUND', 'solution:audited'],
