@@ -256,7 +256,7 @@ server.listen(0, '127.0.0.1', () => {
 })
 process.on('disconnect', () => process.exit(0))
 
-/** The hook as a function in this process, created once; its API calls run synchronously. */
+/** Runs the login hook as a plain function in this process. The function is created once; its API is synchronous. */
 function plainRunner(source: string): EntryRunner {
   let effects: Effects = noEffects()
   const security = {

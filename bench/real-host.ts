@@ -9,7 +9,7 @@ import { HOOK } from './login.ts'
 
 const PASSWORD = 'password of the bench'
 
-/** The host in a separate process and folder, as `npm start` runs it, with default settings. */
+/** A host that runs in a separate process and folder with default settings, as `npm start` runs it. */
 export type RealHost = {
   readonly pid: number
   readonly url: string

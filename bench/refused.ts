@@ -9,9 +9,9 @@ const COUNT = Number(process.env.BENCH_REFUSALS ?? 200)
 const WARM_UP = 20
 
 /**
- * Measures refused logins of known and unknown users, which must take the same time. They are sent in pairs in random
- * order. With strict alternation, work that the host delays (it counts failures in batches) could always affect the
- * same kind.
+ * Measures refused logins of known and unknown users, which must take the same time. A pair is one login of each kind,
+ * in random order. In a fixed order, the host's deferred work, such as counting failures in batches, could slow down
+ * only one kind.
  */
 export async function measureRefusals(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, COUNT + WARM_UP))

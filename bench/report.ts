@@ -19,7 +19,7 @@ export type Measured = Row & { readonly subject: string }
 export type Report = {
   readonly date: string
   readonly machine: { readonly cores: number; readonly model: string; readonly platform: string }
-  /** Load average in the minute before the run. Above 1, other work distorts even ratios. */
+  /** Load average in the minute before the run. If it is above 1, other programs may have distorted the results. */
   readonly loadBefore: number
   readonly node: string
   readonly rows: readonly (Measured & { readonly reached: boolean })[]

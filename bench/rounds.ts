@@ -8,7 +8,7 @@ export async function each(count: number, work: () => Promise<unknown>): Promise
   return (performance.now() - start) / count
 }
 
-/** Like `each`, but with pauses as between real logins; only the work is timed. */
+/** Like `each`, but with pauses between the units of work, like between real logins. Pauses are not timed. */
 export async function paced(count: number, work: () => Promise<unknown>): Promise<number> {
   let sum = 0
   for (let done = 0; done < count; done++) {

@@ -1,4 +1,4 @@
-// Measures the metrics of docs/performance.md: all rows, or only the named ones. Each is a ratio within this run.
+// Measures the metrics in docs/performance.md: all of them, or only those named on the command line.
 // Usage: npm run bench -- w1 events --json figures.json
 import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'
@@ -38,7 +38,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   telemetry: measureTelemetry,
 }
 
-// isolated-vm needs this flag in every process with isolates; the bare contestants of W1 run in this one.
+// isolated-vm needs this flag in every process that creates isolates. Measurement W1 creates some in this process.
 if (!process.execArgv.includes('--no-node-snapshot'))
   throw new Error('The flag --no-node-snapshot is missing. Run "npm run bench".')
 const { values, positionals } = parseArgs({ options: { json: { type: 'string' } }, allowPositionals: true })
@@ -49,7 +49,7 @@ if (unknown.length > 0) {
   )
   process.exit(2)
 }
-// If a run is interrupted, exiting here stops its hosts, because they are terminated when this process exits.
+// Exit if a run is interrupted: exit handlers then terminate the hosts, whereas the signal's default action would not.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 await run(positionals.length === 0 ? Object.keys(SUBJECTS) : positionals, values.json ?? process.env.BENCH_JSON)
 

@@ -11,14 +11,13 @@ const USER = nameOf('member', 0)
 type Contestant = { readonly bytes: Buffer; readonly holds: string; readonly times: number[] }
 
 /**
- * Measures the cost of a session per request in the same app, over one connection, in two ways:
+ * Measures how much time a session adds to a request. Compares two pairs of requests, sent over one connection:
  *
- * - `GET session` against a media file of the same solution with the same size. The first looks up a session and
- *   returns its data; the second returns a file from memory. Neither renders a template, so the difference is the
- *   session.
- * - For a signed-in user, the page of a solution that requires sign-in, compared with the page of one that doesn't. Both
- *   use the same middleware and template, and no script. Both browsers have the form's cookie. The user's data in the
- *   page is included.
+ * - `GET session`, and a media file of the same size. The first request looks up a session and returns its data. The
+ *   second returns a file from memory. Neither renders a template, so the difference is the session's cost.
+ * - The page of a solution that requires sign-in, for a signed-in user, and the page of one that doesn't. Both requests
+ *   use the same middleware and template, run no script, and send the form's cookie. The first page also contains the
+ *   user's data.
  */
 export async function measureSessions(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, 1))

@@ -14,8 +14,8 @@ const LOGINS = 100
 type Contestant = { readonly host: RealHost; readonly socket: Socket; readonly bytes: Buffer; readonly times: number[] }
 
 /**
- * Compares login latency with full telemetry (metrics, logs and the default share of traces to a collector,
- * METRICS_PORT) and without telemetry. Both hosts run all the time and their logins alternate, so that disturbances
+ * Compares login latency with and without telemetry. Full telemetry sends metrics, logs and the default share of traces
+ * to a collector, and sets METRICS_PORT. Both hosts run throughout, and their logins alternate, so that disturbances
  * affect both.
  */
 export async function measureTelemetry(): Promise<Row[]> {

@@ -14,10 +14,10 @@ import { loginWorker, startWorkerd } from './workerd.ts'
 
 const SOLUTION = 'w2'
 const HARDENED = 'w2-hardened'
-/** Duration of each contestant's turn per round, in ms; one uncounted turn comes before the first round. */
+/** Duration of each contestant's turn in a round, in ms. An extra turn before the first round is not counted. */
 const TURN = 1500
 
-/** Number of concurrent browsers for the comparison with the smallest login. */
+/** Number of concurrent connections to the workerd that runs the smallest login. */
 const LEAN_CONNECTIONS = 16
 
 type Served = {
@@ -29,12 +29,12 @@ type Served = {
 }
 
 /**
- * Measurement W2: the login hook, called by a form POST over HTTP. In each round, the contestants take turns and get the
- * same bytes from the same client. They respond with 303, the same headers, a new session cookie and a new login cookie.
+ * Measurement W2: the login hook, called by a form POST over HTTP. In each round, the contestants take turns. They get
+ * the same bytes from the same client. They respond with 303, the same headers, and new session and login cookies.
  * - The host: a separate process with default settings. It checks the hidden token and runs the hook in fresh globals in
  *   its sandbox processes. Before it responds, it stores the session in its database and syncs that to disk.
- * - workerd: one process, the hook in one global scope. It reads the form and the cookie, runs the hook, and stores the
- *   session in memory. It verifies no token and writes nothing, so it does less work than the host.
+ * - workerd: one process that runs the hook in one global scope. It reads the form and the cookie, runs the hook, and
+ *   stores the session in memory. It verifies no token and writes nothing, so it does less work than the host.
  * - workerd with the smallest login: the session is a signed cookie, and there are no other headers.
  * - A plain function: the host's own app, sessions and database (`plain-host.ts`). A function in the host process
  *   replaces `run-entry.ts` and everything that it calls.
@@ -118,7 +118,7 @@ function rowsOf(
 
 async function startPlainHost(homeToCopy: string): Promise<{ pid: number; port: number; stop: () => Promise<void> }> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-plain-'))
-  // Nothing writes to the folder now: the upload is complete, and no login has been posted.
+  // The folder can be copied now because nothing writes to it: the upload is complete, and no login has been sent.
   cpSync(homeToCopy, home, { recursive: true })
   const execArgv = ['--disable-warning=ExperimentalWarning']
   const child = fork(fileURLToPath(new URL('plain-host.ts', import.meta.url)), [home], { execArgv })

@@ -21,9 +21,9 @@ const config :Workerd.Config = (
 `
 
 /**
- * workerd with one global scope that all requests share, as on Cloudflare's platform; by default with the login hook.
- * The package with the binary for this operating system is a direct dependency (`bench/package.json`), so that no
- * install script has to run.
+ * Starts workerd, by default with the login hook. All requests share one global scope, as on Cloudflare's platform. The
+ * package with the binary for this operating system is a direct dependency (`bench/package.json`), so no install script
+ * has to run.
  */
 export async function startWorkerd(worker: string = loginWorker()): Promise<WorkerdProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-workerd-'))

@@ -3,7 +3,7 @@
 import { builtInPlugins } from '../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
 import { readTrusted } from '../base/bundles/trusted.ts'
-// Imported because loading it builds the script for its pages.
+// Importing this module builds the script for the control center's pages.
 import '../control-center/pages/script.ts'
 import { EMBEDDED_MAIN } from '../host/solution-databases/embedded-child.ts'
 import { makeAdminScript, makeClientScript } from '../host/web/scripts.ts'

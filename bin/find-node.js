@@ -25,7 +25,10 @@ export function findNode(folder = root, platform = platformOf(), version = proce
   }
 }
 
-/** npm installs it in the project's folder, or in the folder of a project that depends on this one. */
+/**
+ * Finds the Node.js that npm installed. It is in the project's folder, or in the folder of a project that depends on
+ * this one.
+ */
 function installedNode(folder, file) {
   const own = join(folder, 'node_modules', file)
   if (existsSync(own)) return own
@@ -34,7 +37,7 @@ function installedNode(folder, file) {
 }
 
 /**
- * Whether a version such as `26.10.0` has the features that Solhost needs: type stripping, `node:sqlite`, the
+ * Whether a version such as `26.10.0` has the features that Solhost needs: type stripping, `node:sqlite` and the
  * permission model.
  */
 export function fits(version) {

@@ -18,7 +18,7 @@ const UNITS = { k: 1 / 1024, m: 1, g: 1024 }
 export function heapFlags(env, own = getHeapStatistics().heap_size_limit / 1024 ** 2) {
   if (/--max[-_](old[-_]space|heap)[-_]size/.test(env.NODE_OPTIONS || '')) return []
   const [, number, unit] = /^(\d+)([kmg])$/.exec(env.RUNTIME_XMX || '3g') || []
-  // The host itself rejects an invalid size.
+  // Set no limit for an invalid size: the host rejects the setting when it starts.
   if (number === undefined) return []
   const limit = Math.max(LEAST, Math.floor(Number(number) * UNITS[unit] * PART))
   return limit < own ? [`--max-old-space-size=${limit}`] : []

@@ -15,7 +15,7 @@ const OUT = join(ROOT, 'build', 'package')
 /** Everything that the programs read at run time. */
 const FOLDERS = ['base', 'bin', 'cli', 'control-center', 'host', 'plugins', 'runtime', 'solutions']
 const TEXTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
-/** These folders are included unchanged: customers' bundles may contain TypeScript, and so may our examples. */
+/** These folders are copied unchanged. Customers' bundles may contain TypeScript, so our examples may too. */
 const AS_IS = ['solutions/', 'base/bundles/new-solution/']
 /** Tools that are only used in the repository. */
 const LEFT_OUT = [
@@ -29,9 +29,9 @@ const LEFT_OUT = [
 /** The file that plugin authors import types from, as `solhost/plugin`. */
 const PLUGIN_TYPES = 'runtime/plugin.ts'
 
-/** The module in an import statement, a dynamic import or a re-export. */
+/** Matches the relative path of a TypeScript module in an import statement, a dynamic import or a re-export. */
 const IMPORTED = /\b((?:from|import)\s*\(?\s*'\.{1,2}\/[^'\n]+)\.ts'/g
-/** A file next to the module, such as a program for a worker thread. */
+/** Matches the URL of a TypeScript file relative to the module, such as a program for a worker thread. */
 const BESIDE = /(new URL\('[^'\n]+)(?<!\.d)\.ts', import\.meta\.url\)/g
 
 rmSync(OUT, { recursive: true, force: true })

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { findNode } from './find-node.js'
 
-/** In ms. A child that doesn't respond within this time after a signal is hung and would never exit. */
+/** Timeout in ms for the child's response after a signal. A child that doesn't respond in time would never exit. */
 const PATIENCE = 10_000
 
 /**
@@ -20,7 +20,7 @@ export function runWithFittingNode(args, options = {}) {
   const stdio = options.stopsWithUs ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit'
   const env = options.stopsWithUs ? { ...process.env, SOLHOST_LAUNCHER: String(process.pid) } : process.env
   const child = spawn(found.node, args, { stdio, env })
-  // Sandbox processes can send signals, and without a listener, SIGUSR1 would open a debugger.
+  // Ignore SIGUSR1, because sandbox processes can send signals. Without a listener, it would open a debugger.
   process.on('SIGUSR1', () => {})
   const endIfStuck = options.stopsWithUs ? watchChild(child, options.patience ?? PATIENCE) : () => {}
   const passOn = (signal) => () => {
@@ -34,14 +34,15 @@ export function runWithFittingNode(args, options = {}) {
   })
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1)
-    // This process ends with the child's signal, so that its parent sees how the child ended.
+    // Terminate this process with the same signal as the child, so that its parent sees why the child exited.
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.removeAllListeners(name)
     process.kill(process.pid, signal)
   })
 }
 
 /**
- * A child may take long to exit, but it still responds to pings (base/terminal/launcher.ts).
+ * Detects a hung child. A child may take a long time to exit, but until then it responds to pings
+ * (base/terminal/launcher.ts).
  * @param {import('node:child_process').ChildProcess} child
  * @param {number} patience in ms
  * @returns {() => void} pings the child once, and kills it if it doesn't respond
@@ -54,7 +55,7 @@ function watchChild(child, patience) {
   })
   return () => {
     if (timer !== undefined) return
-    // A child without a channel is about to exit.
+    // If the channel is closed, the child is about to exit and can't be pinged.
     if (child.connected) child.send('are you there', () => {})
     timer = setTimeout(() => {
       process.stderr.write(`The process did not respond to the signal within ${patience / 1000} s and was killed.\n`)
@@ -64,8 +65,8 @@ function watchChild(child, patience) {
 }
 
 /**
- * As process 1 of a container, replaces this process with the script. That saves a second process, and the kernel then
- * protects the host as process 1: no process in the container can kill it.
+ * Replaces this process with the script if this is process 1 of a container. That saves a second process. Also, the
+ * kernel then protects the host: no process in the container can kill process 1.
  * @param {string[]} args as above
  * @returns {boolean} false if this is not process 1 or this Node.js cannot do it; otherwise does not return
  */

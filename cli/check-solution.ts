@@ -26,8 +26,8 @@ export type CheckedSolution = {
 const limits = createLimits()
 
 /**
- * Packs a solution and runs the same checks as an upload: the ZIP file and the manifest in this process, everything
- * else in a sandbox process, which also loads the scripts. No running host is needed. Uses the default limits and the
+ * Packs a solution and runs the same checks as an upload. This process checks the ZIP file and the manifest. A sandbox
+ * process checks everything else and loads the scripts. No running host is needed. Uses the default limits and the
  * built-in plugins.
  */
 export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolution> {

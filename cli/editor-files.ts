@@ -39,8 +39,8 @@ export function renewEditorFiles({ path, files }: Pick<SolutionFolder, 'path' | 
 }
 
 /**
- * `moduleDetection` makes declarations local to a script, as in forms. solhost.d.ts declares everything that other
- * scripts can use. There are no DOM or Node.js types, because a sandbox has neither.
+ * `moduleDetection` makes declarations local to their file, like in a form's script. solhost.d.ts declares everything
+ * that other scripts can use. There are no DOM or Node.js types, because a sandbox has neither API.
  */
 const JSCONFIG = {
   compilerOptions: {

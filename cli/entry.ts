@@ -3,6 +3,6 @@ import { keepCompiled } from './compile-cache.ts'
 
 heedEarlySignals()
 keepCompiled(process.env)
-// Import this only now, because it takes longer to load than everything above.
+// Import the slowest module last, after the signal handlers and the compile cache are set up.
 const { main } = await import('./main.ts')
 await main(process.argv.slice(2))

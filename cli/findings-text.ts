@@ -4,7 +4,7 @@ import { printable, type Terminal } from '../base/terminal/terminal.ts'
 import { WHOLE_BUNDLE } from '../runtime/bundle/findings.ts'
 import { PlatformError } from '../runtime/errors.ts'
 
-/** An error or warning with its position, found by the CLI or by a host, which may have a newer version. */
+/** An error or warning with its position, found by the CLI or a host. A newer host can report codes unknown here. */
 export type Finding = {
   readonly file: string
   readonly line?: number | undefined
@@ -22,7 +22,7 @@ export function findingsOf(error: unknown): Findings | null {
   return { faults, warnings }
 }
 
-/** Source lines are truncated to this number of characters. */
+/** Maximum characters shown of a source line. */
 const LINE_WIDTH = 100
 
 /** Formats each error or warning: position, code and message, then the line with a caret, then how to fix it. */

@@ -16,7 +16,7 @@ export interface HostApi {
   send(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, content: ApiContent | null): Promise<ApiAnswer>
   /**
    * Streams a file of any size.
-   * @returns null; or the response if it has another content type, such as an error
+   * @returns null on success; the response if it has a different content type, for example because it is an error
    */
   download(path: string, type: string, take: (piece: Buffer) => Promise<void>): Promise<ApiAnswer | null>
   /** @param onProgress called with the number of bytes sent so far */
@@ -28,14 +28,15 @@ export interface HostApi {
   ): Promise<ApiAnswer>
   /**
    * Reads server-sent events until the server closes the connection.
-   * @param onOpen called when the stream starts @returns the response if it is not a stream
+   * @param onOpen called when the stream starts
+   * @returns null after a stream; the response if it is not a stream
    */
   follow(path: string, onOpen: () => void, onEvent: (data: string) => void): Promise<ApiAnswer | null>
 }
 
 /** Timeout in ms without any data. It is long, because a host takes several seconds to check an upload. */
 const ANSWER_TIME = 60_000
-/** The timeout for probing a host on this machine. */
+/** Timeout in ms for probing a host on this machine. */
 const LOOK_TIME = 2000
 const MOST_ANSWER = 16 * 1024 ** 2
 const PIECE = 64 * 1024

@@ -10,9 +10,9 @@ const Known = z.object({
 })
 
 /**
- * The active version; null if no version is active.
+ * Returns a solution's active version on a host; null if no version is active.
  * @param isNewAllowed whether to return null if the host does not have the solution
- * @throws CommandError
+ * @throws CommandError if the host returns an error
  */
 export async function readActive(api: HostApi, url: URL, name: string, isNewAllowed = false): Promise<Version | null> {
   const answer = await api.get(`/admin/api/solutions/${encodeURIComponent(name)}`)

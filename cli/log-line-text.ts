@@ -17,8 +17,8 @@ export type LogLine = z.infer<typeof LogLine>
 const STYLES = { error: 'red', warn: 'yellow', warning: 'yellow', debug: 'dim' } as const
 
 /**
- * Formats a line: time, level, position, message. Further lines of a message are indented, so that they can't be
- * mistaken for log lines.
+ * Formats a log entry: time, level, position, message. The message's other lines are indented, so that they can't be
+ * mistaken for log entries.
  */
 export function logLineText(
   { time, level, message, code, file, line, column, correlationId }: LogLine,

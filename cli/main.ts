@@ -51,7 +51,7 @@ export async function allCommands(): Promise<Readonly<Record<string, Command>>> 
   )
 }
 
-/** Runs one command line, without the program's name, and exits the process with its exit code. */
+/** Runs one command line, then exits the process with its exit code. @param words excludes the program's name */
 export async function main(words: readonly string[]): Promise<never> {
   const terminal = createTerminal(process.stdout, process.stderr, process.stdin, process.env)
   endWithReader()
@@ -127,7 +127,7 @@ function endWithReader(): void {
   })
 }
 
-/** Exits when the launcher exits for any reason, because that closes the IPC channel. */
+/** Exits when the IPC channel closes, because that means the launcher has exited. */
 function endWithLauncher(): void {
   const end = () => {
     // A running host handles its shutdown itself (commands/start.ts).

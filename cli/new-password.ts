@@ -17,13 +17,16 @@ export const PASSWORD_OPTION = {
   },
 } as const
 
-/** 100 random bits, in groups that are easy to type. */
+/** Generates a password of 100 random bits, in groups of characters that are easy to type. */
 export function makePassword(): string {
   const group = () => Array.from({ length: GROUP }, () => LETTERS[randomInt(LETTERS.length)]).join('')
   return Array.from({ length: GROUPS }, group).join('-')
 }
 
-/** @throws CommandError if there is no terminal to prompt on, or if the two entries differ */
+/**
+ * Returns the password in SOLHOST_NEW_PASSWORD, or prompts for one.
+ * @throws CommandError if there is no terminal to prompt on, or if the two entries differ
+ */
 export async function askNewPassword(username: string, terminal: Terminal): Promise<string> {
   const given = terminal.environment[PROPERTY]
   if (given !== undefined && given !== '') return given

@@ -6,7 +6,7 @@ import { nearestKey } from '../runtime/bundle/nearest-key.ts'
 /** An option of every command. */
 const HELP = { help: { type: 'boolean', short: 'h' } } as const
 
-/** @returns null if help was requested. @throws CommandError `usage` */
+/** Parses a command's arguments and options. @returns null if help was requested. @throws CommandError `usage` */
 export function readArguments(name: string, command: Command, words: readonly string[]): Given | null {
   const { values, positionals } = parse(name, command, words)
   if (values.help === true) return null
@@ -21,7 +21,7 @@ export function readArguments(name: string, command: Command, words: readonly st
   return { arguments: Object.fromEntries(given), options: values as Given['options'] }
 }
 
-/** `<folder>`, or `[folder]` if it is optional. */
+/** Returns the usage line: `<folder>` is a required argument, `[folder]` an optional one. */
 export function usageOf(name: string, { arguments: all, options }: Command): string {
   const words = Object.entries(all).map(([argument, { default: text }]) =>
     text === undefined ? `<${argument}>` : `[${argument}]`,
@@ -42,7 +42,7 @@ function parse(name: string, command: Command, words: readonly string[]) {
   }
 }
 
-/** Node's messages describe its API, whereas these describe the user's input. */
+/** Returns an error message in terms of the user's input, because Node's messages describe its API. */
 function problemOf(error: unknown, words: readonly string[], known: readonly string[]): string {
   const { code, message } = error as { code?: string; message: string }
   const quoted = /'(-[^'<]*?)(?: <value>)?'/.exec(message)?.[1] ?? ''

@@ -57,7 +57,7 @@ export function readTestFiles(path: string): ReadonlyMap<string, Buffer> {
   return readAll(path, names)
 }
 
-/** The folders that can contain files of a solution, each with a trailing slash; the solution's own is `''`. */
+/** The folders that can contain files of a solution, each with a trailing slash. The top folder is `''`. */
 export function foldersOfSolution(path: string, prefix = '', found: string[] = []): string[] {
   const entries = entriesIn(join(path, prefix))
   if (entries === null) return found
@@ -70,7 +70,7 @@ export function foldersOfSolution(path: string, prefix = '', found: string[] = [
   return found
 }
 
-/** Files that only the author's tools use, including editor backups such as `x~` and `#x#`. */
+/** Whether only the author's tools use the file. Editor backups, such as `x~` and `#x#`, are such files. */
 export function isLeftOut(path: string): boolean {
   const name = basename(path)
   if (name.startsWith('.') || name === 'node_modules' || /~$|^#.*#$/.test(name)) return true
@@ -79,8 +79,8 @@ export function isLeftOut(path: string): boolean {
 }
 
 /**
- * Whether the folder contains a regular file with this name. Links don't count, because they may point anywhere, and
- * the folder may be from a stranger.
+ * Whether the folder contains a regular file with this name. Returns false for a symbolic link, because it may point
+ * anywhere if the folder is from someone else.
  */
 export function isOwnFile(path: string, name: string): boolean {
   return linkOnTheWay(path, name) === null && lstatSync(join(path, name), { throwIfNoEntry: false })?.isFile() === true
@@ -149,7 +149,7 @@ function readOne(file: string): Buffer {
   }
 }
 
-/** @returns null if the file is missing, or can't be read for a reason other than permissions */
+/** Converts an error about missing permissions to a CommandError. @returns null for any other error */
 function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError | null {
   if (code !== 'EACCES' && code !== 'EPERM') return null
   return new CommandError('failed', `Cannot read "${path}" (${code}). Give this account read access.`)
@@ -169,7 +169,7 @@ function linkOnTheWay(path: string, name: string): string | null {
   return places.find((place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true) ?? null
 }
 
-/** @returns null if there is no such folder, which may be removed at any time */
+/** @returns null if the folder doesn't exist, since it may be removed at any time */
 function entriesIn(folder: string): Dirent[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true })

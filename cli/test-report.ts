@@ -7,13 +7,13 @@ import { excerpt, type Findings, placeOf } from './findings-text.ts'
 export interface TestReport {
   file(file: string): void
   test(result: TestResult): void
-  /** @returns whether the results were printed for machines, so that nothing else may be printed */
+  /** @returns true if it printed the report for machines; nothing else may be printed then */
   refused(findings: Findings): boolean
   /** @returns whether all passed */
   end(results: readonly FileResult[]): boolean
 }
 
-/** @param files the solution's files and its tests; the report shows source lines from them */
+/** @param files the solution's files and test files, whose source lines the report shows */
 export function createTestReport(
   files: ReadonlyMap<string, Buffer>,
   terminal: Pick<Terminal, 'out' | 'styled'>,

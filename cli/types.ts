@@ -29,7 +29,7 @@ interface String {
 `
 
 /**
- * Replacements in the plugins' declarations, which fit any solution. They narrow the declarations to the solution's own
+ * Replacements in the plugins' declarations, by plugin. They narrow the general declarations to the solution's own
  * names. Where a name can be built at run time, any string stays allowed, and editors complete the known names.
  */
 const OWN_NAMES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
@@ -134,8 +134,8 @@ function union(what: string, name: string, texts: readonly string[]): string {
 }
 
 /**
- * The arguments that listeners get after the event, as documented in docs/forms.md. The arguments of other events are
- * unknown.
+ * The types of the arguments that a form event's listener gets after the event itself (docs/forms.md). Events that are
+ * not listed have arguments of unknown types.
  */
 const OWN_ARGUMENTS: Partial<Record<(typeof FORM_EVENTS)[number], string>> = {
   onShow: '[firstShow: boolean]',
@@ -174,7 +174,7 @@ function typeOf(written: unknown): string {
   return isType ? written : 'any'
 }
 
-/** The type of `value`; element types not listed have no value. */
+/** The TypeScript type of `value` for each element type. Other element types have no value. */
 const VALUES: Partial<Record<ElementDefinition['type'], string>> = {
   text: 'string',
   password: 'string',
@@ -218,7 +218,7 @@ function formTypes({ place, path, text }: FileOf<'form'>, scripts: readonly File
   ]
 }
 
-/** Returns each element's name and type. An unfinished form can contain anything, so this must not fail. */
+/** Returns each element's name and type. Never throws, because the file of an unfinished form can contain anything. */
 function elementsIn(form: unknown): [string, string][] {
   if (!hasBoundedDepth(form)) return []
   try {
@@ -281,11 +281,11 @@ function variablesIn(path: string, text: string): string[] {
   })
 }
 
-/** @returns an empty body if it is not a valid script */
+/** Parses a script. @returns an empty body if it is not valid */
 function read(path: string, text: string) {
   const comments: Comment[] = []
   try {
-    // It is the author's own script on the author's machine, so it is safe to parse here.
+    // The author's own script runs on the author's machine, so it is safe to parse it in this process.
     const source = path.endsWith('.ts') ? stripTypeScriptTypes(text, { mode: 'strip' }) : text
     const { body } = parse(source, { ecmaVersion: 'latest', sourceType: 'script', onComment: comments })
     const docBefore = (start: number): string => {

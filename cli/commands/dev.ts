@@ -113,7 +113,7 @@ async function startLive(home: string, options: DevOptions, { environment }: Ter
   return { host, live: host.live, notes }
 }
 
-/** @returns null if none is given. @throws CommandError */
+/** Parses a port number. @returns null for an empty text. @throws CommandError */
 function readPort(text: string): number | null {
   if (text === '') return null
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)

@@ -47,8 +47,7 @@ docs/testing-solutions.md describes what they can use. Tests run in a sandbox, w
     const packed = await packSolution(folder)
     if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
     using _ = endOnSignals()
-    // Load this on demand, because it is half of all code that the command line can load, and only this command needs
-    // it.
+    // Load these modules on demand. They are half of the command line's code, and only this command needs them.
     const [{ createTestStage }, { runTests }] = await Promise.all([
       import('../../host/solution-tests/test-stage.ts'),
       import('../../host/solution-tests/run-tests.ts'),
@@ -124,7 +123,7 @@ function needAny(results: readonly FileResult[], filter: string | undefined): vo
     throw new CommandError('usage', `No test name or file name contains ${JSON.stringify(filter)}. Change --filter.`)
 }
 
-/** Reports errors that would also make a host reject the solution, so there is nothing to test. */
+/** Reports the errors because of which a host would reject the solution. Such a solution can't be tested. */
 function refuseSolution(
   folder: SolutionFolder,
   findings: Findings,

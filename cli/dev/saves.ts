@@ -27,7 +27,10 @@ export type SavesParts = {
 
 /** Deploys each saved state of a folder to a live host, one at a time. */
 export interface Saves {
-  /** Call after a save; `since` is a `performance.now` time. @returns when the deployment has finished or failed */
+  /**
+   * Deploys the folder after a save. Resolves when the deployment has finished or failed.
+   * @param since when the save happened, as a `performance.now` time
+   */
   saved(since: number): Promise<void>
 }
 

@@ -4,7 +4,7 @@ import { CommandError } from '../../base/terminal/command.ts'
 import { foldersOfSolution, isLeftOut } from '../solution-folder.ts'
 
 export interface FolderWatch {
-  /** Number of watched folders, including the solution's. */
+  /** Number of watched folders: the solution's folder and its subfolders. */
   readonly count: () => number
   close(): void
 }

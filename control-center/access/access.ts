@@ -12,7 +12,7 @@ import type { Memberships, Organisation } from './organisation.ts'
 import { originOf, type PageSession, type PageSessions } from './page-sessions.ts'
 import { mayDo, type Right, type Role } from './roles.ts'
 
-/** The sender of a request as a member of an organisation, authenticated by a session or an API token. */
+/** The sender of a request, as a member of an organisation. Authenticated by a session or an API token. */
 export type Member = {
   /** The name in the audit log: `user:{name}` or `token:{id}`. */
   readonly name: string
@@ -33,20 +33,21 @@ export interface Access {
   /** Rejects API requests without a caller, and browser requests that don't come from our own pages. */
   readonly requireCaller: Middleware
   /**
-   * The caller's identity in the organisation that the path contains (`:organisation`).
+   * Returns the caller's membership in the organisation named in the URL path (`:organisation`).
    * @throws ERR_NOT_FOUND if they are not a member
    * @throws ERR_FORBIDDEN if their role lacks the permission
    */
   need(ctx: Context, right: Right): Promise<Member>
   /**
-   * Whether the caller still has the permission; for streamed responses. While a response is streamed, the session may
-   * end, or the token or membership may be removed. Rejects if this can't be determined now.
+   * Whether the caller still has the permission. Check this while streaming a response: the session may end, or the
+   * token or membership may be removed. Rejects if this can't be determined, for example during a database failure.
    */
   stillHas(ctx: Context, right: Right): Promise<boolean>
-  /** @throws ERR_FORBIDDEN for a token */
+  /** Returns the signed-in user. @throws ERR_FORBIDDEN if the caller uses an API token */
   needPerson(ctx: Context): User
   /**
-   * Does nothing for a token, because nobody is there to confirm.
+   * Requires a recent confirmation of the user's identity. Requests with an API token pass, because no user could
+   * confirm them.
    * @throws ERR_CONFIRMATION_NEEDED if the user must first confirm their identity
    */
   needConfirmation(ctx: Context): Promise<void>
@@ -54,14 +55,14 @@ export interface Access {
 
 type State = { caller?: Caller | null; member?: Member | null }
 
-/** @returns null if the sender isn't authenticated, or `identify` has not run yet */
+/** Returns the sender of the request; null if they aren't authenticated, or `identify` has not run yet. */
 export function callerOf(ctx: Context): Caller | null {
   return (ctx.state as State).caller ?? null
 }
 
 /**
- * The caller's identity in the organisation that the path contains; null if it has not been determined yet, or the
- * caller is not a member.
+ * The caller's membership in the organisation named in the URL path. Null if the caller is not a member, or if no
+ * middleware has looked up the membership yet.
  */
 export function memberOf(ctx: Context): Member | null {
   return (ctx.state as State).member ?? null
@@ -90,7 +91,7 @@ export function createAccess(parts: AccessParts): Access {
     const found = await pageSessions.find(ctx)
     if (found === null) return null
     const user = await users.get(found.session.uid)
-    // Users who must choose a new password do so during sign-in. Until then, don't accept their session.
+    // Reject the sessions of users who must choose a new password. They choose it the next time they sign in.
     return user?.enabled && !user.mustChangePassword ? { kind: 'person', user, session: found } : null
   }
 

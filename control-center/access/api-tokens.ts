@@ -11,7 +11,7 @@ export type ApiToken = StoredToken & {
 
 /** API tokens that tools use to call one organisation's API. */
 export interface ApiTokens {
-  /** Creates a token of 256 random bits. Only this result contains it, because only its hash is stored. */
+  /** Creates a token of 256 random bits. It can't be retrieved later, because only its hash is stored. */
   create(
     organisation: string,
     wanted: Pick<ApiToken, 'name' | 'role' | 'expiresAt'>,

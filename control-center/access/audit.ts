@@ -24,11 +24,11 @@ export type AuditEntry = Omit<JournalEntry, 'place'> & {
 }
 
 export interface Audit {
-  /** Resolves when the entry is in the database. Entries for throttled attempts are recorded as in `recordOnce`. */
+  /** Resolves when the entry is in the database. Uses `recordOnce` for throttled attempts. */
   record(entry: AuditEntry): Promise<void>
   /**
-   * Records a rejected attempt. Anyone can send thousands of attempts, each with a different name. Entries that differ
-   * only in the actor are therefore recorded once per minute and network.
+   * Records a rejected attempt. If entries differ only in the actor, only one per minute and network is recorded.
+   * Otherwise, anyone could fill the log with attempts under different names.
    */
   recordOnce(entry: AuditEntry): Promise<void>
   /**
@@ -53,7 +53,7 @@ export interface Audit {
 }
 
 const TABLE = { name: 'activity', columns: { target: 'subject', place: 'organisation' }, absent: '' } as const
-/** Maximum entries of the organisation that one filtered query scans, since no index covers the filters. */
+/** Maximum entries that a filtered query scans. It scans them one by one, because no index covers the filters. */
 const MOST_SCANNED = 100_000
 const THROTTLED: readonly string[] = ['throttled', 'ERR_THROTTLED']
 
@@ -85,7 +85,7 @@ export function createAudit(db: CenterDatabase, kept: number, now: () => number 
   }
 }
 
-/** Converts the entry to the format of the journal, which stores the organisation as the place. */
+/** Converts an audit entry to a journal entry. The journal's name for the organisation is "place". */
 function placed({ organisation, ...entry }: AuditEntry): JournalEntry {
   return { ...entry, place: organisation }
 }

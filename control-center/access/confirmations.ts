@@ -4,21 +4,21 @@ import type { Session } from '../../base/accounts/sessions.ts'
 import { hasSecondStep } from '../../base/accounts/sign-in-methods.ts'
 import type { Limits } from '../../runtime/limits.ts'
 
-/** Whether users must confirm their identity before a change. */
+/** Decides whether users must confirm their identity before a sensitive change. */
 export interface Confirmations {
   /**
-   * Whether the user must confirm now. A recent sign-in counts as a confirmation. Users with a factor must have used
-   * one.
+   * Whether the user must confirm their identity now. A recent sign-in or confirmation is sufficient. Users with a
+   * second factor must also have used one in this session.
    */
   isNeeded(session: Pick<Session, 'uid' | 'methods' | 'confirmedAt'>): Promise<boolean>
   /**
-   * Whether the user has a factor. Chosen here: this includes factors that can't be used here, such as a passkey for
-   * another domain.
+   * Whether the user has a second factor. Chosen here: this includes factors that can't be used on this server, such as
+   * a passkey for another domain.
    */
   hasFactor(uid: string): Promise<boolean>
 }
 
-/** The account that a person's factors belong to. It is the same in all organisations. */
+/** The account that a person's second factors belong to. A person has the same account in all organisations. */
 export function personsFactors(uid: string): FactorAccount {
   return factorAccount('users', '', uid)
 }

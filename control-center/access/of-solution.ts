@@ -8,7 +8,7 @@ import type { Right } from './roles.ts'
 export type Place = { readonly organisation: string; readonly solution: string }
 
 /**
- * The solution that a request is about. Any valid solution name is accepted, since users can exist before packages.
+ * Returns the solution in the URL. It may have no packages yet, because its users can be created before them.
  * @throws ERR_SOLUTION_NOT_FOUND for an invalid solution name
  */
 export function placeOf({

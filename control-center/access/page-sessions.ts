@@ -23,15 +23,15 @@ export interface PageSessions {
   end(ctx: Context): Promise<void>
   /**
    * Records that the user has just confirmed their identity.
-   * @param method the factor that the user confirmed with; null if they used none
+   * @param method the second factor that the user confirmed with; null if they used none
    */
   confirm(session: PageSession, method: SignInMethod | null): Promise<void>
   isCsrfToken(cookie: string, token: string): boolean
 }
 
 /**
- * The control center's realm. It is stored with each session and in the names of cookies, so changing it signs everyone
- * out. Solution names can't start with a capital letter, so a host at the same URL uses different cookies.
+ * The control center's realm. Sessions and cookie names contain it, so changing it signs everyone out. A host at the
+ * same URL uses other cookie names, because a solution's name can't start with a capital letter.
  */
 export const REALM = 'Control-Center'
 const CSRF = 'center-csrf'
@@ -78,14 +78,14 @@ export function cookieScopeOf(ctx: Context): CookieScope {
 }
 
 /**
- * The origin for links that are opened elsewhere, such as those in emails: `PUBLIC_URL` if set, otherwise the origin of
- * this request.
+ * The origin for links in emails and other links that are opened outside this browser. Uses `PUBLIC_URL` if it is set,
+ * otherwise the origin of this request.
  */
 export function publicOriginOf(ctx: Context, { publicUrl }: Pick<ServiceSettings, 'publicUrl'>): string {
   return publicUrl?.origin ?? originOf(ctx)
 }
 
-/** The control center's origin for this browser, as determined by the middleware `hostGate`. */
+/** The origin at which this browser uses the control center. The middleware `hostGate` has determined it. */
 export function originOf(ctx: Context): string {
   return stateOf(ctx).site?.origin ?? ''
 }

@@ -5,26 +5,23 @@ export const ROLES = ['owner', 'developer', 'operator', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 export const RoleName = z.enum(ROLES)
 
-/**
- * Permissions in an organisation, and the roles that have them. Non-members can't even learn that the organisation
- * exists.
- */
+/** Permissions in an organisation, and the roles that have them. */
 const RIGHTS = {
-  /** See environments, packages, pipelines, rollouts, metrics and logs. */
+  /** Read environments, packages, pipelines, rollouts, metrics and logs. */
   read: ROLES,
   /** Change the organisation's title. */
   organisation: ['owner'],
-  /** Manage members and invitations; also required to see them. */
+  /** Read and manage members and invitations. */
   members: ['owner'],
   'api-tokens': ['owner'],
   audit: ['owner', 'operator'],
   environments: ['owner', 'operator'],
-  /** Manage remote environment tokens, registry passwords and keys; also required to see them. */
+  /** Read and manage remote environment tokens, registry passwords and keys. */
   credentials: ['owner', 'operator'],
   packages: ['owner', 'developer'],
   pipelines: ['owner', 'developer'],
   rollouts: ['owner', 'operator'],
-  /** Manage users of solutions; also required to see them. */
+  /** Read and manage the users of solutions. */
   'solution-users': ['owner', 'operator'],
   'login-pages': ['owner', 'developer'],
 } as const satisfies Record<string, readonly Role[]>

@@ -6,11 +6,11 @@ import type { Access, Member } from './access.ts'
 import { type Audit, recorded } from './audit.ts'
 import type { Right } from './roles.ts'
 
-/** The data that the audit log records about a request. A handler may set an action that differs from the route's. */
+/** The target and action in a request's audit entry. Without an action, the entry contains the route's action. */
 export type Names = { target?: string; action?: string }
-/** A route in the organisation that the path contains, for its members and for API tokens. */
+/** A route for the members and API tokens of the organisation in the URL path. */
 export type MemberRoute = Route<Member, Right, string, Names>
-/** A route for signed-in people only. It doesn't depend on their organisations. */
+/** A route for signed-in users, regardless of their organisations. Rejects API tokens. */
 export type PersonRoute = Route<User, 'person', string, Names>
 
 export const route = routesOf<Member, Right, string, Names>()
@@ -69,7 +69,7 @@ export function addPersonRoutes(router: Router, routes: readonly PersonRoute[], 
   })
 }
 
-/** Return the same object, because the handler adds to it. */
+/** Sets the action. Returns the same object, because the handler may change it later. */
 function named(act: string, names: Names): Names & { action: string } {
   return Object.assign(names, { action: names.action ?? act })
 }

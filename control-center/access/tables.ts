@@ -20,7 +20,7 @@ type AccessTables = {
     time: number
     actor: string
     action: string
-    /** The name of the object that the action changed, such as an environment. */
+    /** The name of the user or object that the action changed, such as an environment. */
     subject: string
     outcome: string
     address: string

@@ -32,7 +32,7 @@ export function addAccessPages(
   })
 
   pages.ofOrganisation('/activity', 'audit', async (ctx, text, { organisation }) => {
-    // The form sends empty filter fields, which mean no filter.
+    // Drop empty parameters: the form sends them for filters that the user left empty.
     const given = Object.fromEntries(Object.entries(ctx.query).filter(([, value]) => value !== ''))
     const { before, actor, action, outcome } = readWith(AuditQuery, given)
     const filter = {

@@ -59,7 +59,7 @@ export function accountRoutes({ access, users, credentials, confirmations }: Acc
         summary: 'Change your own password, which signs you out everywhere',
         right: 'person',
         act: 'password-change',
-        // Without a factor, the current password is the confirmation.
+        // For users without a second factor, entering the current password is sufficient confirmation.
         before: async ({ who, ctx }) => {
           if (await confirmations.hasFactor(who.uid)) await access.needConfirmation(ctx)
         },

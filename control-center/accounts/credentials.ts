@@ -16,12 +16,13 @@ export type CheckedCredentials =
 export interface Credentials {
   check(ctx: Context, username: string, password: string): Promise<CheckedCredentials>
   /**
-   * Whether this browser signed in to the account before. Wrong guesses by other people don't lock such a browser out.
+   * Whether the user has signed in to the account with this browser before. Other people's wrong guesses don't lock out
+   * such a browser.
    */
   isKnown(ctx: Context, username: string): boolean
   /**
-   * Checks the password of a user who is signed in. Earlier sign-ins don't make this browser trusted: someone else may
-   * be using it.
+   * Checks the password of a user who is signed in. Wrong attempts are limited as in an unknown browser, because
+   * someone else may be using this one.
    */
   checkOwn(ctx: Context, user: User, password: string): Promise<CheckedCredentials>
   /** Remembers that the user has signed in with this browser. */
@@ -30,7 +31,7 @@ export interface Credentials {
   note(ctx: Context, username: string, action: string, outcome: string, target?: string): Promise<void>
 }
 
-/** Identifies the control center in the attempt counters and in the cookie of a known browser. */
+/** The control center's name in the counters of failed attempts and in known browsers' cookies. */
 const SOURCE = 'center'
 
 export function createCredentials(

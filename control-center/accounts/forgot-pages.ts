@@ -26,12 +26,12 @@ export type ForgotPageParts = {
   readonly limits: Limits
 }
 
-/** Maximum characters of the input. No account has a longer name. */
+/** Maximum length of an entered email address or username. Accounts' names aren't longer. */
 const LONGEST_ASKED = 254
 
 /**
- * Pages for users who forgot the password of their account. The API offers no alternative: users who can't sign in have
- * no token, and they open the mailed link in a browser.
+ * Pages for users who forgot the password of their account. There is no API for this: users who can't sign in have no
+ * token, and they open the emailed link in a browser anyway.
  */
 export function addForgotPages(router: Router, parts: ForgotPageParts): void {
   const { forgottenPasswords, passwordLinks, credentials, throttle, mail, limits } = parts
@@ -76,7 +76,7 @@ export function addForgotPages(router: Router, parts: ForgotPageParts): void {
     await choose(ctx, token, found, fields)
   })
 
-  /** Doesn't sign the user in. Only the sign-in page does, because attempts are checked, counted and recorded there. */
+  /** Sets the new password without signing the user in. Only the sign-in page counts and records sign-in attempts. */
   async function choose(
     ctx: Context,
     token: string,

@@ -9,7 +9,7 @@ import { LINK_LIFETIME, type PasswordLinks } from './password-links.ts'
 export type ForgottenPassword = {
   /** The email address that the user typed. */
   readonly asked: string
-  /** The control center's origin as the requester's browser sees it, and the email's language. */
+  /** The control center's origin for the link in the email, and the email's language. */
   readonly origin: string
   readonly locale: string
   /** The client's address, as in the audit log. */
@@ -17,7 +17,7 @@ export type ForgottenPassword = {
   readonly correlationId: string
 }
 
-/** Mails a link to choose a new password for the requested account. */
+/** Sends an email with a link to choose a new password, if the requested account exists. */
 export type ForgottenPasswords = RequestQueue<ForgottenPassword>
 
 export type ForgottenPasswordNeeds = {
@@ -28,7 +28,7 @@ export type ForgottenPasswordNeeds = {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** Path of the page that a link opens. */
+/** Path of the page that an emailed link opens. */
 export const NEW_PASSWORD_PATH = '/new-password'
 
 export function createForgottenPasswords(needs: ForgottenPasswordNeeds): ForgottenPasswords {
@@ -37,7 +37,7 @@ export function createForgottenPasswords(needs: ForgottenPasswordNeeds): Forgott
   /** @returns false if there is no such account, or no email can be sent to it */
   async function sendLink({ asked, origin, locale }: ForgottenPassword): Promise<boolean> {
     const user = await users.find(asked)
-    // Send the email to the stored address: the typed one may be a different address that looks the same.
+    // Send the email to the stored address. The typed address may look the same but be a different one.
     if (!mail.isSetUp || !user?.enabled || user.email === null) return false
     const token = await passwordLinks.create(user.uid)
     if (token === null) return false

@@ -41,8 +41,8 @@ type Found = { readonly user: User } | { readonly refusal: Refusal }
  * (base/web/scripts/links/send-fragment.ts) sends the token in a form, so that it is never part of a URL.
  *
  * People without an account for the invited address choose a password, which creates an account. People with an account
- * enter its password. Chosen here: users who are signed in can also accept with the account they are using, since
- * people have more than one address. The audit log contains both addresses.
+ * enter its password. Chosen here: signed-in users can instead accept with their current account, since people have
+ * more than one address. The audit log then contains both addresses.
  */
 export function addInvitationPages(router: Router, parts: InvitationPageParts): void {
   const { users, invitations, pageSessions, credentials, confirmations, secondStep, audit, limits } = parts
@@ -82,7 +82,7 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     if (checked.user.mustChangePassword) {
       return { refusal: { status: 422, text: text('center.invitation.mustchange') } }
     }
-    // The password alone must not add the account to an organisation.
+    // For an account with a second factor, the password alone must not be enough to join an organisation.
     if (!(await confirmations.hasFactor(checked.user.uid))) return { user: checked.user }
     return { refusal: { status: 422, text: text('center.invitation.secondstep') } }
   }
@@ -116,7 +116,7 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     const to = `/o/${organisation.name}`
     const isSame = caller?.kind === 'person' && caller.user.uid === user.uid
     const methods = isSame ? caller.session.session.methods : (['password'] as const)
-    // Nobody can have stolen the password of a new account, so its set-up needs no further proof.
+    // The user has just created the account, so they can set up a second factor without further proof of identity.
     const path = await secondStep.begin(ctx, user, { methods, to, isProved: isNew })
     if (path !== null || !isSame) await pageSessions.end(ctx)
     if (path !== null) return goTo(ctx, path)
