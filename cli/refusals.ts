@@ -48,7 +48,7 @@ const USER_REFUSALS: Readonly<Record<number, Refusal>> = {
     exit: 'refused',
     text: (detail) =>
       `The token does not allow this: ${detail}\n` +
-      'Next: ask the operator for a token with the scope users:read, and users:write to make changes.',
+      'Next: ask the operator for a token with the scope users:read. To make changes, it also needs users:write.',
   },
   404: { exit: 'failed', text: (detail) => `${detail}\nNext: run "${SOLHOST} users list" to see the users.` },
   409: {

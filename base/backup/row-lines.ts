@@ -57,7 +57,7 @@ function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {
   for (const column of bytes) {
     if (row[column] === null) continue
     if (typeof row[column] !== 'string')
-      throw new TypeError(`line ${number} has a binary column that is not base64 text`)
+      throw new TypeError(`line ${number}: the value of the binary column "${column}" is not valid base64`)
     row[column] = new Uint8Array(Buffer.from(row[column], 'base64'))
   }
   return row

@@ -73,7 +73,9 @@ export function needPlace(path: string, files: Files, limits: Limits): void {
   for (const other of files.keys()) {
     const otherKey = nameKey(other)
     if (other === path || (otherKey !== key && !isFolderOf(key, otherKey) && !isFolderOf(otherKey, key))) continue
-    const message = `"${path}" can’t be added, because "${other}" exists: some file systems treat the two names as the same.`
+    const reason =
+      otherKey === key ? 'some file systems treat the two names as the same' : 'a file can’t also be a folder'
+    const message = `"${path}" can’t be added, because "${other}" exists: ${reason}.`
     throw new PlatformError('ERR_FILE_EXISTS', message, { path, other })
   }
   if (files.size > limits.BUNDLE_FILES) {

@@ -70,7 +70,7 @@ function operationOf(endpoint: Endpoint): object {
         : { 422: answered('the request does not match the schema') }),
       429: answered('too many requests from this network'),
       503: answered('the host is busy or in maintenance'),
-      504: answered('the function took too long'),
+      504: answered('the function timed out'),
     },
   }
 }

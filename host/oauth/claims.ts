@@ -101,7 +101,7 @@ export function createClaimsReader(
       if (idToken === null && before === undefined) {
         throw new OAuthProblem(
           'oauth_token',
-          `${provider.title} returned no ID token: check that the client may request the scope "openid"`,
+          `${provider.title} returned no ID token: check that the client is allowed to request the scope "openid"`,
         )
       }
       const verified =

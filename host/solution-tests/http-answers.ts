@@ -42,12 +42,12 @@ export function createHttpAnswers(advise: HttpAdvice = inTests): HttpAnswers {
     seen.push({ url, method, headers, body })
     const found = answers.findLast((one) => one.url === url && (one.method === null || one.method === method))
     if (found === undefined) {
-      throw new ScriptError(`no answer is declared for ${method} ${url}: ${advise(url)}`)
+      throw new ScriptError(`no response is declared for ${method} ${url}: ${advise(url)}`)
     }
     const bytes = new TextEncoder().encode(found.body)
     if (bytes.length > maxBytes) {
       throw new ScriptError(
-        `the answer declared for ${method} ${url} is larger than ${maxBytes} bytes (FETCH_SIZE); shorten its body`,
+        `the response declared for ${method} ${url} is larger than ${maxBytes} bytes (FETCH_SIZE); shorten its body`,
       )
     }
     return { status: found.status, headers: found.headers, body: bytes }

@@ -76,7 +76,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
         if ((permissions.length > 0 || tenant !== null) && !scopes.some((scope) => scope.endsWith(':call'))) {
           throw new PlatformError(
             'ERR_REQUEST_INVALID',
-            'permissions and tenant apply only to calls to endpoints: add the scope solutions:{name}:call, or omit them.',
+            'permissions and tenant only apply to endpoint calls: add the scope solutions:{name}:call, or omit both.',
           )
         }
         const token = await tokens.create({ name, scopes, expiresAt, permissions, tenant })

@@ -72,7 +72,7 @@ export class AnswerTooLarge extends Error {
   readonly used: number
 
   constructor(used: number) {
-    super('the response is larger than ANSWER_SIZE allows')
+    super('the response exceeds ANSWER_SIZE')
     this.used = used
   }
 }

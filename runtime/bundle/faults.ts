@@ -69,7 +69,7 @@ export const WARNING_CODES = {
   form_permission_unlisted: 'a form requires a permission that no manifest lists, so nobody can have it',
   form_function_hidden:
     'a function in a form’s script has the same name as a built-in property or function of the form',
-  name_replaced: 'a script uses an API of the original product that Solhost does not have',
+  name_replaced: 'a script uses an API of the original product that Solhost does not support',
   manifest_deprecated: 'the manifest has a deprecated property, which "authenticator" replaces',
   embedded_per_host: 'endpoints or jobs use an embedded database, and each host has a separate one',
   oauth_missing:

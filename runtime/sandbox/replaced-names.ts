@@ -56,7 +56,7 @@ export function warnOfReplacedNames(scripts: readonly Script[], formScripts: rea
       const found = prefixesOf(path).find((prefix) => Object.hasOwn(REPLACED_NAMES, prefix))
       if (found === undefined || declared.has(name) || reported.has(found)) return []
       reported.add(found)
-      const message = `Solhost does not have "${found}" from the original product: use ${REPLACED_NAMES[found]}`
+      const message = `Solhost does not support "${found}". Use ${REPLACED_NAMES[found]}.`
       return [{ code: 'name_replaced', file, line, column, message }]
     })
   })

@@ -304,7 +304,7 @@ describe('test: many files', () => {
       [
         'none',
         expect.stringContaining(
-          'no answer is declared for POST https://api.example.org/rates: declare one with solution.answerHttp(',
+          'no response is declared for POST https://api.example.org/rates: declare one with solution.answerHttp(',
         ),
       ],
       ['not asked for', expect.stringContaining('the manifest does not list other.example.org')],

@@ -177,7 +177,7 @@ test('users: a token without the scope is rejected, and the message says which s
   const added = await runCli(['users', 'add', 'ivo', host.url], options)
   expect([added.code, added.out]).toEqual([4, ''])
   expect(added.err).toMatch(
-    /Next: ask the operator for a token with the scope users:read, and users:write to make changes\.\n$/,
+    /Next: ask the operator for a token with the scope users:read\. To make changes, it also needs users:write\.\n$/,
   )
 })
 

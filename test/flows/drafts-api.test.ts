@@ -146,8 +146,15 @@ test('drafts: file names and sizes must follow the same rules as in a bundle', a
   expect(await refused('media/a%20b.txt')).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(await refused('media%2F..%2Fx')).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(await refused(`media/${'a'.repeat(250)}`)).toEqual([422, 'ERR_REQUEST_INVALID'])
-  expect(await refused('GLOBALS.js')).toEqual([409, 'ERR_FILE_EXISTS'])
-  expect(await refused('media/a.bin/b')).toEqual([409, 'ERR_FILE_EXISTS'])
+  expect((await save('named', draft, 'GLOBALS.js', '', NEW)).json()).toMatchObject({
+    code: 'ERR_FILE_EXISTS',
+    detail:
+      '"GLOBALS.js" can’t be added, because "globals.js" exists: some file systems treat the two names as the same.',
+  })
+  expect((await save('named', draft, 'media/a.bin/b', '', NEW)).json()).toMatchObject({
+    code: 'ERR_FILE_EXISTS',
+    detail: '"media/a.bin/b" can’t be added, because "media/a.bin" exists: a file can’t also be a folder.',
+  })
   expect(await refused('media')).toEqual([409, 'ERR_FILE_EXISTS'])
   expect(await refused('scopes/large.js', 'x'.repeat(1024 ** 2 + 1))).toEqual([413, 'ERR_BUNDLE_TOO_LARGE'])
   expect((await save('named', draft, 'media/large.txt', 'x'.repeat(1024 ** 2 + 1), NEW)).status).toBe(201)

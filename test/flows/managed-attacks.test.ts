@@ -82,7 +82,7 @@ test('managed: an older statement is rejected, even with a valid signature', asy
 test('managed: a different statement with the same sequence number is rejected', async () => {
   await expectRefused(
     await center.key.sign(stateOf(10, wanted(v2))),
-    /differs from the accepted desired state with the same sequence number, 10/,
+    /a different desired state with the same sequence number, 10, was already accepted/,
   )
 })
 
@@ -143,5 +143,5 @@ test('managed: a Satellite with a new token moves to another environment, which 
   await restart({}, `ret_${'c'.repeat(43)}`)
   await expect
     .poll(async () => (await cloudOf(satellite)).refused, OFTEN)
-    .toMatch(/differs from the accepted desired state/)
+    .toMatch(/a different desired state with the same sequence number/)
 })

@@ -88,6 +88,6 @@ export function checkSuccession({ state, hash }: Statement, environment: string 
   }
   if (hash === taken.hash) return false
   throw new StatementRefused(
-    `the desired state differs from the accepted desired state with the same sequence number, ${state.number}`,
+    `a different desired state with the same sequence number, ${state.number}, was already accepted`,
   )
 }

@@ -100,6 +100,6 @@ test('claims: user info that is too large is rejected', async () => {
 
 test('claims: a provider that sends no ID token causes an error that says so', async () => {
   await expect(read(null, {})).rejects.toThrow(
-    'returned no ID token: check that the client may request the scope "openid"',
+    'returned no ID token: check that the client is allowed to request the scope "openid"',
   )
 })

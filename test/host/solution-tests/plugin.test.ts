@@ -33,5 +33,5 @@ test('the numbers of declared responses and recorded requests are limited, and e
   await expect(send()).rejects.toThrow('the scripts of one test can send at most 500 requests')
   http.clear()
   expect(http.seen()).toEqual([])
-  await expect(send()).rejects.toThrow('no answer is declared for GET https://api.example.org/')
+  await expect(send()).rejects.toThrow('no response is declared for GET https://api.example.org/')
 })

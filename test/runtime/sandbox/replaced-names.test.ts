@@ -7,7 +7,7 @@ const GUIDE = readFileSync(new URL('../../../docs/migrating.md', import.meta.url
 const warned = (source: string, globals = '') =>
   warnOfReplacedNames([{ file: 'globals.js', source: globals }], [{ file: 'forms/a.js', source }]).map(
     ({ file, line, column, message }) =>
-      `${file}:${line}:${column} ${/^Solhost does not have "([^"]*)"/.exec(message)?.[1]}`,
+      `${file}:${line}:${column} ${/^Solhost does not support "([^"]*)"/.exec(message)?.[1]}`,
   )
 
 test.each([
