@@ -47,8 +47,9 @@ export type AdminPageParts = SignInParts &
   Pick<SignInPolicyApiParts, 'policies' | 'passkeyPlaces'>
 
 /**
- * The pages under `/admin/`, only on the admin port. They only read; every change is an API request by the page's
- * script (host/web/admin/), so the pages can't do anything that the API can't.
+ * The pages under `/admin/`, only on the admin port. Apart from signing in and managing the admin account's factors,
+ * the pages only read. Their scripts (host/web/admin/) change data only with API requests, so the pages can't do
+ * anything that the API can't.
  */
 export function adminPages(parts: AdminPageParts): Router {
   const router = new Router({ prefix: '/admin', sensitive: true, strict: true })

@@ -46,7 +46,7 @@ export type SolutionParts = {
 
 export type SolutionNeeds = {
   readonly settings: Settings
-  /** See `HostOptions`, also for `inspect`. */
+  /** `isLive` and `inspect`: see `HostOptions`. */
   readonly isLive: boolean
   readonly inspect: { readonly node: DebugNode } | undefined
   readonly createSupervisor: typeof createSupervisor
@@ -64,7 +64,7 @@ export type SolutionNeeds = {
   readonly takesPasskeys: NonNullable<UploadParts['takesPasskeys']>
 }
 
-/** @param started receives the cleanup of each started part, so that it also runs if a later part fails to start */
+/** @param started collects the cleanup of the started parts, in case a later part fails to start */
 export async function createSolutionParts(
   {
     settings,

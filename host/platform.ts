@@ -14,7 +14,7 @@ import { watchQueries } from './telemetry/watch.ts'
 /** The parts that all other parts of a host depend on. */
 export type Platform = {
   readonly telemetry: Telemetry
-  /** Settles once telemetry export has started; settles immediately if no telemetry is configured. */
+  /** Settles when telemetry export has started, or immediately if telemetry is not configured. */
   readonly telemetryStarted: Promise<void>
   /** The platform's log, whose lines are also sent to the telemetry collector. */
   readonly log: Logger
@@ -35,7 +35,7 @@ export type PlatformOptions = {
   readonly terminal: boolean
 }
 
-/** @param started receives the cleanup of each started part, so that it also runs if a later part fails to start */
+/** @param started collects the cleanup of the started parts, in case a later part fails to start */
 export async function openPlatform(options: PlatformOptions, started: AsyncDisposableStack): Promise<Platform> {
   const { settings, version, terminal } = options
   const { limits, home } = settings
@@ -55,7 +55,7 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   started.defer(() => homeLock.release())
   const lastVersion = checkHomeVersion(home, version)
   started.defer(() => telemetry.stop())
-  // Don't wait for this, so that the other parts start in parallel.
+  // Don't wait for telemetry: the other parts can start in parallel.
   const telemetryStarted = telemetry.start()
   telemetryStarted.catch(() => {})
   const db = await openHostDatabase(settings, watchQueries(telemetry))

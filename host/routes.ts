@@ -56,7 +56,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   const { catalog, sites, sessions, maintenance } = parts
   const router = new Router({ prefix: '/solution/:solution', sensitive: true })
 
-  /** The final check: the host name of the request must serve this solution. */
+  /** @throws ERR_NOT_FOUND if the request's host name does not serve this solution */
   function needSolution(ctx: Context): Promise<ActiveSolution> {
     const name = nameOf(ctx)
     const { site } = stateOf(ctx)
@@ -161,7 +161,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)
   })
 
-  /** The URL that a client's script redirects the browser to after sign-out, or null. */
+  /** @returns the URL that a client's script set as the redirect target after sign-out, or null */
   async function targetOf(
     ctx: Context,
     solution: ActiveSolution,
@@ -203,8 +203,8 @@ async function signInByItself(
 }
 
 /**
- * A script may have set a redirect target. If the browser was sent to the provider's sign-out page first, this page
- * then sends it to that target.
+ * Shows that the user is signed out. After the provider's sign-out page, it redirects to the target that a script set,
+ * if there is one.
  */
 function showSignedOut(
   ctx: Context,

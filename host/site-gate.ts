@@ -45,8 +45,8 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
 
 /**
  * The admin port responds only to loopback names, its own address and `ALLOWED_HOSTS`. Behind a proxy, both the
- * forwarded host and the proxy's `Host` header are checked, because a page that uses DNS rebinding can forward any
- * name.
+ * forwarded host and the proxy's `Host` header are checked, because a page that uses DNS rebinding can set any
+ * forwarded host.
  */
 export function adminGate(adminHost: string, allowedHosts: readonly string[]): Middleware {
   const isKnown = (host: string) => {

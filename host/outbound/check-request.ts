@@ -24,7 +24,8 @@ const MOST_HEADERS = 64
 const LONGEST_HEADERS = 16 * 1024
 
 /**
- * Hop-by-hop headers, headers that are derived from the body, and encodings that would require decompression.
+ * Headers that scripts cannot set: hop-by-hop headers, headers derived from the body, and headers that request
+ * compression.
  * @see RFC 9110, 7.6.1
  */
 const OWN_HEADERS = new Set([

@@ -24,15 +24,14 @@ export type OutboundAnswer = {
 }
 
 /**
- * Sends all requests that the host makes for a solution. It resolves the name itself, checks that the address is
- * public, and connects to exactly that address. So DNS rebinding can't change the address after the check. It does not
- * follow redirects. It never reuses a connection, cookie or TLS session, so solutions can't see each other's data.
+ * Sends all requests that the host makes for a solution. It resolves the name once, checks that the address is public,
+ * and connects to exactly that address. This prevents DNS rebinding. It does not follow redirects. It never reuses a
+ * connection, cookie or TLS session, so solutions can't see each other's data.
  */
 export interface Outbound {
   /**
    * @throws ERR_OUTBOUND_INVALID for an unsupported URL, method or header
-   * @throws ERR_OUTBOUND_PRIVATE if the hostname has an address that is not public, and the list of allowed private
-   * hosts doesn't contain it
+   * @throws ERR_OUTBOUND_PRIVATE if the hostname has a non-public address and is not listed as an allowed private host
    * @throws ERR_OUTBOUND_FAILED if the hostname does not resolve, or the connection, certificate or response is invalid
    * @throws ERR_OUTBOUND_TIME, ERR_OUTBOUND_SIZE if a limit was exceeded
    */
@@ -55,7 +54,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const addresses = await checkedAddresses(target)
     signal.throwIfAborted()
     const connection: RequestOptions & { readonly autoSelectFamily: boolean } = {
-      // Set this explicitly, so that it depends on neither an agent's defaults nor the environment.
+      // Set these options explicitly, so that neither an agent's defaults nor the environment can change them.
       agent: false,
       rejectUnauthorized: true,
       minVersion: 'TLSv1.2',
@@ -94,7 +93,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 }
 
-/** Resolves when the response headers have arrived. */
+/** Sends a request. Resolves with the response as soon as its headers have arrived. */
 function send(
   { secure, host, port, path, authority }: Target,
   options: RequestOptions,
@@ -139,7 +138,7 @@ function refuseEncoded(response: IncomingMessage, { place }: Target): void {
 async function readBody(response: IncomingMessage, maxBytes: number, { place }: Target): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let length = 0
-  // Throwing inside the loop closes the connection.
+  // An error thrown inside the loop also closes the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes) {

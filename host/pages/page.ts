@@ -18,7 +18,7 @@ import { ADMIN_GUIDES, type AdminTemplate } from './guides.ts'
 import { adminScriptPath } from './script.ts'
 import { workbenchLinks } from './workbench-links.ts'
 
-/** For pages of users who are not signed in. */
+/** For pages shown to users who are not signed in. */
 const NO_WORKBENCH = workbenchLinks('off')
 
 /** An admin page: a template in `host/web/pages/admin/` and its data. */
@@ -48,9 +48,9 @@ export interface PageRouter {
 }
 
 /**
- * The scope that an API token needs for a page. `{name}` stands for the value of that route parameter. `any`: all
- * tokens can open the page, which shows only the parts that the token's scopes include. Without a scope, only the admin
- * account can open the page.
+ * The scope that an API token needs to open a page. `{name}` stands for the value of that route parameter. `any`: every
+ * token can open the page, which shows only what the token's scopes allow. Without a scope, only the admin account can
+ * open the page.
  */
 export type PageScope = `${string}:${ScopeKind}` | 'any'
 

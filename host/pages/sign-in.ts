@@ -57,7 +57,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
 type TokenAttempt = { readonly ctx: Context; readonly token: string; readonly to: string }
 type TokenAccepted = { readonly id: string; readonly username: string; readonly to: string }
 
-/** Signs in with an API token. The session acts with the token's scopes and ends with the token. */
+/** Signs in with an API token. The session has the token's scopes. It ends when the token expires or is deleted. */
 export const BY_ADMIN_TOKEN: WayOfSigningIn<Context, TokenAttempt, TokenAccepted, TokenAccepted, SignInParts> = {
   async ownPage(ctx, { limits }) {
     requireOwnForm(ctx)

@@ -8,8 +8,8 @@ import { ScriptError } from '../../runtime/plugin.ts'
 export type HashCheck = (password: string) => Promise<boolean>
 
 /**
- * Maximum costs of one check: about 1.5 s of one core and 128 MiB. They exceed the current defaults of all frameworks
- * below. They prevent a hash from a malicious table from exhausting the host's memory or CPU time.
+ * The maximum cost of one check is about 1.5 s of CPU time and 128 MiB. The default hashes of all frameworks below cost
+ * less. The limits prevent a hash from a malicious table from exhausting the host's memory or CPU time.
  */
 export const MOST = {
   /** In KiB. */
@@ -18,7 +18,7 @@ export const MOST = {
   ARGON2_WORK: 512 * 1024,
   ARGON2_LANES: 16,
   BCRYPT_COST: 14,
-  /** Iterations times the number of the digest's blocks. */
+  /** Iterations times the length of the key, counted in digest-sized blocks. */
   PBKDF2_WORK: 3_000_000,
   /** N times r, in units of 128 bytes. */
   SCRYPT_MEMORY: 1024 ** 2,
@@ -46,8 +46,8 @@ const B64 = '[A-Za-z0-9+/]+={0,2}'
 const NUMBER = '[1-9]\\d{0,9}'
 
 /**
- * The formats, in the order in which they are tried. The first one whose pattern matches and whose `read` returns a
- * check is used.
+ * The supported formats, in the order in which they are tried. `readHash` uses the first match whose `read` returns a
+ * check.
  */
 const FORMATS: readonly Format[] = [
   // PHC string format: https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
@@ -119,10 +119,10 @@ const FORMATS: readonly Format[] = [
     },
   },
   /*
-   * The original product (Utils.calculatePBKDF2 of its public sources, github.com/Servoy/servoy-client): HMAC-SHA-1,
-   * 8 bytes of salt, 9999 iterations, written by PBKDF2HexFormatter as salt:iterations:key. Its users table prepends
-   * "PBKDF2:"; utils.stringPBKDF2Hash does not. Passwords are encoded as ISO-8859-1, in which Java replaces every other
-   * character with "?".
+   * The original product (Utils.calculatePBKDF2 of its public sources, github.com/Servoy/servoy-client) uses HMAC-SHA-1
+   * with 8 bytes of salt and 9999 iterations. Its PBKDF2HexFormatter writes salt:iterations:key. The product's users
+   * table prepends "PBKDF2:"; utils.stringPBKDF2Hash does not. Java encodes the password as ISO-8859-1, and replaces
+   * each character outside it with "?".
    */
   {
     pattern: new RegExp(`^(?:PBKDF2:)?((?:[0-9A-Fa-f]{2})+):(${NUMBER}):((?:[0-9A-Fa-f]{2})+)$`),
@@ -136,8 +136,7 @@ const FORMATS: readonly Format[] = [
 ]
 
 /**
- * Accepts the password both as typed and in NFC: our own hashes use NFC, whereas other systems hash the password as
- * typed.
+ * Accepts the password as typed and in NFC. Our own hashes use NFC, whereas other systems hash the password as typed.
  * @throws ScriptError if the format is unknown, or the hash costs more than `MOST`
  */
 export function readHash(hash: string): HashCheck {
@@ -171,7 +170,7 @@ function argon2(hash: string, memory: number, passes: number, lanes: number, key
   return (password) => verifyArgon2(hash, password)
 }
 
-/** Like every implementation of bcrypt, use only the first 72 bytes of a password. */
+/** As in other bcrypt implementations, only the first 72 bytes of the password are used. */
 function bcrypt(hash: string, cost: number): HashCheck {
   if (cost > MOST.BCRYPT_COST) throw tooCostly('bcrypt', 'cost', MOST.BCRYPT_COST)
   return (password) => verifyBcrypt(password, hash)

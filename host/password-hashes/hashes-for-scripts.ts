@@ -14,7 +14,7 @@ export type HashesForScriptsParts = {
   readonly passwords: Passwords
   readonly throttle: Throttle
   readonly noteRefusal: NoteRefusal
-  /** How long a request waits in the queue, in ms. */
+  /** Maximum time in ms that a request waits for its turn. */
   readonly patience?: number
 }
 
@@ -22,13 +22,13 @@ export type HashesForScriptsParts = {
 const MOST_WAITING = 50
 const PATIENCE = 5_000
 
-/** The queue of one solution, in which one request runs and the others wait. */
+/** A solution's queue. One request runs while the others wait. */
 type Line = { readonly gate: Gate; length: number }
 
 /**
- * Checks and creates password hashes for scripts. Chosen here: each solution computes one hash at a time, and all
- * solutions together use one slot fewer than the host has. So a solution delays another by at most one hash, and a slot
- * is always left for sign-ins of the platform's users.
+ * Checks and creates password hashes for scripts. Chosen here: each solution computes one hash at a time, so it delays
+ * another solution by at most one hash. If the host can compute several hashes in parallel, it keeps one slot free for
+ * the platform's own sign-ins.
  */
 export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHashesPort {
   const { passwords, throttle, noteRefusal, patience = PATIENCE } = parts
@@ -57,7 +57,7 @@ export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHa
   }
 
   /**
-   * Throttles guesses per stored hash, in the same way as guesses per account. Checks by an authenticator are exempt,
+   * Throttles guesses for each stored hash, as sign-ins do for each account. Checks by an authenticator are exempt,
    * because the sign-in itself has already been counted.
    */
   async function counted(call: Call, hash: string | null, check: () => Promise<boolean>): Promise<boolean> {
@@ -102,7 +102,7 @@ function busy(): ScriptError {
   return new ScriptError('too many password hashes are being checked; try again in 2 seconds')
 }
 
-/** Tell the script that the host is busy, which reveals nothing sensitive. */
+/** Replaces the platform's error for a busy host with one that scripts may see. */
 async function forScript<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

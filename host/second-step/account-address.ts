@@ -14,7 +14,7 @@ export async function addressOf(session: Session, parts: SecondStepParts): Promi
   return { address: user.email, isVerified: user.emailVerifiedAt !== null, isMailing: parts.mail.isSetUp }
 }
 
-/** Mails a link to the new address or, if the user entered none, to the current address. */
+/** Mails a verification link, either to the new address that the user entered or to their current one. */
 export async function requestAddress(
   { solution, locale }: Arrival,
   session: Session,

@@ -53,8 +53,8 @@ type Act = (
 ) => Promise<void>
 
 /**
- * The actions of the page's forms, by the value of the field `act`. The form below new recovery codes has no such
- * field, because its button only links back to the page.
+ * The actions of the page's forms, keyed by the value of the field `act`. The form below new recovery codes has no
+ * `act`: its button only returns to the page.
  */
 const ACTS = new Map<string, { readonly needsConfirmation: boolean; readonly run: Act }>([
   ['new-address', { needsConfirmation: true, run: changeAddress }],
@@ -90,9 +90,7 @@ function factorPageOf(arrival: Arrival, found: FoundSession, parts: SecondStepPa
   }
 }
 
-/**
- * Whether this factor can't be removed, because the policy requires a factor and accepts no other that the user has.
- */
+/** Whether the user must keep this factor: the policy requires one, and accepts none of the user's other factors. */
 async function isLast(
   { solution, serverUrl }: Arrival,
   { session }: FoundSession,

@@ -80,7 +80,9 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
     }
   }
 
-  /** @throws ERR_REQUEST_INVALID if the solution's users can't open links, because they couldn't set up a factor */
+  /**
+   * @throws ERR_REQUEST_INVALID if no links can be created for the solution's users: they could never set up a factor
+   */
   async function requireLinks(name: string): Promise<void> {
     const active = await catalog.active(name)
     if (active !== null && signInModeOf(active) === 'DEFAULT') return

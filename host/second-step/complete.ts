@@ -30,12 +30,12 @@ export const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'audit' | 'redirect'
   redirect: redirectSignedIn,
 }
 
-/** @returns the open sign-in of this browser, or null */
+/** @returns this browser's open sign-in, or null */
 export function findOpen({ ctx, solution, scope }: Arrival, { openSignIns }: SecondStepParts) {
   return openSignIns.find(solution.name, readCookies(ctx, 'step', scope))
 }
 
-/** @returns the open sign-in of this browser, if the form came from our own page; otherwise the error page to show */
+/** @returns this browser's open sign-in if the form came from our own page; otherwise the error page to show */
 async function checkPage(form: StepForm, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
   const found = await findOpen(form, parts)
   const isOwn = cameFromOwnPage(form, form.fields, parts.formTokens)
@@ -64,17 +64,14 @@ export async function advance(attempt: StepAttempt, parts: SecondStepParts): Pro
   return attempt
 }
 
-/**
- * Starts the session for a sign-in whose steps are all done. If several requests arrive in parallel, exactly one
- * succeeds.
- */
+/** Starts the session after the last step. If several requests arrive in parallel, exactly one succeeds. */
 async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
   const { ctx, solution, scope, found } = attempt
   const { account, login, tenant, locale, showUrl, page, source, providerLogin, methods, remember, knownAs } =
     found.open
   const mode = signInModeOf(solution)
   const own = mode === 'NONE' || mode === 'LOGIN_FORM' ? null : parts.accountSources.ofMode(mode)
-  // The solution's sign-in mode has changed since the first step.
+  // Whether the solution's sign-in mode has changed since the first step.
   const isOther = own === null ? source !== '' || mode === 'NONE' : own.name !== source
   if (isOther || !(await parts.openSignIns.finish(found))) return over(attempt)
   const accepted = { login, effects: { ...noEffects(), login, tenant, locale, showUrl } }

@@ -25,7 +25,10 @@ export async function showConfirmPress(
   await send(arrival, session, { question, press, isRecovery: url.has('recovery'), refusal: null }, 200, parts)
 }
 
-/** With `every`, the confirmation is valid only for this button press, and the session doesn't change. */
+/**
+ * Checks the confirmation. If the script requires one for every press, the session doesn't change: this confirmation is
+ * valid only for this press.
+ */
 export async function submitConfirmPress(
   arrival: Arrival,
   { session, cookie }: FoundSession,

@@ -18,7 +18,7 @@ import { auditAnswer } from './second-step.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
 
-/** The pages that a confirmation returns to. */
+/** The pages to which the browser can return after a confirmation. */
 const PAGES = ['account', 'password'] as const
 type Page = (typeof PAGES)[number]
 
@@ -36,7 +36,7 @@ export type ConfirmationParts = Pick<SecondStepParts, 'factors' | 'limits' | 'no
 
 /**
  * Whether the user must confirm their identity before they change their password or a factor. Users who have a factor
- * confirm with a factor.
+ * must confirm with it.
  */
 export async function confirmationOf(
   { session }: Pick<FoundSession, 'session'>,
@@ -113,7 +113,7 @@ export async function checkConfirmation(
   return { kind: 'refused', status: refusal.isThrottled ? 429 : 401, text: refusal.text }
 }
 
-/** How the user can confirm their identity at this address, and which of their factors can be used there. */
+/** How the user can confirm their identity at this URL, and which of their factors work there. */
 export async function wayOf(session: Session, { serverUrl }: Arrival, parts: SecondStepParts) {
   const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
   const way: Way = usable.app || usable.passkey ? 'factor' : session.factorsOf === 'users' ? 'password' : 'sign-in'

@@ -58,12 +58,12 @@ const AccountQuery = z.strictObject({
     ),
 })
 
-/** Routes that show and reset the second factors of users. Secrets of factors are never returned. */
+/** Routes that show and reset users' second factors. They never return a factor's secret. */
 export function factorRoutes(parts: FactorApiParts): AdminRoute[] {
   return [...ofUsersTable(parts), ...ofSolution(parts)]
 }
 
-/** The accounts of the users table, whose factors are the same in all solutions. */
+/** Routes for accounts in the users table. Their factors are the same in all solutions. */
 function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
   const { users, factors } = parts
   type OfUser = { readonly params: { readonly uid: string } }
@@ -136,7 +136,7 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
   ]
 }
 
-/** The accounts of other sources, which are separate for each solution. */
+/** Routes for accounts from other sources. Each solution has its own. */
 function ofSolution(parts: FactorApiParts): AdminRoute[] {
   const { store, factors } = parts
   const find = ({ params }: OfSolution) => findSolution(store, params.name)

@@ -24,7 +24,7 @@ export interface SignInPolicies {
   remove(solution: string): Promise<boolean>
 }
 
-/** By default, the provider decides whether to ask for a second factor. */
+/** In these modes, the provider decides by default whether to ask for a second factor. */
 const PROVIDER_MODES: readonly AuthenticatorMode[] = ['OAUTH', 'OAUTH_AUTHENTICATOR']
 
 /** @param now returns the current time in epoch milliseconds */

@@ -15,7 +15,7 @@ export async function policyCard(
   const listed = active && permissionsOf(active)
   return {
     policy,
-    // List the policy's permissions too, even if no manifest lists them, so that only the operator removes them.
+    // Include the policy's permissions, even if no manifest lists them. Otherwise, saving the form would remove them.
     permissions: [...new Set([...(listed ?? []), ...(policy.requiredFor ?? [])])],
     hasPasskeys,
     longestGrace: LONGEST_GRACE,

@@ -11,12 +11,12 @@ export type AskedPress = Question & { readonly id: string }
 type OfSession = Pick<Session, 'realm' | 'publicId'>
 
 /**
- * Connects the client that asks for a confirmation with the page that checks it, which another host may serve. The
+ * Connects the client that asks for a confirmation with the page that checks it. Another host may serve that page. The
  * browser passes a question from the client to the page, and a proof back to the client. Both are encrypted, and valid
  * only for the session. The client accepts a proof only for its own question, and only once.
  */
 export interface Presses {
-  /** Whether the user's last confirmation, or their sign-in, is still recent enough. */
+  /** Whether the user has confirmed their identity recently enough, with a factor if they have one. */
   isConfirmed(session: Session, serverUrl: string): Promise<boolean>
   /** @returns the question's id, and the path of the page where the user confirms */
   ask(session: OfSession, question: Question): { readonly id: string; readonly href: string }

@@ -22,7 +22,7 @@ import { BY_SET_UP, showSetUp } from './set-up.ts'
 
 export type StepRouteParts = SecondStepParts & { readonly maintenance: Maintenance; readonly presses: Presses }
 
-/** Functions that a solution's router provides to read data about a request. */
+/** Functions that find the solution, language and session of a request. */
 export type OfRequest = {
   readonly needSolution: (ctx: Context) => Promise<ActiveSolution>
   readonly localeOf: (ctx: Context, solution: ActiveSolution) => string

@@ -45,7 +45,7 @@ async function checkStep(attempt: StepAttempt, parts: SecondStepParts): Promise<
   })
 }
 
-/** Records the result in the audit log. Also records if a passkey seems to have been copied. */
+/** Records the result in the audit log. Adds a second entry if a passkey seems to have been cloned. */
 export function auditAnswer(
   arrival: Arrival,
   user: { readonly username: string },

@@ -31,7 +31,7 @@ export async function showSetUp(arrival: Arrival, found: FoundSignIn, parts: Sec
   const { open } = found
   const { ctx, solution } = arrival
   const next = await nextStepOf(arrival, open, parts)
-  // If the user has set up a factor in another tab, they continue there or sign in again.
+  // If the user has set up a factor in another tab, ask for that factor instead.
   if (next.step !== 'set-up') return goTo(ctx, stepPath(solution.name, 'second-step'))
   await parts.factors.noteAsked(open.account)
   const proof = await proofNeeded(arrival, open, parts)
@@ -82,7 +82,7 @@ async function noteAdded(
   auditFactor(attempt, login, 'factor-add', 'ok', parts)
   await endOthers(account, null, parts)
   const changed = await parts.openSignIns.change(found, { ...found.open, methods: [...methods, method] })
-  // Setting up another factor doesn't replace the recovery codes that the user saved with the first one.
+  // Setting up a passkey doesn't replace the recovery codes that the user saved earlier.
   const { recoveryCodesLeft } = await parts.factors.of(account)
   if (recoveryCodesLeft > 0 && method !== 'totp') return advance({ ...attempt, found: changed }, parts)
   const codes = await parts.recoveryCodes.renew(account)
@@ -92,7 +92,7 @@ async function noteAdded(
   })
 }
 
-/** Whether an authenticator app meets the policy. */
+/** Whether the policy accepts an authenticator app. */
 async function takesApps(
   { solution }: Pick<Arrival, 'solution'>,
   { login, isRaised }: OpenSignIn,

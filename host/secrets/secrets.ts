@@ -19,20 +19,21 @@ export type ListedSecret = { readonly name: string; readonly hosts: readonly str
 export interface Secrets {
   list(solution: string): Promise<readonly ListedSecret[]>
   /**
-   * @param hosts hosts that the value may be sent to, in the form of `readGrantedHost`; none for `forHostItself`
+   * @param hosts hosts that the value may be sent to, as `readGrantedHost` returns them; empty for a value that never
+   * leaves the host
    * @throws ERR_REQUEST_INVALID if the solution has too many secrets
    */
   put(solution: string, name: string, value: string, hosts: readonly string[]): Promise<void>
   /** @returns false if there is no such secret */
   remove(solution: string, name: string): Promise<boolean>
   /**
-   * The value, if it may be sent to `host`, in the form `URL.host`. The port defaults to 443, here and in the secret's
-   * hosts.
+   * The value, if it may be sent to `host`, which has the form of `URL.host`. The port defaults to 443, here and in the
+   * secret's hosts.
    * @returns null if there is no such secret, or it may not be sent to that host
    */
   forHost(solution: string, name: string, host: string): Promise<string | null>
   /**
-   * The value of a secret that the host uses itself and sends nowhere, to check signatures.
+   * The value of a secret that never leaves the host, such as a key for checking signatures.
    * @returns null if there is no such secret, or it may be sent to a host
    */
   forHostItself(solution: string, name: string): Promise<string | null>

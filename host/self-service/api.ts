@@ -20,7 +20,7 @@ const LinkForm = z
   })
   .meta({ id: 'LinkForm' })
 
-/** Routes for links that let a user choose a password. */
+/** Routes that create one-time links. Users open them to choose a password or set up a second factor. */
 export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[] {
   type OfUser = { readonly params: { readonly uid: string } }
 

@@ -21,7 +21,7 @@ export async function submitForgotten(arrival: Arrival, parts: SelfServiceParts)
   const { ctx, solution, scope, locale, address, correlationId } = arrival
   const fields = await readPlatformForm(arrival, parts)
   const asked = (fields.get('username') ?? '').trim()
-  // Attackers could use such requests to flood a mailbox, so count each one before looking the account up.
+  // Count each request before looking up the account: attackers could use requests to flood a mailbox.
   const isKnown = parts.knownBrowsers.isKnown(ctx, scope, 'users', asked)
   const wait = await parts.throttle.count({ source: 'forgotten', username: asked, address }, isKnown)
   if (wait !== null) {
@@ -38,7 +38,7 @@ export async function submitForgotten(arrival: Arrival, parts: SelfServiceParts)
   send(arrival, { isAsked: true, refusal: null }, 200, parts)
 }
 
-/** @throws ERR_NOT_FOUND */
+/** @throws ERR_NOT_FOUND if this host does not send emails */
 function requireMail({ mail }: SelfServiceParts): void {
   if (mail.isSetUp) return
   throw new PlatformError('ERR_NOT_FOUND', 'This host does not send emails. Ask its operator for a new password.')

@@ -5,17 +5,17 @@ import type { LinkedUsers } from '../links/linked-users.ts'
 import type { LinkSolution, SendLinks } from '../links/send-links.ts'
 
 export type ForgottenPassword = {
-  /** A username or an address, as typed. */
+  /** A username or an email address, as typed. */
   readonly asked: string
   readonly solution: LinkSolution
   readonly locale: string
-  /** The client's address, as in the audit log. */
+  /** The client's IP address, for the audit log. */
   readonly address: string
   readonly correlationId: string
 }
 
 /**
- * Mails a link to choose a new password. The mail is sent after the response. So neither the response nor its timing
+ * Mails a link to choose a new password. The mail is sent after the response, so neither the response nor its timing
  * reveals which users exist.
  */
 export type ForgottenPasswords = RequestQueue<ForgottenPassword>

@@ -9,7 +9,7 @@ import { showForgotten, submitForgotten } from './forgotten-password.ts'
 import { LINK_PAGES, type LinkPage, showLinkPage, submitLinkPage } from './link-pages.ts'
 import type { SelfServiceParts } from './self-service-parts.ts'
 
-/** The platform's pages for users of the users table who can't sign in, or who opened a link. */
+/** The platform's pages for users in the users table who can't sign in, or who opened a link. */
 export function addSelfServiceRoutes(
   router: Router,
   { needSolution, localeOf }: Pick<OfRequest, 'needSolution' | 'localeOf'>,

@@ -27,7 +27,7 @@ export type SelfServiceNeeds = {
   readonly now?: () => number
 }
 
-/** Links that users request or operators create. */
+/** Creates the parts for links that users request or operators create. */
 export function createSelfService(needs: SelfServiceNeeds) {
   const { db, users, linkedUsers, mail, sites, store, catalog, audit, log, defaultSolution, now } = needs
   const links = createLinks(db, users, now)

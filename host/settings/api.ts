@@ -17,7 +17,7 @@ const Setting = z
   })
   .meta({ id: 'Setting' })
 
-/** The effective settings of this host. Read-only, because they can only be set with environment variables. */
+/** The effective settings of this host. They are read-only, because only environment variables can set them. */
 export function settingsRoutes({ settings }: SettingsApiParts): AdminRoute[] {
   return [
     route(

@@ -6,8 +6,8 @@ import { queryText } from '../pages/page-query.ts'
 export type SettingsPageParts = { readonly settings: { readonly shown: readonly ShownSetting[] } }
 
 /**
- * The effective settings of this host; only environment variables set them. The page contains all settings, and hides
- * those that don't match the search. So its script can filter while the user types (host/web/admin/settings-filter.ts).
+ * The effective settings of this host. The page contains all of them, and hides those that don't match the search. So
+ * its script (host/web/admin/settings-filter.ts) can filter while the user types.
  */
 export function addSettingsPages(pages: PageRouter, { settings }: SettingsPageParts): void {
   pages.get('/settings', async (ctx, text) => {

@@ -63,7 +63,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       await client.query('DISCARD ALL')
       await client.query(SETTINGS)
     },
-    // Don't send a request to the server, because its statement_timeout stops the running query.
+    // Don't cancel the query at the server: its statement_timeout stops the query.
     destroy() {
       isOpen = false
       streamOf(client)?.destroy()
@@ -73,7 +73,7 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** Sets fixed output formats, whatever the server's configuration is. */
+/** Sets fixed output formats, which don't depend on the server's configuration. */
 const SETTINGS =
   "SET TIME ZONE 'UTC'; SET datestyle = 'ISO'; SET bytea_output = 'hex'; SET extra_float_digits = 1; " +
   'SET standard_conforming_strings = on'
@@ -84,7 +84,7 @@ function streamOf(client: Client): Socket | undefined {
   return (client as Client & { connection?: { stream?: Socket } }).connection?.stream
 }
 
-/** The extended protocol accepts only one statement. Rows are passed on as they arrive. */
+/** Runs one statement; the extended protocol rejects several. Passes on rows as they arrive. */
 function runStatement(
   pg: { readonly Query: typeof Query },
   client: Client,

@@ -65,7 +65,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       failed = false
       await called((done) => connection.reset(done))
     },
-    // The server rolls back when the connection is closed.
+    // The server rolls the transaction back when the connection is closed.
     destroy() {
       isOpen = false
       closeQuietly(connection)
@@ -75,7 +75,9 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
 }
 
-/** The reason for a refused login arrives in messages before the error, which itself contains no details. */
+/**
+ * Connects and logs in. The server reports why it rejected a login in separate messages, which are added to the error.
+ */
 async function signIn(connection: Connection): Promise<void> {
   const messages: { readonly number: number }[] = []
   const listen = (message: { readonly number: number }) => void messages.push(message)
@@ -91,9 +93,9 @@ async function signIn(connection: Connection): Promise<void> {
 }
 
 /**
- * Closes a connection. Works around a bug in tedious 20.3 that would crash the host: closing removes the current
- * request, but tedious still calls that request's callback if it has already read a response. So this function first
- * replaces the request with one that does nothing.
+ * Closes a connection. Works around a bug in tedious 20.3 that would crash the host. `close` removes the current
+ * request, but tedious still calls that request's callback if it has already read a response. So a request that does
+ * nothing is set afterwards.
  */
 function closeQuietly(connection: Connection): void {
   connection.close()
@@ -106,7 +108,7 @@ function called(call: (done: (error?: Error | null) => void) => void): Promise<v
   })
 }
 
-/** Read-only until the connection is reset, so that the query can't set another tenant. */
+/** Sets the tenant. It is read-only until the connection is reset, so the query can't change it. */
 function setTenant(tedious: Tedious, connection: Connection, tenant: string | null): Promise<void> {
   return called((done) => {
     const request = new tedious.Request(
@@ -169,7 +171,7 @@ function plainOf(value: unknown, type: string): Value {
   return JSON.stringify(value) ?? null
 }
 
-/** Only `datetimeoffset` is a point in time. The others are calendar dates or times of day. */
+/** Only `datetimeoffset` values have a time zone. The others are dates or times of day without one. */
 function timeOf(value: Date, type: string): string {
   if (Number.isNaN(value.getTime())) return ''
   const text = value.toISOString()

@@ -5,14 +5,15 @@ import { constants } from 'node:sqlite'
 export type Authorizer = {
   /** The callback for `DatabaseSync.setAuthorizer`. */
   readonly authorize: (action: number, one: string | null, two: string | null) => number
-  /** The rejection since the last call, as a message for the script's author; null if there was none. */
+  /** Returns and clears the last rejection, as a message for the script's author; null if there was none. */
   readonly takeRefusal: () => string | null
   /** Permits the host's own statements, which begin and end the transaction around a query. */
   readonly asHost: <T>(work: () => T) => T
 }
 
 /**
- * Temporary tables, views and triggers are not allowed: they would outlive the query and be visible to the next user.
+ * The allowed actions. They exclude temporary tables, views and triggers, which would outlive the query and be visible
+ * to the next user.
  */
 const ACTIONS = new Set([
   constants.SQLITE_SELECT,
@@ -34,7 +35,7 @@ const ACTIONS = new Set([
   constants.SQLITE_ANALYZE,
 ])
 
-/** Pragmas that only read the schema; their argument is a name. */
+/** The allowed pragmas, which only read the schema. */
 const PRAGMAS = new Set([
   'table_info',
   'table_xinfo',
@@ -47,7 +48,7 @@ const PRAGMAS = new Set([
 
 const VIRTUAL_TABLES = new Set(['fts5', 'rtree', 'rtree_i32'])
 
-/** Functions that load code, take code addresses, or write to the process log. */
+/** Forbidden functions: they load code, accept code addresses, or write to the process log. */
 const FUNCTIONS = new Set(['load_extension', 'fts3_tokenizer', 'sqlite_log'])
 
 const NAMES: Readonly<Record<number, string>> = {

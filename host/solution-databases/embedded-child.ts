@@ -32,17 +32,16 @@ export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
 /** Startup timeout in ms. A process that has not opened its file by then never will. */
 export const READY_TIME = 10_000
 /**
- * CPU time in ms after which the host replaces a process, between two queries. The kernel kills the process after this
- * time plus the time of one query. If the host itself is killed during an endless query, only the kernel's limit stops
- * the process.
+ * CPU time in ms after which the host replaces a process, between two queries. The kernel's limit is this time plus the
+ * time of one query. It stops an endless query even if the host is killed.
  */
 export const CPU_TIME = 60_000
 /**
- * The shell command that becomes the process. It disables core dumps, which would contain user data, and sets kernel
- * limits on CPU time and file size.
+ * The shell command that runs the program with kernel limits on CPU time and file size. It also disables core dumps,
+ * which would contain user data.
  */
 const BOUNDED = 'ulimit -c 0; ulimit -t "$0"; ulimit -f "$1"; shift; exec "$@"'
-/** The kernel's limit on CPU time is `CPU_TIME`, plus the time of one query, plus these ms. */
+/** Added to the kernel's limit on CPU time, in ms, so that the host's own limits apply first. */
 const KERNEL_GRACE = 50
 /** Maximum size of a frame without its rows, in bytes. */
 const FRAME_REST = 16 * 1024
@@ -68,7 +67,8 @@ export function startEmbeddedChild(
     {
       cwd: ROOT,
       env: { TZ: timeZone },
-      // Use a separate process group: Ctrl-C in the terminal must reach only the host, which finishes running logins.
+      // Use a separate process group: Ctrl-C in the terminal must reach only the host, so that running logins can
+      // finish.
       detached: hasGroups,
       windowsHide: true,
     },
@@ -126,8 +126,8 @@ function largestFile(limits: Limits): number {
 }
 
 /**
- * Grants access only to the code and this single file. It must not access the platform's data, which may be in the same
- * folder.
+ * Node.js flags that restrict the process to the code and this file. It must not access the platform's data, which may
+ * be in the same folder.
  */
 function flagsFor(file: string, program: string): string[] {
   return [

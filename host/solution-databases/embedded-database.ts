@@ -44,7 +44,9 @@ export type EmbeddedOptions = {
 const MOST_WAITING = 100
 /** Interval in ms for polling resident size and CPU time during a query. */
 const WATCH = 50
-/** After a query has used this much CPU time, in ms, its process runs at a lower priority until the query ends. */
+/**
+ * CPU time of one query, in ms. After that, the process runs at a lower priority. It is replaced when no query is left.
+ */
 const LONG_QUERY = 200
 /**
  * Maximum resident size of the process, in MB: a base of 45, plus memory for sorting. SQLite has no setting for this.
@@ -164,8 +166,8 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   }
 
   /**
-   * Kills the process, because nothing else can stop a running query of SQLite. The query's changes are rolled back
-   * when the file is opened again.
+   * Kills the process, because nothing else can stop a running SQLite query. The query's changes are rolled back when
+   * the file is opened again.
    */
   function giveUp(error: ScriptError): void {
     takeRunning()?.reject(error)
@@ -184,14 +186,14 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (one !== started) return
     started = null
     takeRunning()?.reject(new ScriptError('the embedded database’s process stopped while the query was running'))
-    // A process that failed to start would fail again, so don't retry for the waiting queries.
+    // Another process would fail to start too, so reject the waiting queries.
     if (one.state === 'starting') waiting.fail(new ScriptError('the embedded database could not be started'))
     next()
   }
 
   return {
     query(sql, parameters) {
-      // The startup time of the process does not count against the query.
+      // While the process starts, the query may wait longer.
       const answer = waiting.add(sql, parameters, started?.state === 'open' ? 0 : READY_TIME)
       next()
       return answer

@@ -3,9 +3,9 @@ import { insertOnce } from '../../base/database/portable.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
 /*
- * Larger media files are stored a second time, in pieces. Even for a part of a column's value, SQLite reads the whole
- * value. So without pieces, sending a part of a file would read the whole file. Chosen here: `media` also keeps the
- * whole file, because hosts of the previous version read it from there during an upgrade.
+ * Larger media files are stored a second time, in pieces. To return a part of a column's value, SQLite reads the whole
+ * value. Pieces avoid this when only a part of a file is sent. Chosen here: `media` also keeps the whole file, because
+ * hosts of the previous version read it from there during an upgrade.
  */
 
 /** The size of a piece, in bytes. Files up to this size are not split. */

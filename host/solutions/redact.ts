@@ -14,7 +14,7 @@ const LONGEST_NAME = 40
  * inserted names are not scanned again.
  */
 export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
-  // Create it lazily, because most logins log nothing.
+  // Compile the pattern lazily, because most logins log nothing.
   let redact: Redact | null = null
   return (text) => {
     redact ??= makeRedact(secrets)

@@ -40,8 +40,7 @@ export type EntryResult = {
    */
   readonly values: Readonly<Record<string, unknown>>
   /**
-   * Whether the function returned an object, which may be empty. Null is not an object, nor is a value that is treated
-   * as null.
+   * Whether the function returned an object, even an empty one. False for null and for values that are treated as null.
    */
   readonly hasValues: boolean
 }

@@ -54,7 +54,7 @@ export function isAhead(control: Control, seq: number): boolean {
 }
 
 export function markReceived(control: Control): void {
-  // The page never contains a password. While the host has one, the value that was sent is treated as the input's
+  // The host never sends a password back. While it has one, the value that the page sent is treated as the input's
   // value.
   if (!control.hasAttribute('data-kept')) sentValues.delete(keyOf(control))
 }

@@ -8,7 +8,7 @@ type PreviewPlace = {
   readonly states: readonly string[]
 }
 
-/** Shows the draft's login page in an iframe, as the "Login page" page shows the login page of the active version. */
+/** Shows the draft's login page in an iframe. The "Login page" page does the same for the active version. */
 export function createPreviewPanel(saveAll: () => Promise<boolean>) {
   const form = partOf<HTMLFormElement>('preview-form')
   const frame = partOf<HTMLIFrameElement>('preview-frame')
