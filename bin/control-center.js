@@ -3,7 +3,7 @@
 import { entry } from './entry.js'
 import { becomeAsProcess1, runWithFittingNode } from './run-with.js'
 
-// Ignore SIGUSR1, which would open a debugger, because sandbox processes can send signals.
+// Don't let SIGUSR1 open a debugger, because sandbox processes can send signals.
 const args = [
   '--disable-sigusr1',
   '--disable-warning=ExperimentalWarning',

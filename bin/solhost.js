@@ -5,7 +5,7 @@ import { heapFlags } from './heap-limit.js'
 import { becomeAsProcess1, runWithFittingNode } from './run-with.js'
 
 const flags = process.argv[2] === 'start' ? heapFlags(process.env) : []
-// Ignore SIGUSR1, which would open a debugger, because sandbox processes can send signals.
+// Don't let SIGUSR1 open a debugger, because sandbox processes can send signals.
 const args = [
   ...flags,
   '--disable-sigusr1',

@@ -285,7 +285,7 @@ function variablesIn(path: string, text: string): string[] {
 function read(path: string, text: string) {
   const comments: Comment[] = []
   try {
-    // The author's own script runs on the author's machine, so it is safe to parse it in this process.
+    // The script and the machine belong to the author, so it is safe to parse the script in this process.
     const source = path.endsWith('.ts') ? stripTypeScriptTypes(text, { mode: 'strip' }) : text
     const { body } = parse(source, { ecmaVersion: 'latest', sourceType: 'script', onComment: comments })
     const docBefore = (start: number): string => {

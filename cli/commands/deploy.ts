@@ -99,7 +99,7 @@ The file .solhost/deployed.json in the folder stores which version you last depl
   },
 })
 
-/** @throws CommandError with the version that is active now, and how to get or replace it */
+/** @throws CommandError; its message names the active version and explains how to download or replace it */
 function refuseChanged(
   changed: z.output<typeof Changed>,
   last: Version,

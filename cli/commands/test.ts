@@ -116,7 +116,7 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
   throw new CommandError('usage', `"${shown}" has no tests. ${advice}`)
 }
 
-/** Fails if no test ran. If a filter was given, the reason is that no test matches it. */
+/** Throws a CommandError if no test ran, which means that the filter matches none. */
 function needAny(results: readonly FileResult[], filter: string | undefined): void {
   const isAny = results.some(({ tests, failure }) => tests.length > 0 || failure !== null)
   if (!isAny)
