@@ -53,7 +53,7 @@ export interface Audit {
 }
 
 const TABLE = { name: 'activity', columns: { target: 'subject', place: 'organisation' }, absent: '' } as const
-/** Maximum entries that a filtered query scans. It can't use an index, because none covers the filters. */
+/** Maximum entries of an organisation that a filtered query scans. No index covers the filters, so it has to scan. */
 const MOST_SCANNED = 100_000
 const THROTTLED: readonly string[] = ['throttled', 'ERR_THROTTLED']
 
