@@ -1,7 +1,7 @@
 // The process for one solution's embedded database. It reads and writes frames on file descriptor 3 and exits when the
-// host closes it. Node's permission model restricts the process to the database file and its own code, without network
-// or child processes (see embedded-child.ts). SQLite can't be interrupted from JavaScript, so the host stops a long
-// query with SIGKILL.
+// host closes it. Node's permission model limits its access to the database file and its own code, without network or
+// child processes (see embedded-child.ts). JavaScript can't interrupt SQLite, so the host stops a long query with
+// SIGKILL.
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
 import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
@@ -64,7 +64,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
   database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(bounds.fileSize / pageSize))}`)
   database.setAuthorizer(authorizer.authorize)
 
-  /** Run each query in a transaction, so that a query that exceeds a limit changes nothing. */
+  /** Runs a query in a transaction, so that a query that exceeds a limit changes nothing. */
   return function runQuery(sql: string, parameters: readonly SQLInputValue[]): FromEmbedded {
     authorizer.takeRefusal()
     try {
@@ -110,7 +110,7 @@ function isEmpty(rest: string): boolean {
   return true
 }
 
-/** Returns integers as numbers if exact, otherwise as text, and bytes as base64. */
+/** Converts a value. Integers become numbers if exact, otherwise text. Bytes become base64. */
 function plain(value: SQLOutputValue): string | number | null {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`
   if (typeof value === 'number') return Number.isFinite(value) ? value : `${value}`

@@ -4,7 +4,7 @@ import type { Parameter, Row } from '../../plugins/database/host.ts'
 export type ToEmbedded =
   /** The first message. The response is `opened` or `failed`. */
   | { readonly kind: 'open'; readonly file: string; readonly bounds: EmbeddedBounds }
-  /** One at a time. The response is `answered` or `failed`. */
+  /** Sent one at a time. The response is `answered` or `failed`. */
   | { readonly kind: 'query'; readonly sql: string; readonly parameters: readonly Parameter[] }
 
 export type EmbeddedBounds = {

@@ -48,9 +48,9 @@ async function connect(target: Target): Promise<ServerConnection> {
       isOpen = false
       const { threadId } = connection
       connection.destroy()
-      // The driver closes only its own side and keeps reading until the server stops sending rows.
+      // Destroy the socket too. Otherwise, the driver keeps reading until the server stops sending rows.
       socketOf(connection)?.destroy()
-      // The server notices a closed connection only when it sends something.
+      // Kill the query: the server notices a closed connection only when it sends something.
       if (running) void killThread(mysql, target, threadId)
     },
     isOpen: () => isOpen,
@@ -85,7 +85,7 @@ function optionsOf(target: Target) {
   }
 }
 
-/** Write the value in hexadecimal, so that no server setting can change its meaning. */
+/** The SQL for a query's settings. The tenant is in hexadecimal, so that no server setting can change its meaning. */
 function settingsOf(tenant: string | null, time: number, isMariaDb: boolean): string {
   const value = tenant === null ? 'NULL' : `CONVERT(X'${Buffer.from(tenant).toString('hex')}' USING utf8mb4)`
   const limit = isMariaDb ? `max_statement_time = ${time / 1000}` : `max_execution_time = ${Math.ceil(time)}`
@@ -113,7 +113,8 @@ function ask(connection: Connection, sql: string): Promise<readonly Record<strin
 }
 
 /**
- * A prepared statement can contain only one statement. If a procedure returns several result sets, the first is used.
+ * Runs one statement; a prepared statement can't contain several. If a procedure returns several result sets, only the
+ * first one is used.
  */
 function runStatement(
   connection: Connection,

@@ -57,8 +57,8 @@ export function tooManyWaiting(): ScriptError {
 }
 
 /**
- * An SQL error with the server's message, which is shortened. Addresses are removed, as are the words in `secrets` (the
- * account and address that the host connects with).
+ * The error for a query that the server rejected, with the server's shortened message. IP addresses are removed, and so
+ * are the words in `secrets`, such as the connection's account and host name.
  */
 export function serverAnswered(message: string, secrets: readonly string[] = []): ScriptError {
   let text = message.replaceAll(/[\r\n]+/g, ' ').slice(0, 4 * SERVER_TEXT)

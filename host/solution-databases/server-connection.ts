@@ -31,7 +31,7 @@ export interface ServerConnection {
 
 /** The operations that differ between kinds of servers. */
 export interface QueryServer {
-  /** Loads the driver when it is first used, since that takes time and memory. */
+  /** Loads the driver when it is first used, because loading takes time and memory. */
   readonly connect: (target: Target) => Promise<ServerConnection>
   /** The server's message about the statement; null if the error did not come from the server. */
   readonly messageOf: (error: unknown) => string | null

@@ -89,7 +89,10 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     }
   }
 
-  /** Account and address belong to the operator, so the script sees neither them nor the reason for the failure. */
+  /**
+   * Reports the reason to the operator. The script does not see it, because it must not learn the account or the
+   * address.
+   */
   function notThere(error: unknown): ScriptError {
     const why = SERVER_KINDS[kind].failureOf(error) ?? 'away'
     onError(`a solution’s database "${name}" cannot be used: ${WHY[why]}`)
@@ -104,7 +107,7 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
     return serverAnswered(message, secrets)
   }
 
-  /** Ends at the last row, an error, the timeout or an oversized response, whichever comes first. */
+  /** Runs a query until its last row, an error, the timeout or an oversized response, whichever comes first. */
   async function runWithin(
     connection: ServerConnection,
     query: Omit<ServerQuery, 'time' | 'onRow'>,

@@ -97,7 +97,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const solution = call.solution.name
     const { databases } = await grants.get(solution)
     const grant = Object.hasOwn(databases, name) ? databases[name] : undefined
-    // Check the grant again, because an earlier version may have accepted it without this check.
+    // Check the grant again: an earlier version of the host may have accepted it without this check.
     const danger = grant === undefined ? null : refusalOf(grant, platform)
     if (danger !== null) onError(`the grant for the database "${name}" is rejected. ${danger}`, solution)
     if (grant === undefined || danger !== null) {
@@ -114,7 +114,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const before = now() - IDLE_TIME
     for (const [solution, one] of embedded) {
       if ((one.idleSince() ?? Number.POSITIVE_INFINITY) >= before) continue
-      // Remove the file only after its process has exited, so that no two processes ever open the same file.
+      // Remove the entry only after the process has exited, so that no two processes ever open the same file.
       if (one.pid() === null) embedded.delete(solution)
       else one.close()
     }

@@ -20,7 +20,7 @@ type Lexicon = {
   readonly backslash: boolean
   readonly dollarQuotes: boolean
   readonly nestedComments: boolean
-  /** `#` starts a comment, and `--` does so only before white space. */
+  /** Whether `#` starts a comment. If it does, `--` starts one only before white space. */
   readonly hashComments: boolean
 }
 
@@ -138,9 +138,9 @@ const ABOUT_ACCOUNTS = new RegExp(
 )
 
 /**
- * @throws ScriptError unless there is exactly one statement, with a value for each placeholder. If the statement can
- *   contain a body of statements (CREATE FUNCTION, CREATE TRIGGER), the server decides: SQLite, PostgreSQL and MySQL
- *   accept only one statement.
+ * @throws ScriptError unless there is exactly one statement, with a value for each placeholder. A statement such as
+ * CREATE TRIGGER can contain a body of several statements. For these, the server decides: SQLite, PostgreSQL and MySQL
+ * accept only one statement.
  */
 export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText, parameters: number): void {
   const [keyword = ''] = words
@@ -208,7 +208,7 @@ function tokenEnd(lexicon: Lexicon, sql: string, at: number, mark: string): numb
   return end
 }
 
-/** An unclosed quote extends to the end of the text; the server reports the error. */
+/** The end of a quote. An unclosed quote extends to the end of the text; the server reports the error. */
 function quoteEnd(sql: string, from: number, close: string, backslash: boolean): number {
   for (let at = from + 1; at < sql.length; at++) {
     if (backslash && sql[at] === '\\') at++

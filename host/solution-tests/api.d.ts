@@ -36,15 +36,13 @@ declare const solution: {
    * respond. Rejects if the script fails.
    */
   request(address: string, request?: TestRequest): Promise<TestResponse>
-  /**
-   * Runs one attempt of a job. `data` is what the job gets as `job.data`. Rejects if the script fails.
-   */
+  /** Runs one attempt of a job. `data` becomes the job's `job.data`. Rejects if the script fails. */
   runJob(name: string, data?: unknown, run?: TestJobRun): Promise<TestJobDone>
-  /** The runs that scripts have queued so far, in order. Nothing runs them; call `runJob`. */
+  /** The runs that scripts have queued so far, in order. They do not start automatically: call `runJob`. */
   enqueued(): Promise<readonly TestQueuedRun[]>
   /** Opens the solution in a simulated browser. */
   open(options?: TestOpening): Promise<TestClient>
-  /** Adds a user to the platform's users table. The scripts can query the table after that. */
+  /** Adds a user to the platform's users table, which scripts can then query. */
   addUser(user: { username: string; password?: string; permissions?: readonly string[]; email?: string }): Promise<{
     uid: string
   }>
@@ -86,8 +84,8 @@ interface TestQueryParams {
   /**
    * Simulates a remembered user who returns. As on a host, the script gets no password, only the members that the host
    * passes. Members you omit have the values of an ordinary sign-in. `tenant` and `locale` are restored unless the
-   * script sets them. With a provider, the other members are the provider's claims. Without `uid`, this is the user's
-   * first sign-in.
+   * script sets them. If users sign in with a provider, further members are the provider's claims, and a sign-in
+   * without `uid` is the user's first.
    */
   readonly last_login?: {
     readonly last_login?: number
@@ -101,7 +99,7 @@ interface TestQueryParams {
   readonly [name: string]: unknown
 }
 
-/** The effects of a script while it ran. */
+/** What a script did during a call. */
 interface TestDone {
   /** The commands it issued, in order, such as `{ name: 'security.login', args: ['anna', '1', ['Users']] }`. */
   readonly commands: readonly { readonly name: string; readonly args: readonly any[] }[]
@@ -185,7 +183,7 @@ interface TestResponse extends TestDone {
   readonly status: number
   /** The headers that the function set, by lowercase name. */
   readonly headers: Readonly<Record<string, string>>
-  /** The parsed JSON, or the text of another type. null if there is none. */
+  /** The parsed JSON, or the text if the body is not JSON. null if there is no body. */
   readonly body: any
   /** The error code if the platform refused the request, such as `ERR_REQUEST_INVALID`; otherwise null. */
   readonly code: string | null
@@ -205,7 +203,7 @@ interface TestClient {
   /** Platform messages shown to the user, for example when a script failed. */
   readonly messages: readonly { readonly text: string; readonly level: string }[]
   readonly locale: string
-  /** The reason on the page that asks the user to confirm; null if no confirmation is pending. */
+  /** The reason shown on the page that asks users to confirm their identity; null if no confirmation is pending. */
   readonly confirming: string | null
   /** The URL that `application.showURL` last sent the browser to. */
   readonly wentTo: { readonly href: string; readonly target?: string } | null
