@@ -51,8 +51,8 @@ const PREFIX = '/api'
 export function centerApi(parts: CenterApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
   addDescription(router, () => describeCenterApi(parts.version))
-  // Mounted inside the router, so that the check applies to every path that matches a route, even one in an unusual
-  // notation.
+  // Add this check to the router itself. It then applies to every path that matches a route, even if the path is in an
+  // unusual notation.
   router.use(parts.access.requireCaller)
   addPersonRoutes(router, personRoutes(parts), parts)
   addMemberRoutes(router, organisationsRoutes(parts), parts)

@@ -29,7 +29,7 @@ export async function makeNewPassword(settings: CenterSettings, username: string
   }
 }
 
-/** The accounts, for a command of the operator. */
+/** Opens the accounts for a command that the operator runs. */
 export async function accountsOf(db: CenterDatabase, limits: Limits): Promise<Users> {
   return createUsers(db, await createPasswords(), limits, {
     endAccess: (uid) => createSessions(db, limits).endOfUser('users', uid),

@@ -6,12 +6,12 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type ShownPage, sendPage, textFor } from '../pages/page.ts'
 
-// Shared by the pages that mailed links open and the pages where users request such links. Both are for accounts and
-// for users of solutions.
+// Code for the pages that mailed links open, and for the pages where users request these links. Accounts and users of
+// solutions both use them.
 
 /**
  * Shows the page that a link opens first: `{path}#token=…`. Its script (base/web/scripts/links/send-fragment.ts) sends
- * the token in a form. So the token is never part of a URL, and does not appear in the logs of servers and proxies.
+ * the token in a form. Browsers never send a URL's fragment, so the token is not in the logs of servers and proxies.
  * @param path the form's target
  */
 export function showOpened(ctx: Context, path: string, heading: string, said: string): void {
@@ -32,8 +32,8 @@ export function showSaid(ctx: Context, heading: string, model: Said, status = 20
 }
 
 /**
- * Shows the page for an invalid link. It is the same for links that never existed, so it doesn't reveal which links
- * exist.
+ * Shows the page for an invalid link. Expired, used and unknown links all get the same page, so it doesn't reveal which
+ * links existed.
  */
 export function showOver(ctx: Context, model: Said): void {
   showSaid(ctx, textFor(ctx)('userlink.over'), model, 404)
@@ -100,7 +100,7 @@ export function countForgot(
   return countAttempt(ctx, throttle, { source, username }, isKnown)
 }
 
-/** Attempts with unknown tokens are counted per network. @throws ERR_THROTTLED */
+/** Looks up the token of a link. Attempts with unknown tokens are counted per network. @throws ERR_THROTTLED */
 export async function findLink<Found>(
   ctx: Context,
   throttle: Throttle,

@@ -16,10 +16,10 @@ export function requireOwnForm(ctx: Context): void {
   )
 }
 
-/** Accepts only paths of control center pages, even if they are written in an unusual way. */
+/** @returns the path and query if `asked` is the URL of a control center page; otherwise "/" */
 export function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://center.invalid')
-  // "/.//evil.example" is a path here, but it is normalised to "//evil.example", which is another host.
+  // Check the normalised path: "/.//evil.example" becomes "//evil.example", which browsers treat as another host.
   const isOurs = address?.host === 'center.invalid' && !/^\/(?:\/|sign-)/.test(address.pathname)
   return isOurs ? `${address.pathname}${address.search}` : '/'
 }

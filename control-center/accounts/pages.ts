@@ -40,7 +40,7 @@ type Attempt = { readonly ctx: Context; readonly username: string; readonly pass
 type PasskeyAttempt = { readonly ctx: Context; readonly answer: string; readonly to: string }
 type SignedIn = Pick<Attempt, 'username' | 'to'>
 
-/** Signs a user in to the control center. */
+/** Signs a user in to the control center with an email address and a password. */
 export const BY_CENTER_PAGE: WayOfSigningIn<Context, Attempt, User, SignedIn, AccountPageParts> = {
   async ownPage(ctx, { limits }) {
     requireOwnForm(ctx)
@@ -75,7 +75,7 @@ export const BY_CENTER_PAGE: WayOfSigningIn<Context, Attempt, User, SignedIn, Ac
   redirect: (ctx, { to }) => goTo(ctx, to),
 }
 
-/** Signs a user in with a passkey that verified them, which completes both steps. */
+/** Signs a user in with a passkey. No second step follows, because the passkey also verified the user. */
 export const BY_CENTER_PASSKEY: WayOfSigningIn<Context, PasskeyAttempt, User, SignedIn, AccountPageParts> = {
   async ownPage(ctx, { limits }) {
     requireOwnForm(ctx)
@@ -94,7 +94,7 @@ export const BY_CENTER_PASSKEY: WayOfSigningIn<Context, PasskeyAttempt, User, Si
   async source({ ctx, answer, to }, parts) {
     const used = await parts.passkeyRequests.use(passkeyPageOf(ctx), 'sign-in', null, answer)
     if (used.kind === 'copied') await parts.credentials.note(ctx, used.user.username, 'passkey-clone', 'refused')
-    // A passkey that did not verify its user is a second step only.
+    // A passkey that did not verify its user is accepted only as a second step, after the password.
     const isRight = used.kind === 'right' && used.isVerified && used.account.source === 'users'
     const user = isRight ? await parts.users.get(used.account.uid) : null
     if (user?.enabled) {

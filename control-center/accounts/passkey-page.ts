@@ -6,7 +6,7 @@ import { localeOf } from '../pages/page.ts'
 /** The control center's name in authenticator apps and passkeys. */
 export const TITLE = 'Solhost control center'
 
-/** Describes the page for passkey requests: its origin, cookies, language and title. */
+/** Returns the page's data that passkey requests need: its origin, cookie scope, language and title. */
 export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: string } {
   const solution = { name: REALM, manifest: { title: TITLE } }
   return { ctx, scope: cookieScopeOf(ctx), serverUrl: originOf(ctx), locale: localeOf(ctx), solution }

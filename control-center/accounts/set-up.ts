@@ -12,7 +12,7 @@ export interface SetUp {
   /** Whether there is no account yet. */
   isOpen(): Promise<boolean>
   isCode(code: string): boolean
-  /** Removes the code once an account exists. */
+  /** Deletes the file that contains the code. Call this once an account exists. */
   close(): void
   /** Describes where to find the code; null if an account exists. */
   readonly shown: { readonly code: string } | { readonly file: string } | null

@@ -73,8 +73,8 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
   }
 
   /**
-   * Don't check versions that stay unchanged: after a rollback, the package of a requested version may have been
-   * deleted.
+   * Looks up the requested versions, except those that stay unchanged. After a rollback, the package of an unchanged
+   * version may no longer exist.
    */
   async function found(
     organisation: string,

@@ -34,7 +34,8 @@ export interface DesiredStates {
   /** The sequence numbers of all environments, in one query. */
   numbers(): Promise<ReadonlyMap<string, number>>
   /**
-   * The name of one environment that should run a version; null if there is none. Checked before a version is deleted.
+   * Describes an environment whose desired state contains a version; null if there is none. Called before a version is
+   * deleted.
    */
   readonly holder: VersionHolder
 }
@@ -86,7 +87,7 @@ export function createDesiredStates(
     return isWritten ? { number, issuedAt, solutions, settings } : null
   }
 
-  /** Lock in the order of the names, so that two transactions that lock the same versions can't deadlock. */
+  /** Locks the packages of new versions. Locks them in the order of their names to prevent deadlocks. */
   async function lockNew(
     transaction: CenterDatabase,
     environment: string,
@@ -161,7 +162,7 @@ function nextNumber(last: number, now: number): number {
 
 type Row = { number: number; issued_at: number; content: string; statement: string }
 
-/** Overwrite only the statement that the new one is based on. */
+/** Stores a statement. @returns false if the stored sequence number is no longer `last` */
 async function writeNext(db: CenterDatabase, environment: string, last: number, row: Row): Promise<boolean> {
   if (last === 0) return insertOnce(db, 'desired_states', { environment, ...row })
   const { numUpdatedRows } = await db

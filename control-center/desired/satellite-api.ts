@@ -33,8 +33,8 @@ const DesiredQuery = z.strictObject({
 })
 
 /**
- * Maximum bytes of reports per environment in `REPORT_EVERY`. Chosen here: enough for 50 nodes with long reports; most
- * reports are a few kB.
+ * Maximum bytes of reports that an environment may send per `REPORT_EVERY`. Chosen here: this is enough for 50 nodes
+ * with long reports. Most reports are a few kB.
  */
 const MOST_REPORTED = 8 * 1024 * 1024
 

@@ -21,8 +21,8 @@ export interface Waiting {
 const POLL_EVERY = 1000
 
 /**
- * Maximum waiting requests per environment, so that anyone with a token can't hold an unlimited number of requests
- * open. Above this number, the oldest request gets its response, and its Satellite sends a new one.
+ * Maximum waiting requests per environment. It limits how many connections a client with a token can keep open. If a
+ * request exceeds this number, the oldest request gets its response early, and its Satellite sends a new one.
  */
 const MOST_WAITING = 100
 
@@ -45,7 +45,7 @@ export function createWaiting(
     for (const [environment, number] of await numbers()) changed(environment, number)
   }
 
-  // If the database is unreachable, each request queries it itself after its timeout, and reports the error.
+  // Ignore errors here. Each waiting request queries the database again after its timeout, and reports any error.
   const stopPolling = repeat(pollEvery, poll, () => {})
 
   return {

@@ -14,12 +14,10 @@ export interface EnvironmentTokens {
   create(environment: string, name: string): Promise<EnvironmentToken & { readonly token: string }>
   /** @returns the environment's tokens, oldest first */
   list(environment: string): Promise<readonly EnvironmentToken[]>
-  /**
-   * The tokens of all environments in an organisation, sorted by the environment's name and then by age, oldest first.
-   */
+  /** The tokens of all environments in an organisation, sorted by the environment's name, then oldest first. */
   ofOrganisation(organisation: string): Promise<readonly (EnvironmentToken & { readonly environmentName: string })[]>
   /**
-   * Revokes the token; this applies from the next request.
+   * Revokes the token. All later requests with it are rejected.
    * @returns false if there is no such token
    */
   remove(environment: string, id: string): Promise<boolean>

@@ -44,8 +44,8 @@ export interface Environments {
 }
 
 /**
- * Maximum environments per organisation. Chosen here: as many as a rollout can have. Without this maximum, the limits
- * per environment would not limit an organisation.
+ * Maximum environments per organisation. Chosen here: the same number as a rollout can include. Without this maximum,
+ * the limits per environment would not limit an organisation.
  */
 export const MOST_ENVIRONMENTS = 200
 

@@ -8,7 +8,7 @@ const ACCOUNT = 10001
 /** The folder on the server that the container mounts for the platform's files. */
 export const UNIX_FOLDER = '/srv/solhost'
 
-/** The command that creates that folder with the required owner. */
+/** The command that creates `UNIX_FOLDER` with the required owner. */
 export const MAKE_UNIX_FOLDER = `sudo install -d -m 0700 -o ${ACCOUNT} -g ${ACCOUNT} ${UNIX_FOLDER}`
 
 export type SatelliteNeeds = {
@@ -21,8 +21,8 @@ export type SatelliteNeeds = {
 }
 
 /**
- * The commands that start a Satellite, split before and after its token, because the control center shows a token only
- * once. The same options are in docs/satellite.md.
+ * The commands that start a Satellite. Each consists of the text before the token and the text after it, so that a page
+ * can insert a new token. The same options are in docs/satellite.md.
  */
 export function satelliteCommands({ cloudUrl, publicKey, version }: SatelliteNeeds) {
   // A container can reach the machine's loopback address only through the host network.

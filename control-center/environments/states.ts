@@ -14,17 +14,17 @@ export type EnvironmentState = {
 export interface EnvironmentStates {
   /** @returns null if none of the environment's Satellites has ever connected */
   find(environment: string): Promise<EnvironmentState | null>
-  /** All environments of an organisation, by the environment's id. */
+  /** The states of all environments in an organisation, by the environment's id. */
   ofOrganisation(organisation: string): Promise<ReadonlyMap<string, EnvironmentState>>
 }
 
 /**
- * In ms. Satellites report at least every 30 s; an environment that has sent no report for this long counts as
- * disconnected.
+ * An environment is shown as disconnected if its last report is older than this, in ms. Satellites report at least
+ * every 30 s.
  */
 const CONNECTED = 120_000
 
-/** The report in the format that the route `report` stores. */
+/** The format in which the route `report` stores a Satellite's health. */
 const Health = z.object({ health: z.enum(['good', 'warning', 'bad']), findings: z.array(z.string()) })
 
 /** @param now returns the current time in epoch milliseconds */

@@ -115,7 +115,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
   ]
 }
 
-/** The id of a user's or token's stored draft. */
+/** Identifies the user or API token that a draft is stored for. */
 export function personOf({ uid, name }: Pick<Member, 'uid' | 'name'>): string {
   return uid ?? name
 }

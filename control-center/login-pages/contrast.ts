@@ -10,7 +10,7 @@ export function contrastOf(one: Colour, other: Colour): number {
   return (light + 0.05) / (dark + 0.05)
 }
 
-/** Black or white, whichever has the higher contrast to `colour`: always at least 4.58. */
+/** Black or white, whichever has the higher contrast with `colour`. The contrast is always at least 4.58. */
 export function readableOn(colour: Colour): Colour {
   return contrastOf(colour, WHITE) >= contrastOf(colour, BLACK) ? WHITE : BLACK
 }
@@ -26,7 +26,7 @@ export function mixed(one: Colour, other: Colour, share: number): Colour {
   return `#${channels.map((value) => value.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** The least conspicuous mix of the two colours that still has the contrast `ratio` to the background. */
+/** Mixes the two colours, with as little of `text` as the contrast `ratio` with the background allows. */
 export function quietest(background: Colour, text: Colour, ratio: number): Colour {
   for (let share = 0.1; share < 1; share += 0.05) {
     const colour = mixed(background, text, share)

@@ -10,7 +10,7 @@ export const LARGEST_LOGO = 160_000
 /** The minimum contrast in WCAG 2.2, 1.4.3 (AA), for text of any size. */
 const LEAST_CONTRAST = 4.5
 
-/** The keys of the text tables: `default`, for languages without a text, and one per language. */
+/** The keys of the text tables: one per language, and `default` for all languages without their own text. */
 export const TEXT_LOCALES = ['default', ...PLATFORM_LOCALES] as const
 export type TextLocale = (typeof TEXT_LOCALES)[number]
 

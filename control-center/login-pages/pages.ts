@@ -25,7 +25,7 @@ export type LoginPagePageParts = {
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
-/** The states of a login page that the design affects. */
+/** The states in which the designer can preview a login page. */
 const STATES = ['first', 'refused', 'throttled'] as const
 
 const PreviewQuery = z.object({
@@ -68,7 +68,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     }
   })
 
-  // Shown in an iframe on the page above, with an opaque origin, like the host's own preview.
+  // The designer page shows the preview in an iframe with an opaque origin, as the host's admin pages do.
   router.get(`/o/:organisation${path}/preview`, async (ctx) => {
     if (callerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
@@ -78,7 +78,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     }
     const { member, place } = await ofSolution(ctx, access, 'login-pages')
     const design = (await loginPages.draft(place, personOf(member))) ?? (await loginPages.published(place)).design
-    // This is the same page that Satellites receive. Without a mail server, it has no password reset link.
+    // The preview is the page that Satellites receive. Without a mail server, it has no password reset link.
     const forgot = `${publicOriginOf(ctx, settings)}/forgot-password/${member.organisation.name}/${place.solution}`
     const solution = compileDesign(design, mail.isSetUp ? forgot : null)
     const { locale, state } = PreviewQuery.parse(ctx.query)
@@ -95,8 +95,8 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
 }
 
 /**
- * The preview loads no media, but its Content-Security-Policy needs a media source. No files are served below this path.
- * For IPv6, see host/login-pages/preview-pages.ts.
+ * The source of media in the preview's Content-Security-Policy. The policy needs one, although the preview loads no
+ * media and no files are served there. For IPv6, see host/login-pages/preview-pages.ts.
  */
 function sourceOf(ctx: Context): string {
   const origin = originOf(ctx)
@@ -105,7 +105,7 @@ function sourceOf(ctx: Context): string {
 
 export type SolutionTab = 'users' | 'roles' | 'login-page'
 
-/** The tabs of a solution that this member may see. */
+/** The tabs on a solution's pages. Contains only tabs that the member may see. */
 export function tabsOf(base: string, current: SolutionTab, seesUsers: boolean, seesPage = true) {
   const tabs = [...(seesUsers ? (['users', 'roles'] as const) : []), ...(seesPage ? (['login-page'] as const) : [])]
   return tabs.map((name) => ({ name, href: `${base}/${name}`, isCurrent: name === current }))

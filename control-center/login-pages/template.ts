@@ -12,8 +12,8 @@ import { type Design, type Palette, TEXT_LOCALES, type TextLocale, type TextName
 
 /*
  * Converts a design into a login template. The design's texts become i18n keys. The host that shows the page escapes
- * them as plain text, exactly once. The markup itself contains only the design's colours, names and image. Each of
- * these is in a form that has no special meaning in HTML or CSS.
+ * them as plain text, exactly once. The markup itself contains only the design's colours, names and image. The schema
+ * `Design` allows no characters in them that have a special meaning in HTML or CSS.
  */
 
 const templates = loadTemplates([SHARED_PAGES, new URL('template/', import.meta.url)])
@@ -83,7 +83,7 @@ export function compileDesign(design: Design, forgot: string | null): { template
   throw new TypeError(`a designed login page violates the template rules: ${JSON.stringify(warnings)}`)
 }
 
-/** CSS that gives the platform's pages the colours of a design. */
+/** CSS that applies a design's colours to the platform's pages. */
 export function paletteStyles({ colours: { light, dark } }: Pick<Design, 'colours'>): string {
   return `:root { ${variablesOf(light)} }
 @media (prefers-color-scheme: dark) { :root { ${variablesOf(dark ?? light)} } }`

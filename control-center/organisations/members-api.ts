@@ -98,16 +98,16 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
   ]
 }
 
-/** Adds whether each member has a second factor. */
+/** Returns the members, each with whether they have a second factor. */
 export async function withFactors(members: readonly ListedMember[], factors: Pick<Factors, 'counts'>) {
   const counts = await factors.counts(members.map(({ uid }) => personsFactors(uid)))
   return members.map((one) => ({ ...one, hasSecondFactor: counts.has(accountId(personsFactors(one.uid))) }))
 }
 
 /**
- * Chosen here: an owner can reset only members who belong to no other organisation, because the same factor also
- * protects the other organisations. The control center's operator can reset all members, including the owner. Before
- * members set up the next factor, they must still prove that they can read their email.
+ * Removes a member's second factors. Chosen here: an owner can do this only for members who belong to no other
+ * organisation, because the factors protect the other organisations too. The control center's operator can do it for
+ * everyone. Members must prove that they can read their email before they set up new factors.
  */
 async function resetFactors(who: AskingMember, uid: string, parts: MemberApiParts): Promise<void> {
   const { organisations, factors, sessions } = parts
@@ -162,7 +162,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
       throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is already a member.`)
     }
     const origin = { organisation: organisation.id, askedBy: 'member' } as const
-    // Check this first. Otherwise, an organisation that has used up its mail quota would get links to show instead.
+    // Check the quota first. Otherwise, an organisation could exceed it and get links to show instead of emails.
     if (mail.isSetUp) await mail.needShare(origin)
     const { token, ...invitation } = await invitations.create(organisation.id, { ...wanted, invitedBy: name })
     // The token is in the fragment, so that it does not appear in the logs of servers and proxies.
@@ -175,7 +175,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
     return { ...invitation, ...(isMailed ? {} : { link }), isMailed }
   }
 
-  /** If the email can't be queued, the link is shown instead. */
+  /** @returns false if the email can't be queued; the inviting member then gets the link to pass on */
   async function trySend(text: MailText, origin: MailOrigin): Promise<boolean> {
     try {
       await mail.send(text, origin)

@@ -6,12 +6,15 @@ import type { Memberships, Organisation } from '../access/organisation.ts'
 import type { Role } from '../access/roles.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
-/** Part of URLs. Chosen here: the same syntax as solution names, but without the rules for host names. */
+/**
+ * An organisation's name, which is part of URLs. Chosen here: the same syntax as solution names, but without the rules
+ * for host names.
+ */
 export const OrganisationName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lowercase letters, digits and hyphens')
 
-/** A single line, since it also appears in emails. */
+/** An organisation's title. It must be a single line, because it also appears in emails. */
 export const OrganisationTitle = z
   .string()
   .trim()
@@ -59,11 +62,11 @@ export type ListedMember = {
  */
 const MOST_OWNED = 50
 
-/** @param now returns the current time in epoch milliseconds */
 export function noMember(uid: string): PlatformError {
   return new PlatformError('ERR_NOT_FOUND', `The organisation has no member with the uid "${uid.slice(0, 100)}".`)
 }
 
+/** @param now returns the current time in epoch milliseconds */
 export function createOrganisations(db: CenterDatabase, now: () => number = Date.now): Organisations {
   const columns = ['organisations.id', 'organisations.name', 'organisations.title'] as const
   const memberships = (uid: string) =>

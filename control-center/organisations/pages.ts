@@ -11,7 +11,7 @@ export function addOrganisationPages(
   router: Router,
   { organisations }: OrganisationPageParts,
 ): void {
-  // The URL without a path redirects to the user's only organisation, or to the list of organisations.
+  // "/" redirects to the user's only organisation, or to the list of organisations if there are none or several.
   router.get('/', async (ctx) => {
     requireNavigation(ctx)
     const caller = callerOf(ctx)

@@ -48,7 +48,7 @@ const UPLOADED = { 200: UploadedPackage, 201: UploadedPackage } as const
 type Asked = { readonly who: Member; readonly body: Buffer; readonly names: Names; readonly ctx: Context }
 
 export function packageRoutes({ packages, bundleChecks, limits }: PackageApiParts): MemberRoute[] {
-  /** Makes sure that there is memory for the body. Call this before reading it. */
+  /** Rejects the request if there is not enough memory for its body. Call this before reading the body. */
   function needRoom({ ctx }: { readonly ctx: Context }): void {
     bundleChecks.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
   }

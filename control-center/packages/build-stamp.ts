@@ -7,8 +7,8 @@ const Line = z
   .regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must be one line')
 
 /**
- * Build information that is supplied when a pipeline run starts. It is added to the image next to the bundle. The
- * bundle itself, and so its SHA-256, stays the same.
+ * Build information that is supplied when a pipeline run starts. It is stored in the image next to the bundle, so the
+ * bundle and its SHA-256 don't change.
  */
 export const BuildStamp = z.strictObject({
   commit: z
@@ -22,7 +22,7 @@ export const BuildStamp = z.strictObject({
 })
 export type BuildStamp = z.infer<typeof BuildStamp>
 
-/** The input format. If the date is missing, the date of the run is used. */
+/** Build information as the caller supplies it. If the date is missing, the date of the run is used. */
 export const GivenStamp = BuildStamp.partial({ date: true })
 export type GivenStamp = z.infer<typeof GivenStamp>
 

@@ -21,14 +21,14 @@ export type BundleFindings = {
 }
 
 /**
- * Reads a stored bundle. It is called only when it is the request's turn. Anyone who can see a page can send many
- * requests, and queued requests must not hold bundles in memory.
+ * Reads a stored bundle. Called when a queued request is processed, because anyone who can see a page can queue many
+ * requests, and these must not keep bundles in memory.
  */
 export type StoredBundle = () => Promise<Uint8Array>
 
 /**
- * Checks bundles in the same way as a host checks an upload: the ZIP file and manifests here, the rest in a sandbox
- * process.
+ * Checks bundles in the same way as a host checks uploads. This process checks the ZIP file and manifests; a sandbox
+ * process checks the rest.
  */
 export interface BundleChecks {
   /** @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if too many checks are queued */
@@ -50,21 +50,21 @@ export interface BundleChecks {
    */
   compare(from: StoredBundle, to: StoredBundle, byLine: boolean): Promise<VersionDifference>
   /**
-   * Makes sure that there is memory for a body of that many bytes. Call this before reading it.
+   * Checks that there is enough memory for a request body. Call this before reading the body.
    * @throws ERR_MEMORY_FULL
    */
   needRoom(bytes: number): void
   stop(): void
 }
 
-/** Stands for a bundle that has not been read yet, so its size is unknown. */
+/** Used in place of a bundle that has not been read yet and whose size is therefore unknown. */
 const NOT_READ = { length: 0 }
-/** Time limits of 0, so that whole files are compared, but not their lines. */
+/** Time limits for comparing files line by line. With 0 ms, only whole files are compared. */
 const NO_TIME = { one: 0, all: 0 }
 
 /**
- * Uses the limits and plugins of a host with default settings. The supervisor keeps a spare process, so it is created
- * only when the first bundle arrives: a control center without bundles has no extra process.
+ * Uses the limits and plugins of a host with default settings. The supervisor always keeps a spare process. It is
+ * created only when the first bundle arrives, so a control center without bundles has no extra process.
  * @param memory in bytes, `RUNTIME_XMS` and `RUNTIME_XMX`
  */
 export function createBundleChecks(
@@ -103,7 +103,7 @@ export function createBundleChecks(
     }
   }
 
-  /** Make room for all bundles together, because they are unpacked at the same time. */
+  /** Checks that there is enough memory to unpack all the bundles at the same time. */
   function needRoomFor(...bundles: readonly Uint8Array[]): void {
     const bytes = bundles.map(({ length }) => Math.min(length * UNPACKED, limits.BUNDLE_UNPACKED))
     needRoom(bytes.reduce((sum, one) => sum + one, 0))

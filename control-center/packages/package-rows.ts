@@ -40,8 +40,8 @@ export interface PackageRows {
   add(organisation: string, bundle: Bundle, packed: Uint8Array, by: string): Promise<boolean>
   /**
    * Deletes a version. Also deletes the package if this was its last version.
-   * @param check called once the version is locked, when nothing else can start to use it; if it throws, the version is
-   *   kept
+   * @param check called while the package is locked, so that nothing else can start to use the version; if it throws,
+   *   the version is kept
    * @returns false if there is no such version
    */
   remove(

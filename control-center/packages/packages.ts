@@ -40,7 +40,7 @@ export type Packages = Pick<PackageRows, 'list' | 'find' | 'findVersion' | 'bund
   upload(organisation: string, packed: Uint8Array, expectedName: string | null, by: string): Promise<UploadedPackage>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, name: string): Promise<Package>
-  /** Registers a function that reports which versions are in use, for example by the desired states of environments. */
+  /** Registers a function that reports whether a version is in use, for example in an environment's desired state. */
   heldBy(holder: VersionHolder): void
   /**
    * Deletes a version. Also deletes the package if this was its last version.
@@ -96,7 +96,7 @@ export function createPackages(
   }
 }
 
-/** The package name in a path. @throws ERR_NOT_FOUND for an invalid name */
+/** Returns the package name from a path's parameters. @throws ERR_NOT_FOUND for an invalid name */
 export function packageNameOf(params: { readonly name?: string }): string {
   const name = SolutionName.safeParse(params.name)
   if (name.success) return name.data

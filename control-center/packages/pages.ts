@@ -61,7 +61,7 @@ export function frameOf(organisation: string, name: string, title: string, tab: 
   return { list, base: `${list}/${name}`, api: `/api/organisations/${organisation}/packages/${name}`, name, title, tab }
 }
 
-/** The versions in the URL; by default, the newest version and the one before it. */
+/** The two versions to compare, as in the URL. The defaults are the newest version and the one before it. */
 function chosenVersions({ query }: Context, versions: readonly PackageVersion[]): readonly [from: string, to: string] {
   const named = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined)
   return [named(query.from) ?? versions[1]?.sha256 ?? '', named(query.to) ?? versions[0]?.sha256 ?? '']

@@ -7,8 +7,8 @@ import type { CenterDatabase } from '../database/tables.ts'
  */
 export interface Storage {
   /**
-   * Makes sure that the organisation may store that many bytes. Call this before storing something. Concurrent uploads
-   * are not counted yet, so together they can exceed the limit by up to their total size.
+   * Checks that the organisation may store `bytes` more bytes. Call this before storing something. Unfinished uploads
+   * are not counted, so concurrent uploads can exceed the limit by up to their total size.
    * @throws ERR_STORAGE_FULL
    */
   needRoom(organisation: string, bytes: number): Promise<void>

@@ -18,13 +18,13 @@ export type ShownPage = {
   readonly template: CenterTemplate
   readonly heading: string
   readonly model: object
-  /** The page's part of the navigation; null by default. */
+  /** The navigation entry that the page belongs to; null by default. */
   readonly part?: CenterPart | null
   /** The response status; 200 by default. */
   readonly status?: number
-  /** The appearance of a solution's pages; null by default. */
+  /** The appearance of a solution, if the page is for its users; null by default. */
   readonly brand?: Brand | null
-  /** Adds a source to the Content-Security-Policy, because the page embeds one of our own pages in an iframe. */
+  /** Whether the page embeds another control center page, which the Content-Security-Policy must then allow. */
   readonly frames?: boolean
 }
 
@@ -49,7 +49,10 @@ export interface PageRouter {
   ): void
 }
 
-/** Redirects visitors who are not signed in to the sign-in page, which sends them back afterwards. */
+/**
+ * Creates a router for pages. It redirects visitors who are not signed in to the sign-in page, which sends them back
+ * afterwards.
+ */
 export function createPageRouter(router: Router, access: Access): PageRouter {
   function isSignedIn(ctx: Context): boolean {
     requireNavigation(ctx)
@@ -80,7 +83,7 @@ export function textFor(ctx: Context): PageText {
   return (key, ...values) => CENTER_TEXTS.text(locale, key, values)
 }
 
-/** @param member null: the page is outside any organisation */
+/** @param member null if the page is outside any organisation */
 export function sendPage(ctx: Context, page: ShownPage, member: Member | null): void {
   const nonce = createNonce()
   allowPage(ctx, nonce, { frames: page.frames === true })
@@ -88,12 +91,12 @@ export function sendPage(ctx: Context, page: ShownPage, member: Member | null): 
   sendHtml(ctx, page.status ?? 200, htmlOf(ctx, page, member, nonce))
 }
 
-/** Renders a template without the surrounding page, for a part that an open page polls. */
+/** Renders a template without the surrounding page. Open pages use it to poll for a part that changes. */
 export function renderPart(ctx: Context, { template, heading, model }: RenderedPart): string {
   return centerPage(template, frameOf(ctx, null, ''), heading, model)
 }
 
-/** @param member null: the page is outside any organisation */
+/** @param member null if the page is outside any organisation */
 export function htmlOf(
   ctx: Context,
   { template, heading, model, part, brand }: ShownPage,

@@ -41,13 +41,13 @@ export interface Artifacts {
   noteImage(origin: ArtifactOrigin, reference: string, digest: string | null): Promise<void>
   /** @returns the package's artifacts, newest first, at most `MOST_LISTED` */
   list(organisation: string, name: string): Promise<readonly Artifact[]>
-  /** @throws ERR_NOT_FOUND, also for an image: its content is in its registry */
+  /** Reads a build context. @throws ERR_NOT_FOUND, also for an image, because its content is in a registry */
   content(
     organisation: string,
     name: string,
     id: string,
   ): Promise<{ readonly name: string; readonly bytes: Uint8Array }>
-  /** For an image, deletes only the row; the image stays in its registry. @throws ERR_NOT_FOUND */
+  /** Deletes an artifact's row. An image itself stays in its registry. @throws ERR_NOT_FOUND */
   remove(organisation: string, name: string, id: string): Promise<void>
   /** The number of artifacts that were built from a version. `from` may be a transaction. */
   countOf(from: CenterDatabase, organisation: string, name: string, sha256: string): Promise<number>

@@ -59,7 +59,7 @@ function dockerfile({ baseImage, solution, title, version, sha256, stamp }: Cont
   ].join('\n')
 }
 
-/** Quotes a label value: builders expand `$name`, and a title may contain any character. */
+/** Quotes and escapes a label value. Titles may contain any character, and builders would expand `$name`. */
 function quoted(text: string): string {
   const line = text.toWellFormed().replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
   return `"${line.replace(/[\\"$]/g, '\\$&')}"`

@@ -15,11 +15,11 @@ const PATIENCE = 10_000
 const NETWORK = '/proc/self/ns/net'
 
 /**
- * Finds a way to create a network. As root or with the capability SYS_ADMIN, this process creates it. Otherwise, the
- * builder's own subcommand `unshare` creates it; buildah and podman support this for accounts with subordinate UIDs.
- * Requires the programs `unshare` and `ip`.
- * @param builder the command and its own options
- * @returns null if there is no way
+ * Finds a command prefix that creates a separate network. Requires the programs `unshare` and `ip`. Root and accounts
+ * with the capability SYS_ADMIN can run `unshare` directly. For accounts with subordinate UIDs, buildah and podman have
+ * a subcommand `unshare` that grants the required permissions.
+ * @param builder the builder's command and its own options
+ * @returns null if this account can't create a separate network
  */
 export async function findBuilderFence(builder: readonly string[]): Promise<BuilderFence | null> {
   const own = ['unshare', '--net', '--']

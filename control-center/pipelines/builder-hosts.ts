@@ -73,8 +73,7 @@ export function createBuilderHosts(
 }
 
 /**
- * The registry in an image's name; null if the name doesn't include a registry, in which case the builder uses its
- * default registry.
+ * The registry in an image's name; null if the name doesn't include one. The builder then uses its default registry.
  */
 export function registryOfImage(image: string): string | null {
   const [first = '', ...rest] = image.split('/')

@@ -18,7 +18,7 @@ import type { UpstreamProxy } from './upstream-proxy.ts'
  * An HTTP proxy on loopback for one builder while it runs. It resolves each name once, and checks the name, the port
  * and all addresses as `BuilderHosts` does. It connects only to the checked addresses. Therefore, neither a redirect
  * nor DNS rebinding can give the builder access to a private network. Requests without the proxy's password are
- * rejected, and the response contains no reason.
+ * rejected.
  */
 export type BuilderProxy = {
   /** Environment variables for the builder. They replace all other proxy variables. */
@@ -101,7 +101,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     return socket
   }
 
-  /** Returns the status of the response to the builder. If a host was blocked, the run's log shows the reason. */
+  /** Reports the error in the run's log. @returns the status of the response to the builder */
   function refuse(error: unknown): number {
     if (!(error instanceof PlatformError)) return 502
     const isBlocked = error.code === 'ERR_OUTBOUND_PRIVATE'
@@ -128,9 +128,8 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   }
 
   /**
-   * Forwards a request without TLS. Chosen here: only to hosts that the operator lists, because the operator may have
-   * configured the builder to use them without TLS. For other hosts, anyone on the network path could read a password
-   * or change a redirect.
+   * Forwards a request without TLS. Chosen here: only hosts that the operator lists may be used without TLS. For other
+   * hosts, anyone on the network path could read a password or change a redirect.
    */
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isOurs(request, login)) return void response.writeHead(407, CHALLENGE).end()
@@ -154,7 +153,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
       })
       asked.on('error', () => response.destroy())
       asked.on('response', (answer) => pass(answer, response))
-      // Ends the builder's request if the host sent no response to forward, for example after an unrequested 101.
+      // Close the builder's request if the host sent no response to forward, for example after an unrequested 101.
       asked.on('close', () => response.headersSent || response.destroy())
       response.on('close', () => far.destroy())
       request.pipe(asked)
@@ -165,9 +164,9 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
 
   const server = createServer((request, response) => void forward(request, response))
   server.maxConnections = MOST_CONNECTIONS
-  // Transferring a layer can take long, so only the timeout of the whole step applies.
+  // Requests have no timeout here, because transferring a layer can take long. The step of the run has a timeout.
   server.requestTimeout = 0
-  // Ignore failed accepts. A failed listen is reported below.
+  // Ignore failures to accept a connection. If the server can't listen, `once` below throws.
   server.on('error', () => {})
   server.on('connection', keep)
   // The parser stops after the headers of a CONNECT request, so `socket` is the raw connection, even if the request

@@ -4,7 +4,7 @@ import { isElastic } from '../registries/elastic.ts'
 import type { Registry } from '../registries/registries.ts'
 import type { Pipeline } from './pipelines.ts'
 
-/** Operating systems that have their own commands. */
+/** The operating systems for which the Docker Information dialog shows commands. */
 export const SYSTEMS = ['unix', 'windows'] as const
 export type System = (typeof SYSTEMS)[number]
 
@@ -119,7 +119,7 @@ function runCommand({ cloudUrl, cloudPublicKey }: InformationParts, image: strin
   ].join(next)
 }
 
-/** Registries on loopback, which are used for tests and trials, have no certificate. */
+/** Whether pipelines use the registry without TLS. This is the case on loopback, for tests and trials. */
 export function hasNoTls(host: string): boolean {
   return isLoopback(host.replace(/:\d+$/, ''))
 }

@@ -15,7 +15,7 @@ const IMAGE = new RegExp(`^(?:${HOST}/)?${PART}(?:/${PART})*(?::${TAG})?(?:@sha2
 const TRANSPORT =
   /^(?:atomic|containers-storage|dir|docker|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):/
 
-/** The name prefix of images that runs build on the control center's machine. Each run removes its own images. */
+/** The name prefix of images that pipeline runs build on this machine. Each run removes its own images. */
 export const RUN_IMAGES = 'localhost/solhost-run-'
 
 /** A repository name: `<docker-repo-name>` in the deployment procedure. */

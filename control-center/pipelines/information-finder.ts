@@ -5,7 +5,7 @@ import type { Registries } from '../registries/registries.ts'
 import { type DockerInformation, dockerInformation } from './docker-information.ts'
 import type { Pipeline } from './pipelines.ts'
 
-/** Returns the procedure for deploying a pipeline's image; null if the pipeline's registry was deleted. */
+/** Returns the data for a pipeline's Docker Information dialog; null if the pipeline's registry was deleted. */
 export type InformationFinder = (ctx: Context, pipeline: Pipeline) => Promise<DockerInformation | null>
 
 /** @param publicKey the public key of desired state signatures */
