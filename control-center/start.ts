@@ -53,7 +53,7 @@ async function newPassword(words: readonly string[]): Promise<Exit | null> {
     const { makeNewPassword } = await import('./new-password.ts')
     const password = await makeNewPassword(readCenterSettings(process.env), username)
     process.stdout.write(
-      `The new password for ${printable(username)} is ${password}\nIt must be changed at the next sign-in.\n`,
+      `The new password for ${printable(username)} is ${password}\nThe owner of the account must change it at the next sign-in.\n`,
     )
     return 'done'
   } catch (error) {
@@ -95,7 +95,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   restore: async (words) => (await backups()).runRestore(words, terminal),
 }
 
-const USAGE = `Without arguments, the control center starts. The commands read the same environment variables:
+const USAGE = `Without a command, this program starts the control center. Commands use the same environment variables:
 
   new-password <email address>    set a new password for an account
   reset-second-factor <email address>

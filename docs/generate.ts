@@ -52,7 +52,7 @@ function read(file: string): string | null {
 
 function propertyRows(properties: Readonly<Record<string, Property>>): string {
   const rows = Object.entries(properties).map(([name, one]) => {
-    const secret = one.secret ? ` You can also set \`${name}_FILE\`.` : ''
+    const secret = one.secret ? ` To read it from a file, set \`${name}_FILE\` to the path.` : ''
     return `| \`${name}\` | ${code(one.default)} | ${capital(one.what)}. ${capital(one.form)}.${secret} |`
   })
   return rows.join('\n')

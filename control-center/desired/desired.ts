@@ -142,7 +142,7 @@ export function createDesiredStates(
       const holding = rows.find(isHeld)
       return holding === undefined
         ? null
-        : `the desired state of the environment "${holding.name}" contains this version`
+        : `the desired state of the environment "${holding.name}" contains this version; change the desired state first`
     },
     async numbers() {
       const rows = await db.selectFrom('desired_states').select(['environment', 'number']).execute()

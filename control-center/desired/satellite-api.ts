@@ -119,7 +119,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
         if (bundle === null) {
           throw new PlatformError(
             'ERR_NOT_FOUND',
-            'The desired state of this environment does not contain this bundle.',
+            'This environment’s desired state does not contain this bundle. Get the current desired state.',
           )
         }
         ctx.type = 'application/zip'

@@ -17,7 +17,7 @@ const NewLoginPage = z
       .int()
       .min(0)
       .optional()
-      .describe('the version that the design is based on; rejected if there is a newer one'),
+      .describe('the version that the design is based on; the request is rejected if there is a newer one'),
   })
   .meta({ id: 'NewLoginPage' })
 

@@ -117,13 +117,18 @@ export const Design = z
     fields.forEach(({ name, type, options }, at) => {
       const path = ['fields', at]
       const isTwice = fields.findIndex((one) => one.name === name) !== at
-      if (isTwice) addIssue({ code: 'custom', path: [...path, 'name'], message: `"${name}" is used twice` })
+      if (isTwice)
+        addIssue({
+          code: 'custom',
+          path: [...path, 'name'],
+          message: `must be different for each field, but "${name}" is used twice`,
+        })
       if ((type === 'select') !== options.length > 0) {
-        const message = 'must have values if the type is select, and must be empty if it is text'
+        const message = 'must contain an option if the type is "select", and must be empty if the type is "text"'
         addIssue({ code: 'custom', path: [...path, 'options'], message })
       }
       if (new Set(options.map(({ value }) => value)).size < options.length) {
-        addIssue({ code: 'custom', path: [...path, 'options'], message: 'must not contain a value twice' })
+        addIssue({ code: 'custom', path: [...path, 'options'], message: 'must not contain the same value twice' })
       }
     })
   })

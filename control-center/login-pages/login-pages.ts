@@ -77,7 +77,7 @@ export function createLoginPages(db: CenterDatabase, now: () => number = Date.no
       if (row !== undefined) return JSON.parse(row.design) as Design
       throw new PlatformError(
         'ERR_VERSION_NOT_FOUND',
-        `The login page has no version ${number}. Old versions are deleted.`,
+        `The login page has no version ${number}. Old versions are deleted automatically.`,
       )
     },
     async publish({ organisation, solution }, design, by, base) {

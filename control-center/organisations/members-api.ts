@@ -217,7 +217,10 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
         const invitation = (await invitations.list(organisation.id)).find((one) => one.id === id)
         names.target = invitation?.email ?? id
         if ((await invitations.remove(organisation.id, id)) !== null) return
-        throw new PlatformError('ERR_NOT_FOUND', `There is no open invitation with the id "${id.slice(0, 100)}".`)
+        throw new PlatformError(
+          'ERR_NOT_FOUND',
+          `There is no open invitation with the id "${id.slice(0, 100)}". It may have been accepted or revoked.`,
+        )
       },
     ),
   ]

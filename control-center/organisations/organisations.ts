@@ -63,7 +63,10 @@ export type ListedMember = {
 const MOST_OWNED = 50
 
 export function noMember(uid: string): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', `The organisation has no member with the uid "${uid.slice(0, 100)}".`)
+  return new PlatformError(
+    'ERR_NOT_FOUND',
+    `The organisation has no member with the uid "${uid.slice(0, 100)}". The member may have been removed.`,
+  )
 }
 
 /** @param now returns the current time in epoch milliseconds */
@@ -142,7 +145,7 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
       if (owned.length >= MOST_OWNED) {
         throw new PlatformError(
           'ERR_REQUEST_INVALID',
-          `You own ${MOST_OWNED} organisations, which is the maximum. To create another, make another member the owner of one, then change your own role in it.`,
+          `You own ${MOST_OWNED} organisations, which is the maximum. Before you create another, make someone else the owner of one of them, then change your own role in it.`,
         )
       }
       const organisation = { id: randomUUID(), name, title }

@@ -80,7 +80,7 @@ export function createPackages(
     async need(organisation, name) {
       const found = await rows.find(organisation, name)
       if (found !== null) return found
-      throw new PlatformError('ERR_NOT_FOUND', `There is no package "${name.slice(0, 100)}".`)
+      throw new PlatformError('ERR_NOT_FOUND', `There is no package "${name.slice(0, 100)}". Check the name.`)
     },
     heldBy: (holder) => void holders.push(holder),
     async removeVersion(organisation, name, sha256) {
@@ -100,7 +100,10 @@ export function createPackages(
 export function packageNameOf(params: { readonly name?: string }): string {
   const name = SolutionName.safeParse(params.name)
   if (name.success) return name.data
-  throw new PlatformError('ERR_NOT_FOUND', `There is no package "${String(params.name).slice(0, 100)}".`)
+  throw new PlatformError(
+    'ERR_NOT_FOUND',
+    `There is no package "${String(params.name).slice(0, 100)}". Check the name.`,
+  )
 }
 
 function nameDiffers(name: string, expected: string): PlatformError {
@@ -115,7 +118,7 @@ function refused(faults: readonly Fault[], warnings: readonly Warning[]): Platfo
   const count = faults.length === 1 ? 'one error' : `${faults.length} errors`
   return new PlatformError(
     isTooLarge ? 'ERR_BUNDLE_TOO_LARGE' : 'ERR_BUNDLE_REFUSED',
-    `The bundle has ${count}, so it was not stored.`,
+    `The bundle has ${count}, so it was not stored. Fix the bundle and upload it again.`,
     { faults, warnings },
   )
 }

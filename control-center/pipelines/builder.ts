@@ -75,7 +75,9 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
       )
     if (how !== 0) {
       const step = args.find((word) => !word.startsWith('-')) ?? ''
-      throw failed(`"${command} ${step}" failed with ${typeof how === 'number' ? 'exit code ' : ''}${how}`)
+      throw failed(
+        `"${command} ${step}" failed with ${typeof how === 'number' ? 'exit code ' : ''}${how}. Check the lines above`,
+      )
     }
   } finally {
     clearTimeout(timer)

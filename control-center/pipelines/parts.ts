@@ -57,7 +57,8 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   })
   const runs = await createRuns({ db, work, log, isShared: settings.database.kind !== 'embedded' })
   packages.heldBy(async (from, organisation, name, sha256) => {
-    if (await runs.uses(from, organisation, name, sha256)) return 'a pipeline run is using this version'
+    if (await runs.uses(from, organisation, name, sha256))
+      return 'a pipeline run is using this version; cancel the run or wait until it has finished'
     const count = await artifacts.countOf(from, organisation, name, sha256)
     const what = count === 1 ? 'an artifact' : `${count} artifacts`
     return count === 0 ? null : `pipelines created ${what} from this version; delete the artifacts first`

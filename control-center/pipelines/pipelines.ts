@@ -54,7 +54,7 @@ export function createPipelines(db: CenterDatabase, now: () => number = Date.now
   async function need(organisation: string, name: string): Promise<Pipeline> {
     const row = await rows(organisation).selectAll().where('name', '=', name.slice(0, 100)).executeTakeFirst()
     if (row !== undefined) return pipelineOf(row)
-    throw new PlatformError('ERR_NOT_FOUND', `There is no pipeline "${name.slice(0, 100)}".`)
+    throw new PlatformError('ERR_NOT_FOUND', `There is no pipeline "${name.slice(0, 100)}". Check the name.`)
   }
 
   async function refuseTooMany(organisation: string): Promise<void> {

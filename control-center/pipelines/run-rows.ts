@@ -141,7 +141,7 @@ export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => 
     async need(pipeline, number) {
       const row = await runsOf(db, pipeline).selectAll().where('number', '=', number).executeTakeFirst()
       if (row !== undefined) return runOf(row)
-      throw new PlatformError('ERR_NOT_FOUND', `The pipeline has no run ${number}. Old runs are deleted.`)
+      throw new PlatformError('ERR_NOT_FOUND', `The pipeline has no run ${number}. Old runs are deleted automatically.`)
     },
     async find(id) {
       const row = await db.selectFrom('pipeline_runs').selectAll().where('id', '=', id).executeTakeFirst()

@@ -133,7 +133,8 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
 
   async function change(rollout: Rollout, move: Move, to: RolloutState): Promise<void> {
     refuseFrom(rollout, move)
-    if (!(await rollouts.move(rollout.id, MOVES[move], to))) throw notNow(move, rollout.state)
+    if (!(await rollouts.move(rollout.id, MOVES[move], to)))
+      throw changedMeanwhile('The rollout has changed in the meantime. Get its current state, then try again.')
   }
 
   const moves = (Object.keys(MOVES) as Move[]).map((move) =>
@@ -194,11 +195,13 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
 }
 
 function refuseFrom({ state }: Rollout, move: Move): void {
-  if (!(MOVES[move] as readonly RolloutState[]).includes(state)) throw notNow(move, state)
+  if ((MOVES[move] as readonly RolloutState[]).includes(state)) return
+  throw changedMeanwhile(
+    `"${move}" is not possible while the rollout is ${state}. The rollout must be ${MOVES[move].join(' or ')}.`,
+  )
 }
 
-function notNow(move: Move, state: RolloutState): PlatformError {
-  const message = `"${move}" is possible only for a rollout that is ${MOVES[move].join(' or ')}, but this one is ${state}. Get its current state and try again.`
+function changedMeanwhile(message: string): PlatformError {
   return new PlatformError('ERR_CHANGED_MEANWHILE', message)
 }
 

@@ -79,7 +79,8 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
   // An open page polls this route.
   router.get('/o/:organisation/rollouts/:rollout/progress.json', async (ctx) => {
     requireDataRequest(ctx)
-    if (callerOf(ctx)?.kind !== 'person') throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in first.')
+    if (callerOf(ctx)?.kind !== 'person')
+      throw new PlatformError('ERR_UNAUTHENTICATED', 'You are not signed in. Sign in, then reload the page.')
     const member = await access.need(ctx, 'read')
     const rollout = await rollouts.need(member.organisation.id, rolloutIn(ctx))
     ctx.body = { html: renderPart(ctx, { template: 'rollout-progress', ...partOf(rollout, member) }) }

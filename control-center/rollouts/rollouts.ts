@@ -194,7 +194,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
         .executeTakeFirst()
       const [found] = await withSteps(row === undefined ? [] : [row])
       if (found !== undefined) return found
-      throw new PlatformError('ERR_NOT_FOUND', `There is no rollout with the id "${id.slice(0, 100)}".`)
+      throw new PlatformError('ERR_NOT_FOUND', `There is no rollout with the id "${id.slice(0, 100)}". Check the id.`)
     },
     async active() {
       const rows = await db
@@ -236,7 +236,9 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
       const bringsBack = (before: string | null) =>
         before !== null && (JSON.parse(before) as Before).desired?.sha256 === sha256
       const holding = steps.find((step) => step.sha256 === sha256 || bringsBack(step.before))
-      return holding === undefined ? null : `a rollout of ${holding.version} is in progress`
+      return holding === undefined
+        ? null
+        : `an unfinished rollout of ${holding.version} needs this version; finish or cancel the rollout first`
     },
   }
 }

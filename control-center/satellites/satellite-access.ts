@@ -58,7 +58,7 @@ function refusal(ctx: Context): PlatformError {
   return new PlatformError(
     'ERR_UNAUTHENTICATED',
     givenToken(ctx) === undefined
-      ? 'Send the remote environment token (Bearer) in the Authorization header.'
+      ? 'The request has no token. Send a remote environment token (Bearer) in the Authorization header.'
       : 'The remote environment token is unknown or was revoked. Create one on the Credentials page, and set REMOTE_ENVIRONMENT_TOKEN to it.',
   )
 }

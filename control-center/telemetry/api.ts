@@ -109,7 +109,7 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
         if (line === null)
           throw new PlatformError(
             'ERR_NOT_FOUND',
-            `There is no log line ${params.id.slice(0, 100)}. Old log lines are deleted.`,
+            `There is no log line ${params.id.slice(0, 100)}. Old log lines are deleted automatically.`,
           )
         return shownLine(line, asked)
       },
@@ -148,5 +148,8 @@ function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts)
 }
 
 export function noTrace(trace: string): PlatformError {
-  return new PlatformError('ERR_NOT_FOUND', `There is no trace ${trace.slice(0, 100)}. Old traces are deleted.`)
+  return new PlatformError(
+    'ERR_NOT_FOUND',
+    `There is no trace ${trace.slice(0, 100)}. Old traces are deleted automatically.`,
+  )
 }

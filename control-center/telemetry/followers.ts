@@ -37,7 +37,10 @@ export function createFollowers(): Followers {
   let isStopped = false
 
   function needPlace({ who, environments, nameOf }: Follower): void {
-    if (isStopped) throw new PlatformError('ERR_STOPPING', 'The control center is stopping.', { retryAfter: 5 })
+    if (isStopped)
+      throw new PlatformError('ERR_STOPPING', 'The control center is stopping. Try again in a moment.', {
+        retryAfter: 5,
+      })
     const all = [...followers]
     if (all.filter((one) => one.who === who).length >= MOST_OF_ONE) {
       throw refusal(

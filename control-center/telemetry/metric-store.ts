@@ -162,7 +162,10 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
       const rejected = named.length - found.length
       return {
         rejected,
-        why: rejected === 0 ? '' : `the environment’s limit of ${most} time series is reached (TELEMETRY_SERIES)`,
+        why:
+          rejected === 0
+            ? ''
+            : `the environment has reached its limit of ${most} time series (TELEMETRY_SERIES in the control center)`,
       }
     },
     forget: () => remembered.clear(),

@@ -43,7 +43,7 @@ function show(found, words) {
   list.replaceChildren(...found.slice(0, MOST).map(resultOf))
   if (words === '') status.textContent = ''
   else if (found.length === 0) status.textContent = `Nothing found for "${words}".`
-  else if (found.length > MOST) status.textContent = `The best ${MOST} of ${found.length} results`
+  else if (found.length > MOST) status.textContent = `Showing the best ${MOST} of ${found.length} results`
   else status.textContent = found.length === 1 ? '1 result' : `${found.length} results`
 }
 

@@ -208,7 +208,10 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     const host = new SimulatedHost(telemetry.time)
     for (let one = 0; one < 60; one++) host.add('solhost_logins_total', { ...LOGIN, solution: `s${one}` })
     const { rejected, why } = await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
-    expect([rejected, why]).toEqual([10, 'the environment’s limit of 50 time series is reached (TELEMETRY_SERIES)'])
+    expect([rejected, why]).toEqual([
+      10,
+      'the environment has reached its limit of 50 time series (TELEMETRY_SERIES in the control center)',
+    ])
   })
 
   test('values too large for a sum are rejected, and later values are accepted', async () => {

@@ -103,7 +103,7 @@ test('a failing builder fails the run; its output has no colors or secrets, and 
   expect(run.steps.slice(3).map((step: { state: string }) => step.state)).toEqual(['failed', 'skipped'])
   const { text } = await center.api('GET', `${RUN}/log`)
   expect(text).toContain('"red"')
-  expect(text).toContain('failed with exit code 3.')
+  expect(text).toContain('failed with exit code 3. Check the lines above.')
   expect(text).toMatch(/-rw-------.*auth\.json/)
   for (const secret of ['not-a-real-secret-but-long', 'not-for-builders', 'DB_ALPHA'])
     expect(text).not.toContain(secret)

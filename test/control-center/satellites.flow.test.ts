@@ -102,7 +102,9 @@ test('satellites: a version in a desired state cannot be deleted', async () => {
   const answer = await center.api('DELETE', `organisations/acme/packages/crm/versions/${v2.sha256}`)
   expect([answer.status, answer.body.detail]).toEqual([
     409,
-    expect.stringContaining('the desired state of the environment "holds" contains this version'),
+    expect.stringContaining(
+      'the desired state of the environment "holds" contains this version; change the desired state first',
+    ),
   ])
 })
 

@@ -97,7 +97,7 @@ class ThreadConnection implements DatabaseConnection {
     })
     this.ended = new Promise((resolve) => {
       this.worker.once('exit', () => {
-        this.fail(new Error('the thread of the telemetry database has ended'))
+        this.fail(new Error('the telemetry database’s thread has stopped'))
         resolve()
       })
     })
@@ -115,7 +115,7 @@ class ThreadConnection implements DatabaseConnection {
   }
 
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new TypeError('rows of the telemetry database cannot be streamed')
+    throw new TypeError('the telemetry database does not support streaming rows')
   }
 
   hasFailed(): boolean {

@@ -76,7 +76,7 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
     const what = format === 'pb' ? 'protobuf' : 'JSON'
     throw new PlatformError(
       'ERR_BAD_REQUEST',
-      `The body is not an OTLP request for ${signal} in ${what}.`,
+      `The body is not a valid OTLP ${signal} request in ${what} format.`,
       {},
       { cause: error },
     )

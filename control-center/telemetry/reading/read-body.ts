@@ -84,6 +84,11 @@ function unpacked(packed: Uint8Array): Buffer {
         `The decompressed body is larger than ${MOST_UNPACKED} bytes. Send less data per request.`,
       )
     }
-    throw new PlatformError('ERR_BAD_REQUEST', 'The body is not valid gzip.', {}, { cause: error })
+    throw new PlatformError(
+      'ERR_BAD_REQUEST',
+      'The body is not valid gzip, but the Content-Encoding header is gzip. Compress the body, or remove the header.',
+      {},
+      { cause: error },
+    )
   }
 }
