@@ -61,7 +61,8 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const name = nameOf(ctx)
     const { site } = stateOf(ctx)
     const isServed = site?.kind === 'solution' ? site.solution === name : site !== null && sites.shared
-    if (!isServed) throw new PlatformError('ERR_NOT_FOUND', `This host name does not serve the solution "${name}".`)
+    if (!isServed)
+      throw new PlatformError('ERR_NOT_FOUND', `This host name does not serve the solution "${name}". Check the URL.`)
     return catalog.need(name)
   }
 

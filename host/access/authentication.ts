@@ -65,7 +65,8 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
     if (pair !== undefined) await checkPassword(ctx, pair)
     else if (token !== undefined) await checkToken(ctx, token)
     else if (header !== '' || !isAuthenticated(ctx)) {
-      const message = 'Send the admin account (Basic) or an API token (Bearer) in the Authorization header.'
+      const message =
+        'The request has no valid Authorization header. Send the name and password of the admin account (Basic) or an API token (Bearer).'
       throw unauthenticated(ctx, message)
     }
     return next()

@@ -73,7 +73,7 @@ function throttled(forMs: number): PlatformError {
   const retryAfter = Math.ceil(forMs / 1000)
   return new PlatformError(
     'ERR_THROTTLED',
-    `Too many failed admin sign-ins from this network. Try again in ${retryAfter} s (ADMIN_FAILURES).`,
+    `Too many failed admin sign-ins from this network (limit: ADMIN_FAILURES). Try again in ${retryAfter} s.`,
     { retryAfter },
   )
 }

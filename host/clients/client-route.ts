@@ -43,7 +43,7 @@ export function connectClient(
   if (!asksForWebSocket(ctx.req)) throw noWebSocket(ctx)
   const visitor = visitorOf(ctx, solution, found, locale, mode.isLoginForm && found === null, parts)
   if (sourceOfPost(ctx, visitor.serverUrl) !== 'same-origin') {
-    throw new PlatformError('ERR_FOREIGN_ORIGIN', 'Only the solution’s own page can connect to its client.')
+    throw new PlatformError('ERR_FOREIGN_ORIGIN', 'Only the solution’s own pages can open this WebSocket connection.')
   }
   const isTaken = takeWebSocket(ctx, parts.clients.sockets, (socket) => {
     let client: Client | null = null

@@ -67,14 +67,14 @@ export function directoryRoutes({
   async function need(name: string): Promise<Directory> {
     const found = (await directories.all()).find((one) => one.name === name)
     if (found !== undefined) return found
-    throw new PlatformError('ERR_NOT_FOUND', `There is no directory named ${JSON.stringify(name)}.`)
+    throw new PlatformError('ERR_NOT_FOUND', `There is no directory named ${JSON.stringify(name)}. Check the name.`)
   }
 
   async function shown(name: string) {
     await need(name)
     const found = (await directories.list()).find((one) => one.name === name)
     if (found !== undefined) return found
-    throw new PlatformError('ERR_NOT_FOUND', `There is no directory named ${JSON.stringify(name)}.`)
+    throw new PlatformError('ERR_NOT_FOUND', `There is no directory named ${JSON.stringify(name)}. Check the name.`)
   }
 
   return [

@@ -224,7 +224,10 @@ function renameRoutes({ drafts, workbenchModes }: DraftApiParts): AdminRoute[] {
         summary: 'Restore a file from the draft’s base; a file that is not in the base is deleted',
         right: WRITE,
         before,
-        headers: { ...IF_MATCH, 'If-None-Match': '`*` if the draft deletes the file, which then has no `etag`' },
+        headers: {
+          ...IF_MATCH,
+          'If-None-Match': '`*` instead of If-Match, if the file is deleted in the draft and so has no `etag`',
+        },
         body: schemas.RevertForm,
         answers: { 200: schemas.RevertedFile },
       },
@@ -244,7 +247,7 @@ function checkRoutes(parts: DraftApiParts): AdminRoute[] {
       'POST /solutions/:name/drafts/:id/check',
       {
         summary:
-          'Check a draft in the same way as an upload. Uploads are checked first. Queued requests share one check of the newest files',
+          'Check a draft in the same way as an upload. Uploads have priority. Requests that wait at the same time share one check of the newest files',
         right: WRITE,
         before,
         answers: { 200: schemas.DraftCheck },

@@ -95,5 +95,8 @@ function isFolderOf(folder: string, path: string): boolean {
 }
 
 export function fileNotFound(path: string): PlatformError {
-  return new PlatformError('ERR_FILE_NOT_FOUND', `There is no file "${path.slice(0, MAX_PATH)}".`)
+  return new PlatformError(
+    'ERR_FILE_NOT_FOUND',
+    `There is no file "${path.slice(0, MAX_PATH)}". It may have been renamed or deleted.`,
+  )
 }

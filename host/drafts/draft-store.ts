@@ -235,8 +235,12 @@ function rowsOf(draft: string, files: ReadonlyMap<string, Uint8Array | null>) {
 }
 
 function draftNotFound(solution: string, id: string): PlatformError {
-  return new PlatformError('ERR_DRAFT_NOT_FOUND', `The solution "${solution}" has no draft with the id ${id}.`, {
-    solution,
-    id,
-  })
+  return new PlatformError(
+    'ERR_DRAFT_NOT_FOUND',
+    `The solution "${solution}" has no draft with the id ${id}. It may have been published or discarded.`,
+    {
+      solution,
+      id,
+    },
+  )
 }

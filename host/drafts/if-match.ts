@@ -18,7 +18,7 @@ export function expectedFile(ctx: Context): ExpectedFile {
   if (noneMatch !== '') throw new PlatformError('ERR_BAD_REQUEST', 'The If-None-Match header must be *.')
   throw new PlatformError(
     'ERR_IF_MATCH_MISSING',
-    'Send If-Match with the etag of the file that you read, or If-None-Match: * for a new file.',
+    'The request has no If-Match header. Send it with the etag of the file that you read. For a new file, send If-None-Match: * instead.',
   )
 }
 

@@ -29,7 +29,10 @@ export function createWorkbenchModes(
   async function need(solution: string): Promise<WorkbenchMode> {
     const mode = await modeOf(solution)
     if (mode !== 'off') return mode
-    throw new PlatformError('ERR_NOT_FOUND', 'The workbench is disabled on this host: WORKBENCH is "off".')
+    throw new PlatformError(
+      'ERR_NOT_FOUND',
+      'The workbench is disabled on this host. To enable it, set WORKBENCH to "read" or "edit".',
+    )
   }
 
   return {

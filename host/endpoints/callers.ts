@@ -129,7 +129,7 @@ export function createCallers(parts: CallerParts): FindCaller {
     const caller = await byOtherWay()
     if (caller !== null) return caller
     if (ways.includes('token')) ctx.set('WWW-Authenticate', 'Bearer realm="solhost"')
-    throw new PlatformError('ERR_UNAUTHENTICATED', `This endpoint requires authentication by ${ways.join(' or ')}.`)
+    throw new PlatformError('ERR_UNAUTHENTICATED', `This endpoint requires a valid ${ways.join(' or ')}.`)
 
     function byOtherWay(): Promise<Caller | null> {
       if (ways.includes('token') && hasAuthorization) return byToken(ctx, solution)

@@ -66,7 +66,7 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     const segments = decodeSegments(pathOf(ctx))
     const found = segments === null ? null : matchEndpoints(tableOf(solution).endpoints, segments)
     if (segments === null || found === null || found.size === 0) {
-      throw new PlatformError('ERR_NOT_FOUND', 'The solution has no endpoint at this URL.')
+      throw new PlatformError('ERR_NOT_FOUND', 'The solution has no endpoint at this URL. Check the path.')
     }
     if (ctx.method === 'OPTIONS') {
       answerOptions(ctx, found)

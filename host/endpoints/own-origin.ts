@@ -11,7 +11,7 @@ export function needOwnOrigin(ctx: Context, origin: string): void {
   if (isFromOwnOrigin(ctx, origin)) return
   throw new PlatformError(
     'ERR_FOREIGN_ORIGIN',
-    'A request with a session must come from a page of the solution. Other programs need an API token.',
+    'Requests with a session are accepted only from the solution’s own pages. Other programs need an API token.',
   )
 }
 

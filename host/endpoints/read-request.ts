@@ -31,7 +31,7 @@ export async function readRawBody(ctx: Context, limits: Limits, network: Network
 export function parseBody(raw: RawBody, limits: Limits): Json {
   if (raw === null) return null
   const text = decodeUtf8(raw.bytes)
-  if (text === null) throw new PlatformError('ERR_BAD_REQUEST', 'The body is not UTF-8.')
+  if (text === null) throw new PlatformError('ERR_BAD_REQUEST', 'The body is not valid UTF-8. Encode it as UTF-8.')
   if (raw.kind === 'text') return text
   return raw.kind === 'form' ? formOf(text, limits) : jsonOf(text)
 }

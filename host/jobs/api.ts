@@ -95,7 +95,10 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
   async function needJob(solution: string, job: string): Promise<Job> {
     const found = jobsOf(await catalog.need(solution)).find(({ name }) => name === job)
     if (found !== undefined) return found
-    throw new PlatformError('ERR_JOB_UNKNOWN', `The active version of "${solution}" has no job "${job.slice(0, 100)}".`)
+    throw new PlatformError(
+      'ERR_JOB_UNKNOWN',
+      `The active version of "${solution}" has no job "${job.slice(0, 100)}". Check the name.`,
+    )
   }
 
   async function addRun(solution: string, job: string, data: unknown): Promise<string> {

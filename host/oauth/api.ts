@@ -72,7 +72,7 @@ const OAuthProvider = z
         description: z.string(),
         required: z
           .enum(['yes', 'no', 'issuer'])
-          .describe('whether the setting is required; `issuer`: only if the setting `issuer` is not set'),
+          .describe('whether the setting is required; `issuer`: required only if the setting `issuer` is not set'),
         default: z.string().nullable(),
         values: z.array(z.string()).nullable(),
       }),

@@ -2,7 +2,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Outbound } from '../outbound/outbound.ts'
-import { OAuthProblem } from './problems.ts'
+import { OAuthProblem, quote } from './problems.ts'
 
 /**
  * Sends all requests to providers. They go through `Outbound`, have limits on size and time, and don't follow
@@ -51,7 +51,8 @@ export function createProviderRequests(
 
   async function request(address: string, method: string, headers: Record<string, string>, body: string | null) {
     const refusal = refusalOf(address)
-    if (refusal !== null) throw new OAuthProblem('oauth_configuration', `one of the provider’s URLs ${refusal}`)
+    if (refusal !== null)
+      throw new OAuthProblem('oauth_configuration', `the provider’s URL ${quote(address.split('?', 1)[0])} ${refusal}`)
     try {
       return await outbound.request({
         url: address,

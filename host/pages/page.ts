@@ -78,7 +78,11 @@ export function createPageRouter(router: Router, workbench: Settings['workbench'
       router.get(path, async (ctx) => {
         requireDataRequest(ctx)
         const session = pageSessionOf(ctx)
-        if (session === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
+        if (session === null)
+          throw new PlatformError(
+            'ERR_UNAUTHENTICATED',
+            'You are not signed in. Sign in to the admin pages, then try again.',
+          )
         needPageScope(ctx, session, scope)
         const { template, heading, model } = await show(ctx, textFor(ctx))
         ctx.body = { html: adminPage(template, frameFor(ctx, links), heading, model) }

@@ -76,7 +76,10 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
   async function find({ params: { uid } }: OfUser): Promise<User> {
     const user = await users.get(uid)
     if (user !== null) return user
-    throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
+    throw new PlatformError(
+      'ERR_USER_NOT_FOUND',
+      `There is no user with the uid "${uid}". The user may have been deleted.`,
+    )
   }
 
   return [
@@ -116,7 +119,10 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
       async ({ params: { uid, id } }) => {
         const account = accountOfUser(uid)
         if (!(await factors.remove(account, id))) {
-          throw new PlatformError('ERR_NOT_FOUND', `This user has no second factor with the id "${id}".`)
+          throw new PlatformError(
+            'ERR_NOT_FOUND',
+            `This user has no second factor with the id "${id}". It may have been removed.`,
+          )
         }
         await endOthers(account, null, parts)
       },
@@ -212,7 +218,10 @@ async function findAccount(
   const counts = await factors.counts(accounts)
   const [first, ...others] = accounts.filter((account) => counts.has(accountId(account)))
   if (first === undefined) {
-    throw new PlatformError('ERR_NOT_FOUND', `"${solution}" has no account with this uid that has a second factor.`)
+    throw new PlatformError(
+      'ERR_NOT_FOUND',
+      `No account with this uid in the solution "${solution}" has a second factor.`,
+    )
   }
   if (others.length === 0) return first
   const names = [first, ...others].map(sourceNameOf).join(', ')

@@ -69,7 +69,10 @@ export function secretRoutes({ store, secrets }: SecretApiParts): AdminRoute[] {
       },
       async ({ params: { name, secret } }) => {
         if (await secrets.remove(name, secret)) return
-        throw new PlatformError('ERR_NOT_FOUND', `The solution "${name}" has no secret "${secret.slice(0, 100)}".`)
+        throw new PlatformError(
+          'ERR_NOT_FOUND',
+          `The solution "${name}" has no secret "${secret.slice(0, 100)}". It may have been deleted.`,
+        )
       },
     ),
   ]

@@ -27,7 +27,10 @@ export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[]
   async function find({ params: { uid } }: OfUser): Promise<User> {
     const user = await users.get(uid)
     if (user !== null) return user
-    throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
+    throw new PlatformError(
+      'ERR_USER_NOT_FOUND',
+      `There is no user with the uid "${uid}". The user may have been deleted.`,
+    )
   }
 
   return [

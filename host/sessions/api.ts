@@ -61,7 +61,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
         if (ended === null) {
           throw new PlatformError(
             'ERR_NOT_FOUND',
-            `There is no current session with the id "${params.id.slice(0, 100)}".`,
+            `There is no current session with the id "${params.id.slice(0, 100)}". It may have ended.`,
           )
         }
         names.solution = ended.realm

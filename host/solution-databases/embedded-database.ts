@@ -206,7 +206,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     },
     async kill() {
       closing = true
-      waiting.fail(new ScriptError('the embedded database was closed'))
+      waiting.fail(new ScriptError('the embedded database was closed before the query could run'))
       await kill()
     },
   }
@@ -257,6 +257,6 @@ function errorOf(why: EmbeddedFailure, message: string, { limits, file }: Embedd
   if (why === 'second')
     return new ScriptError('a query must be a single statement, but there is text after its semicolon')
   return why === 'file'
-    ? overLimit(limits, 'EMBEDDED_SIZE', 'the file of the embedded database has reached its maximum size')
+    ? overLimit(limits, 'EMBEDDED_SIZE', 'the embedded database has reached its maximum size')
     : serverAnswered(message, [file])
 }

@@ -91,8 +91,7 @@ function callerOf({ declaration }: Endpoint, given: TestRequest, signedIn: Signe
         ? signedIn
         : null
   const isKnown = user !== null || ways.includes('none') || (given.signed === true && ways.includes('signature'))
-  if (!isKnown)
-    throw new PlatformError('ERR_UNAUTHENTICATED', `this endpoint requires authentication by ${ways.join(' or ')}`)
+  if (!isKnown) throw new PlatformError('ERR_UNAUTHENTICATED', `this endpoint requires a valid ${ways.join(' or ')}`)
   const { permission } = declaration
   if (permission !== null && !user?.permissions.includes(permission)) {
     throw new PlatformError('ERR_FORBIDDEN', `this endpoint requires the permission "${permission}"`)

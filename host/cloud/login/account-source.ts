@@ -60,7 +60,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
   function answerOf({ solution }: Asking, said: AuthenticateAnswer, uid: string | null): SignInAnswer {
     if (said.outcome === 'refused') return refused(said.reason)
     const { username, tenant } = said
-    if (uid !== null && said.uid !== uid) throw useless(solution, 'the response is about another user')
+    if (uid !== null && said.uid !== uid) throw useless(solution, 'the response is for a different user')
     if (!isPlain(username) || !isPlain(said.uid) || !isPlainTenant(tenant)) {
       throw useless(
         solution,
