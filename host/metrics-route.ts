@@ -43,7 +43,7 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
     if (!isOwnName(request.headers.host ?? '', names)) return answer(421, NOT_A_NAME)
     scrape().then(
       (text) => answer(200, text, PROMETHEUS_TYPE),
-      () => answer(500, 'The metrics could not be collected.\n'),
+      () => answer(500, 'The metrics could not be collected. Try again in a moment.\n'),
     )
   })
 }

@@ -58,7 +58,9 @@ export function createRunLog(
     say(step, text) {
       if (lines.length >= MOST_LINES) return
       const isLast = lines.length === MOST_LINES - 1
-      const shown = isLast ? `(more than ${MOST_LINES} lines; the rest is not stored)` : text.slice(0, LONGEST_LINE)
+      const shown = isLast
+        ? `(the log has more than ${MOST_LINES} lines; the rest is not stored)`
+        : text.slice(0, LONGEST_LINE)
       const line = { number: lines.length + 1, time: now(), step, text: shown }
       lines.push(line)
       for (const follower of followers) follower(line)

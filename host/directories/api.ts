@@ -23,7 +23,9 @@ const ShownDirectory = DirectoryFields.omit({ bindPassword: true })
     lastTest: z
       .object({ time: z.number().describe('epoch ms'), failed: z.enum(TEST_STEPS).nullable() })
       .nullable()
-      .describe('the last test and the first step that failed; null if the current settings have not been tested'),
+      .describe(
+        'the time of the last test, and the first step that failed in it; null if the current settings have not been tested',
+      ),
   })
   .meta({ id: 'Directory' })
 

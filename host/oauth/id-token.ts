@@ -62,8 +62,10 @@ export async function checkIdToken(token: string, expected: ExpectedIdToken): Pr
 }
 
 function checkEarlier(iss: string, sub: string, { issuer, subject }: ExpectedIdToken): void {
-  if (issuer !== undefined && iss !== issuer) throw refused(WHAT, 'does not have the "iss" of the original sign-in')
-  if (subject !== undefined && sub !== subject) throw refused(WHAT, 'does not have the "sub" of the original sign-in')
+  if (issuer !== undefined && iss !== issuer)
+    throw refused(WHAT, 'has a different "iss" than the ID token of the original sign-in')
+  if (subject !== undefined && sub !== subject)
+    throw refused(WHAT, 'has a different "sub" than the ID token of the original sign-in')
 }
 
 function checkNonce(nonce: unknown, { nonce: asked, earlierNonce }: ExpectedIdToken): void {

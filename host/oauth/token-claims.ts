@@ -1,3 +1,4 @@
+import { counted } from '../../base/program/counted.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 
@@ -59,12 +60,21 @@ export function checkAudience(what: string, claims: RawClaims, clientId: string)
     throw refused(what, `must have no "azp", or the "azp" ${quote(clientId)}, but has ${quote(azp)}`)
 }
 
+/** Describes an invalid id without quoting it, because error messages never contain the subject. */
+function oddityOf(value: unknown): string {
+  if (value === undefined) return 'is missing'
+  if (typeof value !== 'string') return 'is not a string'
+  return value === '' || value.length > LONGEST_ID
+    ? `has ${counted(value.length, 'character')}`
+    : 'has invalid characters'
+}
+
 /** Requires a string of 1 to 255 characters without control characters. */
 export function checkId(what: string, claims: RawClaims, name: string): string {
   const value = claims[name]
   if (typeof value === 'string' && value.length <= LONGEST_ID && /^[^\p{Cc}\p{Cs}]+$/u.test(value)) return value
-  const came = typeof value === 'string' ? `has ${value.length}` : `is ${quote(value)}`
-  throw refused(what, `must have a "${name}" of 1 to ${LONGEST_ID} characters without control characters; it ${came}`)
+  const oddity = oddityOf(value)
+  throw refused(what, `must have a "${name}" of 1 to ${LONGEST_ID} characters without control characters; it ${oddity}`)
 }
 
 export type TimeBounds = {
