@@ -134,7 +134,8 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   router.get('/session', async (ctx) => {
     requireDataRequest(ctx)
     const found = await findSession(ctx, await needSolution(ctx))
-    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'You are not signed in.')
+    if (found === null)
+      throw new PlatformError('ERR_UNAUTHENTICATED', 'You are not signed in. Sign in, then try again.')
     const { username, uid, permissions, tenant, locale, loggedInAt, methods, confirmedAt } = found.session
     ctx.body = { username, uid, permissions, tenant, locale, loggedInAt, methods, confirmedAt }
   })

@@ -67,7 +67,7 @@ const RegistryInput = z
     const [needed, foreign] = isOfElastic ? [ACCESS_KEYS, LOGIN] : [LOGIN, [...ACCESS_KEYS, 'region'] as const]
     const refuse = (field: string, message: string) => ctx.addIssue({ code: 'custom', path: [field], message })
     for (const field of needed)
-      if (input[field] === undefined) refuse(field, `${input.host} requires ${needed.join(' and ')}`)
+      if (input[field] === undefined) refuse(field, `the registry ${input.host} requires ${needed.join(' and ')}`)
     for (const field of foreign) {
       if (input[field] === undefined) continue
       const what = isOfElastic ? 'an Amazon ECR registry' : 'not an Amazon ECR registry'

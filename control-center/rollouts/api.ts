@@ -90,7 +90,7 @@ const RolloutAnswer = z
 
 const SAYS: Readonly<Record<Move, string>> = {
   continue: 'After a halt, retry the failed environments and continue',
-  cancel: 'Cancel the rollout; environments that it has not reached yet stay unchanged',
+  cancel: 'Cancel the rollout; environments that it has not changed yet keep their version',
   'roll-back': 'Restore the previous versions of the changed environments',
 }
 

@@ -24,7 +24,7 @@ export function createMissingTexts(log: Pick<SolutionLog, 'write'>): MissingText
       reported.set(loadable.key, keys.add(key))
       log.write(name, {
         level: 'warn',
-        message: `i18n: no table has the key "${redact(key).slice(0, 200)}" (locale ${locale})`,
+        message: `i18n: no text table contains the key "${redact(key).slice(0, 200)}" (locale ${locale})`,
       })
     },
   }

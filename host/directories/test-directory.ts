@@ -148,7 +148,7 @@ async function findPerson(connection: Connection, directory: Directory, username
 
 function describeEntry({ dn, id, username, displayName, email }: FoundEntry): string {
   const more = [displayName, email].filter((one) => one !== null)
-  return `Found ${dn}: ${username}${more.length === 0 ? '' : ` (${more.join(', ')})`}, id ${id}.`
+  return `Found ${dn}: username ${username}${more.length === 0 ? '' : ` (${more.join(', ')})`}, id ${id}.`
 }
 
 async function checkMembership(connection: Connection, directory: Directory, entry: FoundEntry): Promise<string> {

@@ -120,14 +120,16 @@ export const RebaseForm = z
     choices: z
       .record(Path, z.enum(['draft', 'onto']))
       .default({})
-      .describe('which copy to keep of each file that changed both in the draft and in the new base'),
+      .describe('for each file that changed both in the draft and in the new base: the copy to keep'),
   })
   .meta({ id: 'RebaseForm' })
 export const RebasedDraft = z
   .object({
     isDone: z
       .boolean()
-      .describe('whether the draft now has the new base; if false, there are conflicts and nothing was changed'),
+      .describe(
+        'whether the draft is now based on the new version; if false, there are conflicts and nothing was changed',
+      ),
     base: Version.nullable(),
     revision: z.int(),
     taken: z.array(z.string()).describe('files that now have the content from the new base'),

@@ -143,7 +143,8 @@ function createAttempts(parts: JobWorkerParts, isStopping: () => boolean) {
   }
 
   function report(error: Error): void {
-    if (isNews(error.message)) log.error({ err: error }, 'jobs are delayed by an error; the host will try again')
+    if (isNews(error.message))
+      log.error({ err: error }, 'jobs could not be processed because of an error; the host will try again')
   }
 
   return { serve, end, renewOne, report, reportFailed }

@@ -289,8 +289,8 @@ test('client: a missing message key is logged only once, however often clients l
   }
   const missing = (await linesOf(host, 'keys')).filter(({ message }) => message.startsWith('i18n:'))
   expect(missing.map(({ level, message }) => [level, message])).toEqual([
-    ['warn', 'i18n: no table has the key "nowhere" (locale en)'],
-    ['warn', 'i18n: no table has the key "gone" (locale en)'],
+    ['warn', 'i18n: no text table contains the key "nowhere" (locale en)'],
+    ['warn', 'i18n: no text table contains the key "gone" (locale en)'],
   ])
 })
 

@@ -158,7 +158,9 @@ describe.each(SERVERS)('kill -9 of $product while a host runs jobs', ({ kind, pa
       const id = await host.queue('signal', null)
       await host.ended(id, 'running')
       await server.kill()
-      await waitUntil(() => expect(host.output()).toContain('jobs are delayed by an error; the host will try again'))
+      await waitUntil(() =>
+        expect(host.output()).toContain('jobs could not be processed because of an error; the host will try again'),
+      )
       // Wait until the call has finished, which takes 1 s.
       await wait(1500)
       await server.restart()

@@ -151,7 +151,8 @@ export async function createOAuthInMemory(
   router.get('/session', async (ctx) => {
     const { name } = await needSolution(ctx)
     const found = await findSession(ctx, cookieScope(ctx, sites, name), parts.sessions)
-    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'You are not signed in.')
+    if (found === null)
+      throw new PlatformError('ERR_UNAUTHENTICATED', 'You are not signed in. Sign in, then try again.')
     const { username, permissions } = found.session
     ctx.body = JSON.stringify({ username, permissions })
   })

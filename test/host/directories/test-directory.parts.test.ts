@@ -34,7 +34,7 @@ test('directory test: each step reports what it found', async () => {
     'membership skipped',
   ])
   expect((await stepsOf({}, 'anna')).slice(4)).toEqual([
-    `person ok: Found ${ANNA}: anna (Anna Berg, anna@corp.test), id ${ANNA_GUID.text}.`,
+    `person ok: Found ${ANNA}: username anna (Anna Berg, anna@corp.test), id ${ANNA_GUID.text}.`,
     `membership ok: Member of ${SALES}; ${EDITORS}. Permissions: Users; Editors@crm.`,
   ])
 })
