@@ -14,7 +14,7 @@ export interface SetUp {
   isCode(code: string): boolean
   /** Deletes the file that contains the code. Call this once an account exists. */
   close(): void
-  /** Describes where to find the code; null if an account exists. */
+  /** The code, or the path of the file that contains it; null if an account exists. */
   readonly shown: { readonly code: string } | { readonly file: string } | null
 }
 

@@ -14,8 +14,8 @@ const TELEMETRY: SavedTables = {
   tables: TELEMETRY_TABLES,
   ownFile: TELEMETRY_FILE,
   isOptional: true,
-  // The backup doesn't contain the search index: restoring rebuilds it, because each kind of database has its own
-  // format.
+  // The backup doesn't contain the search index, because its format depends on the kind of database. Restoring rebuilds
+  // it.
   derived: { tables: { log_words: '001-telemetry' }, make: (db) => makeWords(telemetryTables(db)) },
 }
 

@@ -4,8 +4,8 @@ import type { CenterTables } from '../database/tables.ts'
 import type { TelemetryTables } from '../telemetry/database/tables.ts'
 
 /**
- * All tables that the control center adds to the platform's, each after the tables that it references. If you add a
- * table, add it here too.
+ * All tables that the control center adds to the platform's tables. Each is listed after the tables that it references.
+ * If you add a table, add it here too.
  */
 export const CENTER_TABLES = {
   organisations: { key: ['id'], since: '001-organisations' },

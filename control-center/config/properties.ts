@@ -28,8 +28,8 @@ const {
 } = PROPERTIES
 
 /**
- * Every environment variable of the control center. Properties that hosts also have use the same names and formats.
- * Properties of a single area are in that area's folder.
+ * Every environment variable of the control center. If hosts have the same property, its name and format are the same.
+ * Properties of a single area are declared in that area's folder.
  */
 export const CENTER_PROPERTIES = {
   PORT: { ...PROPERTIES.PORT, default: '8090', what: 'port for pages, the API and Satellites' },

@@ -17,8 +17,8 @@ export type CredentialPageParts = {
 }
 
 /**
- * Credentials for Satellites and the container runtime: remote environment tokens, passwords and access keys for
- * registries.
+ * Adds the page with credentials for Satellites and the container runtime: remote environment tokens, and passwords and
+ * access keys for registries.
  */
 export function addCredentialPages(pages: PageRouter, parts: CredentialPageParts): void {
   const { environments, environmentTokens, registries, settings, signing, version } = parts

@@ -14,7 +14,7 @@ export interface EnvironmentTokens {
   create(environment: string, name: string): Promise<EnvironmentToken & { readonly token: string }>
   /** @returns the environment's tokens, oldest first */
   list(environment: string): Promise<readonly EnvironmentToken[]>
-  /** The tokens of all environments in an organisation, sorted by the environment's name, then oldest first. */
+  /** The tokens of all environments in an organisation, sorted by environment name, then from oldest to newest. */
   ofOrganisation(organisation: string): Promise<readonly (EnvironmentToken & { readonly environmentName: string })[]>
   /**
    * Revokes the token. All later requests with it are rejected.

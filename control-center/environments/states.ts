@@ -3,7 +3,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /** The last reported state of an environment. */
 export type EnvironmentState = {
-  /** Whether the last report is newer than `CONNECTED`. */
+  /** Whether the last report is less than `CONNECTED` ms old. */
   readonly isConnected: boolean
   /** When the last report arrived, in epoch ms. */
   readonly lastSeenAt: number

@@ -3,7 +3,7 @@ import type { Steps } from '../../base/database/migrations.ts'
 type EnvironmentTables = {
   /** `name` is unique in its organisation; `type` is one of `ENVIRONMENT_TYPES`. */
   environments: { id: string; organisation: string; name: string; type: string; created_at: number }
-  /** The last state that an environment's Satellites reported, as JSON in `health`. */
+  /** The last report from each environment's Satellites. `health` is JSON. */
   environment_states: {
     environment: string
     last_seen_at: number

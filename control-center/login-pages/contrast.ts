@@ -26,7 +26,7 @@ export function mixed(one: Colour, other: Colour, share: number): Colour {
   return `#${channels.map((value) => value.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Mixes the two colours, with as little of `text` as the contrast `ratio` with the background allows. */
+/** Mixes only as much of `text` into the background as the contrast `ratio` requires. */
 export function quietest(background: Colour, text: Colour, ratio: number): Colour {
   for (let share = 0.1; share < 1; share += 0.05) {
     const colour = mixed(background, text, share)

@@ -81,7 +81,7 @@ const Logo = z
     if (fault !== null) addIssue(fault)
   })
 
-/** The appearance and texts of a login page. It contains no markup or CSS: see template.ts. */
+/** The appearance and texts of a login page. The markup and CSS are in template.ts. */
 export const Design = z
   .strictObject({
     logo: Logo.nullable().default(null).describe('a PNG, JPEG or WebP image as a data: URL'),

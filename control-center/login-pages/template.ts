@@ -99,8 +99,8 @@ function stylesOf(design: Design): string {
 }
 
 /**
- * CSS variables. All other colours are derived from the three colours of the design, with the contrast that WCAG AA
- * requires.
+ * Returns the CSS variables for a palette. All other colours are derived from its three colours, with the contrast that
+ * WCAG AA requires.
  */
 function variablesOf({ background, text, accent }: Palette): string {
   const onAccent = readableOn(accent)

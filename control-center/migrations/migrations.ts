@@ -14,8 +14,8 @@ import { REPORT_HEALTH_STEPS, SATELLITE_STEPS } from '../satellites/tables.ts'
 import { SOLUTION_USER_STEPS } from '../solution-users/tables.ts'
 
 /**
- * The migrations that the control center adds to the platform's. They are recorded in separate tables, so that the two
- * sets can be numbered independently. The rules in base/database/migrations.ts apply.
+ * The control center's own migrations, in addition to the platform's. They are recorded in separate tables, so that the
+ * two sets can be numbered independently. The rules in base/database/migrations.ts apply.
  */
 export const CENTER_MIGRATIONS: Migrations = {
   versions: {

@@ -49,7 +49,7 @@ export interface Invitations {
 }
 
 const FORM = tokenForm('sci_')
-/** An invitation expires after 7 days, in ms. */
+/** How long an invitation is valid, in ms. */
 const LIFETIME = 7 * 86_400_000
 /** Maximum open invitations per organisation. */
 const MOST_OPEN = 200

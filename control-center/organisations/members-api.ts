@@ -98,7 +98,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
   ]
 }
 
-/** Returns the members, each with whether they have a second factor. */
+/** Adds `hasSecondFactor` to each member. */
 export async function withFactors(members: readonly ListedMember[], factors: Pick<Factors, 'counts'>) {
   const counts = await factors.counts(members.map(({ uid }) => personsFactors(uid)))
   return members.map((one) => ({ ...one, hasSecondFactor: counts.has(accountId(personsFactors(one.uid))) }))

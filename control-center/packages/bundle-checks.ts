@@ -21,8 +21,8 @@ export type BundleFindings = {
 }
 
 /**
- * Reads a stored bundle. Called when a queued request is processed, because anyone who can see a page can queue many
- * requests, and these must not keep bundles in memory.
+ * Reads a stored bundle. Called only when a queued request is processed. Anyone who can see a page can queue many
+ * requests, so queued requests must not keep bundles in memory.
  */
 export type StoredBundle = () => Promise<Uint8Array>
 

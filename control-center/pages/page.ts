@@ -91,7 +91,7 @@ export function sendPage(ctx: Context, page: ShownPage, member: Member | null): 
   sendHtml(ctx, page.status ?? 200, htmlOf(ctx, page, member, nonce))
 }
 
-/** Renders a template without the surrounding page. Open pages use it to poll for a part that changes. */
+/** Renders a template without the surrounding page, as the response when an open page polls for changes. */
 export function renderPart(ctx: Context, { template, heading, model }: RenderedPart): string {
   return centerPage(template, frameOf(ctx, null, ''), heading, model)
 }

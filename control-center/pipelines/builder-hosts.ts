@@ -24,9 +24,9 @@ export interface BuilderHosts {
    * @throws ERR_OUTBOUND_PRIVATE
    */
   needPublic(place: string): Promise<void>
-  /** Whether the operator lists the host. */
+  /** Whether `REGISTRY_ALLOWED_HOSTS` contains the host with this port. */
   isListed(host: string, port: number): boolean
-  /** The listed hosts on loopback, as `host:port`. */
+  /** The hosts in `REGISTRY_ALLOWED_HOSTS` that are on loopback, as `host:port`. */
   readonly onLoopback: readonly string[]
 }
 

@@ -88,7 +88,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   }
 }
 
-/** Lines with more characters are cut. */
+/** Maximum characters per log line; longer lines are cut. */
 const LONGEST_LINE = 2000
 
 /** Redacts secrets before a line is cut, because a partial secret would not be found. */

@@ -34,7 +34,7 @@ export const BaseImage = z
   .refine((name) => !name.startsWith(RUN_IMAGES), 'must not be an image that a pipeline has built')
   .refine((name) => !TRANSPORT.test(name), 'must include the registry, such as registry.example.org/name')
 
-/** A version as an image tag. Tags can't contain "+" and some other characters. */
+/** Converts a version into an image tag. Tags can't contain "+" and some other characters. */
 export function tagOf(version: string): string {
   const tag = version.replace(/[^A-Za-z0-9_.-]/g, '-').replace(/^[.-]+/, '')
   return tag.slice(0, 128) || 'untagged'
