@@ -22,7 +22,7 @@ const Finding = z.looseObject({
   file: z.string().optional(),
   line: z.int().optional(),
   column: z.int().optional(),
-  source: z.string().nullish().describe('the text of that line in the file'),
+  source: z.string().nullish().describe('the source line that the message refers to'),
   advice: z.string().nullish().describe('how to fix the error'),
 })
 

@@ -82,7 +82,7 @@ const Finding = z.object({
   column: z.int().optional(),
   code: z.string(),
   message: z.string(),
-  source: z.string().nullable().describe('the text of that line in the file'),
+  source: z.string().nullable().describe('the source line that the message refers to'),
   advice: z.string().nullable().describe('how to fix the error'),
 })
 export const DraftCheck = z

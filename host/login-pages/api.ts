@@ -28,7 +28,7 @@ const LoginPage = z
         column: z.int().optional(),
         code: z.enum(Object.keys(WARNING_CODES)),
         message: z.string(),
-        source: z.string().nullable().describe('the text of that line in the file'),
+        source: z.string().nullable().describe('the source line that the message refers to'),
         advice: z.string().nullable(),
       }),
     ),

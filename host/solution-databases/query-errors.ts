@@ -8,7 +8,9 @@ const SERVER_TEXT = 500
 
 export function unknownName(name: string, known: readonly string[]): ScriptError {
   const named = known.length === 0 ? 'no databases are listed' : `listed: ${known.slice(0, 20).join(', ')}`
-  return new ScriptError(`add the database ${name} to "databases" in solution.json: it is not listed there (${named})`)
+  return new ScriptError(
+    `solution.json does not list the database ${name}: correct the name, or add the database to "databases" (${named})`,
+  )
 }
 
 export function notGranted(name: string): ScriptError {
@@ -17,7 +19,7 @@ export function notGranted(name: string): ScriptError {
 
 export function otherServer(name: string, asked: string, granted: string): ScriptError {
   return new ScriptError(
-    `solution.json requests the database ${name} on ${asked}, but the operator granted it on ${granted}`,
+    `solution.json requests the database ${name} on ${asked}, but the operator granted it on ${granted}; change one of them`,
   )
 }
 
@@ -42,11 +44,15 @@ export function overSize(limits: Limits): ScriptError {
 }
 
 export function overTime(limits: Limits): ScriptError {
-  return overLimit(limits, 'QUERY_TIME', `the query took longer than ${limits.QUERY_TIME} ms`)
+  return overLimit(
+    limits,
+    'QUERY_TIME',
+    `the query took longer than ${limits.QUERY_TIME} ms; simplify it or add an index`,
+  )
 }
 
 export function waitedTooLong(limits: Limits): ScriptError {
-  const what = `the query waited ${limits.QUERY_TIME} ms for other queries of the solution and was not started`
+  const what = `the query waited ${limits.QUERY_TIME} ms for the solution’s other queries, so it was not started; try again later`
   return overLimit(limits, 'QUERY_TIME', what)
 }
 

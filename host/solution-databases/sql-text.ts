@@ -159,7 +159,9 @@ export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText
   }
   const places = pieces.length - 1
   if (places !== parameters) {
-    throw new ScriptError(`the SQL has ${places} placeholders (?), but ${parameters} parameters were given`)
+    throw new ScriptError(
+      `the number of placeholders (?) in the SQL (${places}) differs from the number of parameters (${parameters})`,
+    )
   }
 }
 

@@ -51,7 +51,7 @@ export function createAssert(safe: SafeBuiltins) {
         } catch (error) {
           thrown = { error }
         }
-        return thrown === null ? fail('nothing was thrown', undefined) : expectedError(thrown.error, pattern)
+        return thrown === null ? fail('the function did not throw', undefined) : expectedError(thrown.error, pattern)
       },
       async rejects(promise: Promise<unknown>, pattern?: unknown): Promise<unknown> {
         // Create the error now: after the await, the test is no longer on the stack.

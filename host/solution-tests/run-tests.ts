@@ -78,7 +78,7 @@ export async function runTests(files: TestFiles, options: TestRunOptions): Promi
     ask: async (method, args) => {
       try {
         const asked = plugin.requests?.[method]
-        if (asked === undefined) throw new TypeError(`the plugin has no request ${method}`)
+        if (asked === undefined) throw new TypeError(`the test plugin does not support the request "${method}"`)
         return await asked.answer(NO_CALL, asked.check(args))
       } catch (error) {
         throw error instanceof z.ZodError ? new ScriptError(wrongArguments(method, error)) : error

@@ -143,7 +143,9 @@ export async function getOAuthConfig(
     const { authenticator } = solution.manifest
     const rule =
       '"authenticator" must be "OAUTH_AUTHENTICATOR", and the authenticator or globals.js must declare the function'
-    throw new ScriptError(`the host would not call getOAuthConfig with "authenticator": "${authenticator}"; ${rule}`)
+    throw new ScriptError(
+      `the host does not call this solution’s getOAuthConfig ("authenticator": "${authenticator}"): ${rule}`,
+    )
   }
   const url = textsOf(given)
   const [result, done] = await run(solution, parts, {

@@ -47,7 +47,7 @@ const LogQuery = z.strictObject({
 
 const Place = { file: z.string(), line: z.int().optional(), column: z.int().optional(), message: z.string() }
 const Explained = {
-  source: z.string().nullish().describe('the text of that line in the file'),
+  source: z.string().nullish().describe('the source line that the message refers to'),
   advice: z.string().nullish().describe('how to fix the error'),
 }
 const Warning = z.object({ ...Place, code: z.enum(Object.keys(WARNING_CODES)), ...Explained })
@@ -172,7 +172,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
     route(
       'DELETE /solutions/:name',
       {
-        summary: 'Delete a solution; its data is kept for DELETED_KEPT',
+        summary: 'Delete a solution. DELETED_KEPT sets how long its data is kept',
         right: 'solutions:{name}:write',
         act: 'solution-delete',
         names,
@@ -186,7 +186,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
     route(
       'POST /solutions/:name/activate',
       {
-        summary: 'Switch or roll back to a version',
+        summary: 'Activate a version, for example an earlier one to roll back',
         right: 'solutions:{name}:write',
         act: 'solution-activate',
         names,

@@ -104,7 +104,7 @@ export function createUploads({
     if (name !== expectedName) {
       throw new PlatformError(
         'ERR_NAME_DIFFERS',
-        `The manifest of the bundle has the name "${name}". Send it to /admin/api/solutions/${name}, or change "name" in solution.json to "${expectedName}".`,
+        `The bundle’s manifest has the name "${name}". Upload the bundle to /admin/api/solutions/${name}, or change "name" in solution.json to "${expectedName}".`,
       )
     }
     return take(packed, read, expected)
@@ -150,10 +150,12 @@ export function createUploads({
     const active = await store.activeSha256(name)
     const found = (await store.versions(name)).find(({ sha256 }) => sha256 === active)
     const [now, version] =
-      found === undefined ? ['No version is active', null] : [`Version ${found.version} is active now`, found.version]
+      found === undefined
+        ? ['No version is active now', null]
+        : [`Version ${found.version} is active now`, found.version]
     return new PlatformError(
       'ERR_CHANGED_MEANWHILE',
-      `${now}, not the one that you want to replace. Nothing was changed. Get the active version, then upload again.`,
+      `The active version is not the one that you expected, so nothing was changed. ${now}. Get the active version, then upload again.`,
       {
         name,
         active,
@@ -176,12 +178,12 @@ export function createUploads({
     const drafts = await store.draftsOf(name, sha256)
     if (drafts > 0 && (await store.activeSha256(name)) !== sha256) {
       const those = drafts === 1 ? 'a draft' : `${drafts} drafts`
-      const message = `${sha256} is the base of ${those} in the workbench. Publish or discard ${drafts === 1 ? 'it' : 'them'} first.`
+      const message = `The version ${sha256} is the base of ${those} in the workbench. Publish or discard ${drafts === 1 ? 'it' : 'them'} first.`
       throw new PlatformError('ERR_VERSION_IN_USE', message, { name, sha256, drafts })
     }
     throw new PlatformError(
       'ERR_VERSION_ACTIVE',
-      `${sha256} is the active version of "${name}". Activate another version first.`,
+      `The version ${sha256} is active in "${name}". Activate another version first.`,
       { name, sha256 },
     )
   }

@@ -13,7 +13,7 @@ export type MetricEntry = {
 export const METRICS = {
   logins: counter('logins', ['solution', 'mode', 'result'], 'Sign-in attempts by result'),
   secondSteps: counter('second_steps', ['method', 'result'], 'Second-factor checks at sign-in by result'),
-  loginTime: histogram('login_duration', ['mode', 'result'], 'Time from the sign-in request until its result'),
+  loginTime: histogram('login_duration', ['mode', 'result'], 'Time from a sign-in request to its result'),
   throttles: counter('throttled', [], 'Password checks rejected because of too many attempts'),
   requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, except probes'),
   scriptCalls: counter('script_calls', ['solution', 'entry', 'outcome'], 'Calls to functions in solutions’ scripts'),
@@ -30,7 +30,7 @@ export const METRICS = {
   providerTime: histogram('provider_request_duration', ['result'], 'Requests to OAuth providers'),
   batchesSent: counter('telemetry_batches_sent', ['signal'], 'Batches of telemetry accepted by the collector'),
   dropped: counter('telemetry_dropped', ['signal', 'reason'], 'Data points, log records and spans that were dropped'),
-  waiting: gauge('telemetry_queue_bytes', ['signal'], 'Telemetry queued in PLATFORM_HOME'),
+  waiting: gauge('telemetry_queue_bytes', ['signal'], 'Size of the telemetry queued in PLATFORM_HOME'),
 } as const satisfies Record<string, MetricEntry>
 
 function counter<const L extends readonly string[]>(name: string, labels: L, what: string) {

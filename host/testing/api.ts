@@ -16,7 +16,7 @@ const Testing = z
       .min(0)
       .max(366 * 86_400_000)
       .optional()
-      .describe('how far the clock is set forward'),
+      .describe('milliseconds by which the clock is set forward'),
     throttles: z.boolean().optional().describe('whether sign-in attempts are limited'),
   })
   .meta({ id: 'Testing' })

@@ -38,7 +38,7 @@ const UserChange = z
     email: Text.nullable().optional(),
     locale: Text.nullable()
       .optional()
-      .describe('the user’s language, such as `nl`; null: the language of each request'),
+      .describe('the user’s language, such as `nl`; null: the language that each request prefers'),
     enabled: z.boolean().optional(),
     permissions: z.array(Permission).max(10_000).optional(),
     mustChangePassword: z
@@ -198,7 +198,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
     route(
       'POST /users/:uid/sign-out',
       {
-        summary: 'End all sessions and remembered logins of a user',
+        summary: 'End a user’s sessions and remembered logins',
         right: 'users:write',
         act: 'session-end',
         names: named,

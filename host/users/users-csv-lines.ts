@@ -137,7 +137,7 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
   })
   return columns.includes('username')
     ? faults
-    : [...faults, fault(1, 'username', 'the header must contain this column')]
+    : [...faults, fault(1, 'username', 'the header must contain the column username')]
 }
 
 function readRow({ line, cells }: Row, columns: readonly Column[], faults: CsvFault[]): CsvLine {

@@ -67,7 +67,7 @@ export function createUsersForScripts({
     if (permissions.every((one) => typeof one !== 'string' && one.solution === solution.name)) return
     throw refuse(
       call,
-      `security.${method}: this user has permissions beyond this solution; changing them requires ${ADMINISTRATORS} for all solutions`,
+      `security.${method}: this user also has permissions outside this solution, so changing the account requires ${ADMINISTRATORS} for all solutions`,
     )
   }
 

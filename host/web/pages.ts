@@ -425,7 +425,7 @@ export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
 export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   const target = URL.parse(model.href, 'https://relative.invalid')
   if (target === null || !/^(https?|mailto):$/.test(target.protocol)) {
-    throw new TypeError(`a page redirects to an http, https, mailto or relative URL, not to "${model.href}"`)
+    throw new TypeError(`a page can redirect only to an http, https, mailto or relative URL, not to "${model.href}"`)
   }
   return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, { goesOnTo: model.href })
 }

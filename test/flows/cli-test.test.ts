@@ -338,7 +338,9 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
       ['only texts', 'Error: queryParams.custom_tenant must be a string, as in forms and URLs'],
       [
         'no OAuth',
-        expect.stringContaining('the host would not call getOAuthConfig with "authenticator": "AUTHENTICATOR"'),
+        expect.stringContaining(
+          'the host does not call this solution’s getOAuthConfig ("authenticator": "AUTHENTICATOR")',
+        ),
       ],
       // Tests included in the example.
       ['anna from acme is signed in with her tenant and its language', null],

@@ -198,7 +198,7 @@ describe('administering the users table', () => {
     const browser = await signedIn('granted', 'local')
     for (const target of [boss, plain]) {
       for (const act of [`setPassword('${target}', 'one blue boat sails')`, `deleteUser('${target}')`]) {
-        expect(await run('granted', browser, `return security.${act}`)).toContain('permissions beyond this solution')
+        expect(await run('granted', browser, `return security.${act}`)).toContain('permissions outside this solution')
       }
     }
     expect(await run('granted', browser, `return security.createUser('locally-made', '${PASSWORD}')`)).toMatch(

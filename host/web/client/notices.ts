@@ -135,6 +135,6 @@ function setText(status: HTMLElement, state: string, text: string): void {
 
 function place(id: string): HTMLElement {
   const found = document.getElementById(id)
-  if (found === null) throw new TypeError(`the page lacks #${id}`)
+  if (found === null) throw new TypeError(`the page has no element with the id "${id}"`)
   return found
 }

@@ -196,7 +196,9 @@ test('an endless query ends within QUERY_TIME plus 250 ms, and does not block th
       await setImmediate()
       longest = Math.max(longest, performance.now() - last)
     }
-    await expect(ended).rejects.toThrow('the query took longer than 1000 ms (limit QUERY_TIME: 1000)')
+    await expect(ended).rejects.toThrow(
+      'the query took longer than 1000 ms; simplify it or add an index (limit QUERY_TIME: 1000)',
+    )
     const took = performance.now() - begun
     expect(await hasty.query('SELECT count(*) AS n FROM t', [])).toEqual([{ n: 0 }])
     expect(hasty.pid()).not.toBe(first)

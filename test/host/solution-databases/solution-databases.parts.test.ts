@@ -62,10 +62,10 @@ function query(name: string, sql: string, parameters: readonly Parameter[] = [],
 
 test('for a name that is not in the manifest, the error lists the known names', async () => {
   await expect(query('other', 'SELECT 1')).rejects.toThrow(
-    'add the database other to "databases" in solution.json: it is not listed there (listed: own, crm, shop, stock)',
+    'solution.json does not list the database other: correct the name, or add the database to "databases" (listed: own, crm, shop, stock)',
   )
   for (const name of ['__proto__', 'constructor', 'toString']) {
-    await expect(query(name, 'SELECT 1')).rejects.toThrow('it is not listed there')
+    await expect(query(name, 'SELECT 1')).rejects.toThrow('solution.json does not list the database')
   }
 })
 

@@ -120,8 +120,10 @@ test.each<[ServerKind, string]>([
 })
 
 test('the wrong number of values for the placeholders is reported', () => {
-  expect(() => check('alpha', 'SELECT ?', 0)).toThrow('the SQL has 1 placeholders (?), but 0 parameters were given')
-  expect(() => check('embedded', "SELECT '?'", 1)).toThrow('the SQL has 0 placeholders')
+  expect(() => check('alpha', 'SELECT ?', 0)).toThrow(
+    'the number of placeholders (?) in the SQL (1) differs from the number of parameters (0)',
+  )
+  expect(() => check('embedded', "SELECT '?'", 1)).toThrow('placeholders (?) in the SQL (0)')
 })
 
 test.each(['', '  ', '-- nothing', '/* nothing */ ;'])('an empty statement is rejected: "%s"', (sql) => {

@@ -131,8 +131,8 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   test.each([
     ['an unknown column', 'username,hash\nanna,x\n', 1, 'the header of column 2 is not one of username, displayName,'],
     ['a column twice', 'username,email,Email\n', 1, 'the column appears twice; remove one'],
-    ['no usernames', 'email\nanna@example.org\n', 1, 'the header must contain this column'],
-    ['an empty file', '', 1, 'the header must contain this column'],
+    ['no usernames', 'email\nanna@example.org\n', 1, 'the header must contain the column username'],
+    ['an empty file', '', 1, 'the header must contain the column username'],
     ['semicolons', 'username;email\nanna;\n', 1, 'the columns must be separated by commas'],
     ['an open quote', 'username\nanna\n"bob\ncarl\n', 3, 'a quoted cell starts here but does not end'],
     [
