@@ -211,7 +211,7 @@ export const LIMITS = {
   OAUTH_OPEN_NETWORK: {
     kind: 'count',
     default: '200',
-    what: 'maximum number of provider sign-ins in progress, per network and solution; if there are more, the oldest are ended',
+    what: 'maximum number of provider sign-ins in progress, per network and solution; if there are more, the host cancels the oldest',
   },
   ADMIN_FAILURES: {
     kind: 'count',

@@ -74,7 +74,7 @@ export function createFiring(
   function refusePromise({ name }: EventType): undefined {
     api.log(
       'error',
-      `a listener of ${name} returned a Promise; listeners must return their result synchronously, so it counts as false`,
+      `a listener for ${name} returned a Promise, which is treated as false; listeners must return their result synchronously`,
     )
     return undefined
   }
@@ -85,7 +85,7 @@ export function createFiring(
    */
   function reportFailure(error: unknown, { name }: EventType): undefined {
     if (api.isQuotaError(error)) throw error
-    api.report(error, `a listener of ${name} failed`)
+    api.report(error, `a listener for ${name} failed`)
     return undefined
   }
 

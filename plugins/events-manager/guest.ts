@@ -118,7 +118,7 @@ export default function eventsManager(api: Api) {
     },
     fireEventListeners(eventType: unknown, second?: unknown, third?: unknown, fourth?: unknown): boolean | unknown[] {
       const type = readType(eventType)
-      if (type.isBuiltIn) throw new safe.TypeError(`${type.name} is fired by the platform, not by scripts`)
+      if (type.isBuiltIn) throw new safe.TypeError(`scripts cannot fire ${type.name}: only the platform fires it`)
       // If the second argument is an array, it contains the arguments and the context is null.
       if (safe.isArray(second)) return fire(type, null, readArguments(second), 0)
       return fire(type, readContext(second), readArguments(third), readAggregation(fourth))

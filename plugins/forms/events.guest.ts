@@ -28,7 +28,7 @@ export function createEvents(api: Api, { read }: Elements, { viewOf, functionsOf
       returned = safe.apply(own as Run, viewOf(form.name), given)
       if (safe.isPromise(returned)) returned = await returned
       if (call !== calls)
-        throw new safe.Error('the function returned too late: the call that started it is already over')
+        throw new safe.Error('the function returned too late: the call that started it has already ended')
     }
     return { __proto__: null, returned, agreed: started === null || started.fire() }
   }

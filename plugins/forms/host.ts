@@ -93,9 +93,9 @@ const Update = z.strictObject({
   form: Name,
   title: Text.optional(),
   unsaved: z.boolean().optional(),
-  elements: z
-    .record(Name, State)
-    .refine((elements) => Object.keys(elements).length <= MAX_ELEMENTS, { error: 'has too many elements' }),
+  elements: z.record(Name, State).refine((elements) => Object.keys(elements).length <= MAX_ELEMENTS, {
+    error: `has more than ${MAX_ELEMENTS} elements`,
+  }),
 })
 
 /** The first items of a list that doesn't fit in one command. */
@@ -239,7 +239,7 @@ function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
     if (element.type === 'table' && state.rows !== undefined) {
       const columns = new Set(['id', ...element.columns.map((column) => column.name)])
       if (state.rows.some((row) => Object.keys(row).some((key) => !columns.has(key)))) {
-        throw new TypeError(`a row of "${name}" has a cell without a column`)
+        throw new TypeError(`a row in the table "${name}" has a cell for a column that does not exist`)
       }
     }
   }

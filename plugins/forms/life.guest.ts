@@ -45,7 +45,7 @@ export function createLife(
       showing.wanted = null
       if (shows >= MOST_SHOWS) {
         throw new safe.RangeError(
-          `application.showForm: one call showed more than ${MOST_SHOWS} forms, each from a handler of another form`,
+          `application.showForm: in one call, handlers showed more than ${MOST_SHOWS} forms; check for forms that keep showing each other`,
         )
       }
       await show(name)

@@ -18,7 +18,7 @@ export function createStrict({ list, safe }: Api) {
         nearest = candidate
       }
     }
-    return nearest === '' ? '' : `; the nearest is ${nearest}`
+    return nearest === '' ? '' : `; did you mean ${nearest}?`
   }
 
   function editDistance(a: string, b: string): number {

@@ -85,7 +85,7 @@ export function createAnswers(api: GuestApi<null, true>) {
       return `"text":${stringify(body)}`
     }
     const text: unknown = stringify(body)
-    if (typeof text !== 'string') throw wrong('the body is not JSON')
+    if (typeof text !== 'string') throw wrong('the body cannot be converted to JSON')
     if (text.length > allowed) throw api.quotaError('ANSWER_SIZE', allowed, text.length, 'plugins.http.answer')
     return `"value":${text}`
   }
@@ -95,10 +95,10 @@ export function createAnswers(api: GuestApi<null, true>) {
     const code = needStatus(status)
     const read = readHeaders(headers)
     if ((code === 303 || code === 307) && read.location === undefined) {
-      throw wrong(`status ${code} needs the header location`)
+      throw wrong(`status ${code} requires the header location`)
     }
     const isEmpty = body === undefined || body === null
-    if (!isEmpty && (code === 204 || code === 205)) throw wrong(`status ${code} has no body`)
+    if (!isEmpty && (code === 204 || code === 205)) throw wrong(`a response with status ${code} cannot have a body`)
     const content = isEmpty ? '' : `,${bodyText(body, read['content-type'])}`
     const created = safe.freeze(api.record())
     texts ??= new SafeWeakMap()

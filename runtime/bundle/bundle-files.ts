@@ -103,7 +103,12 @@ function refuseTwins(
   for (const { file, place } of files) {
     const twin = seen.get(place.base)
     if (twin === undefined) seen.set(place.base, file)
-    else found.fault(file, 'name_duplicate', `"${file}" and "${twin}" are the same script in two languages; keep one`)
+    else
+      found.fault(
+        file,
+        'name_duplicate',
+        `"${file}" and "${twin}" are the same script, once in JavaScript and once in TypeScript; keep one`,
+      )
   }
 }
 

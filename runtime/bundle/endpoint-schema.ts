@@ -226,7 +226,7 @@ const SEGMENT = String.raw`(?!\.{1,2}(?:\/|$))(?:[A-Za-z0-9._~-]{1,64}|\{[A-Za-z
 const ADDRESS = new RegExp(String.raw`^(?:${ENDPOINT_METHODS.join('|')}) (?:\/${SEGMENT}){1,8}$`)
 const ADDRESS_ERROR = {
   error:
-    'must be a method (GET, POST, PUT, PATCH or DELETE), a space and a path of 1 to 8 segments, each 1 to 64 of the characters A-Z a-z 0-9 . _ ~ - or {name}',
+    'must be a method (GET, POST, PUT, PATCH or DELETE), a space and a path such as /orders/{id}: 1 to 8 segments, each {name} or 1 to 64 of the characters A-Z a-z 0-9 . _ ~ -',
 }
 
 export const EndpointAddress = z

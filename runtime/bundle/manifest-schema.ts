@@ -128,7 +128,7 @@ export const OAUTH_SETTINGS = {
   }),
   issuer: Address.optional().meta({
     title: 'Issuer',
-    description: 'The URL from which the provider’s settings are discovered.',
+    description: 'The provider’s issuer URL, from which Solhost discovers the provider’s settings.',
   }),
   tenant: pattern(
     /^[A-Za-z0-9][A-Za-z0-9.-]*$/,
@@ -324,7 +324,7 @@ const SignIn = z
       secondFactor: z.enum(SECOND_FACTORS, { error: `must be one of ${SECOND_FACTORS.join(', ')}` }).meta({
         title: 'Second factor',
         description:
-          '"optional": users who have set up a second factor must use it. "required": all users must set one up. "passkey": all users must set up a passkey; codes don’t count.',
+          '"optional": users who have set up a second factor must use it. "required": all users must set one up. "passkey": all users must set up a passkey; codes are not enough.',
       }),
       requiredFor: RequiredFor.optional().meta({
         title: 'Required for',

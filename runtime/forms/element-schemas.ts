@@ -317,7 +317,7 @@ const Numeral = input('number', 'A number, shown in the user’s locale.', {
     .number({ error: 'must be a number greater than 0' })
     .positive({ error: 'must be a number greater than 0' })
     .optional()
-    .meta({ title: 'Step', description: 'The interval between two values.' }),
+    .meta({ title: 'Step', description: 'The interval between allowed values.' }),
   ...NUMBER_FORMAT,
   grouping: z.boolean(WHETHER).optional().meta({
     title: 'Grouping',

@@ -75,7 +75,7 @@ export function checkReferences(
   for (const name of form.saves === undefined ? OWN_NAMES : [...OWN_NAMES, 'unsaved']) {
     if (!functions?.has(name)) continue
     const which = name === 'unsaved' ? 'a form with "saves"' : 'every form'
-    const message = `the function "${name}" cannot be called through the form, because ${which} has a built-in "${name}"`
+    const message = `the function "${name}" cannot be called through the form, because ${which} has a built-in "${name}"; rename it`
     found.warn(surroundings.script, 'form_function_hidden', message)
   }
   return isSound

@@ -30,7 +30,7 @@ export function createLog(state: ContextState, limits: Limits, readThrown: (erro
     if (lines > allowed || size > (limits.LOG_SIZE as number)) {
       state.host(
         'log',
-        '{"level":"warn","message":"further lines of this call are dropped: LOG_LINES or LOG_SIZE is exceeded","stack":""}',
+        '{"level":"warn","message":"further log lines of this call are dropped, because it exceeded LOG_LINES or LOG_SIZE","stack":""}',
       )
       logLines = allowed + 1
       return

@@ -88,7 +88,10 @@ function findFreeNames(free: readonly Reference[], declared: ReadonlySet<string>
     else if (name === 'arguments') report(node, '"arguments" works only in functions')
     else if (!reference.isWrite() || declared.has(name)) continue
     else if (RESERVED_GLOBALS.has(name)) {
-      report(node, `"${name}" is a global of the platform, which scripts can't replace in the hardened realm`)
+      report(
+        node,
+        `"${name}" is a global of the platform, which scripts can't replace in the hardened realm: use another name`,
+      )
     } else {
       report(node, `"${name}" is not declared, so this is an error in the hardened realm: declare it with var or let`)
     }

@@ -105,7 +105,7 @@ test('a listener that throws or returns a Promise counts as false and is logged 
   expect(values).toEqual({ all: false, list: [null, null, true], ran: true })
   expect(log[0]).toMatchObject({
     level: 'error',
-    message: 'a listener of saved failed: Error: broken',
+    message: 'a listener for saved failed: Error: broken',
     position: { file: 'modules/auth/globals.js', line: 4 },
   })
   expect(log[1]?.message).toContain('returned a Promise')
@@ -175,7 +175,7 @@ test('an unknown type causes a TypeError that lists the known types', async () =
 
 test('a script that fires a built-in type gets a TypeError', async () => {
   expect(await failureOf("eventsManager.fireEventListeners('onShow')")).toBe(
-    'TypeError: onShow is fired by the platform, not by scripts',
+    'TypeError: scripts cannot fire onShow: only the platform fires it',
   )
 })
 

@@ -171,8 +171,8 @@ describe('elements: a value that a property does not accept causes a TypeError w
     ['plain.selected = [1]', 'plain.selected must be a list of at most 0 ids'],
     ['lines.sort = { column: "x", direction: "ascending" }', 'lines.sort.column must be the name of a column'],
     ['lines.page = 0', 'lines.page must be a whole number'],
-    ['company.valeu = "x"', 'forms.orders.elements.company has no valeu; the nearest is value'],
-    ['compani.value = "x"', 'forms.orders.elements has no compani; the nearest is company'],
+    ['company.valeu = "x"', 'forms.orders.elements.company has no valeu; did you mean value?'],
+    ['compani.value = "x"', 'forms.orders.elements has no compani; did you mean company?'],
     ['company = "x"', 'forms.orders.elements.company cannot be replaced'],
     ['intro.value', 'forms.orders.elements.intro has no value'],
     ['constructor', 'forms.orders.elements has no constructor'],
@@ -183,7 +183,7 @@ describe('elements: a value that a property does not accept causes a TypeError w
   })
 
   test('forms and their functions are protected against typos and replacement, like elements', async () => {
-    expect(await errorOf('forms.order')).toBe('TypeError: forms has no order; the nearest is orders')
+    expect(await errorOf('forms.order')).toBe('TypeError: forms has no order; did you mean orders?')
     expect(await errorOf('forms.orders.mroe()')).toContain('forms.orders has no mroe')
     expect(await errorOf('forms.orders = 1')).toBe('TypeError: forms.orders cannot be replaced')
     expect(await errorOf('forms.orders.more = 1')).toBe('TypeError: forms.orders.more cannot be replaced')

@@ -139,7 +139,7 @@ test('scripts cannot fire, define or shadow the platform’s events', async () =
   expect(await client.fire('a', 'go', 'onAction')).toMatchObject({ code: 'returned' })
   expect(await client.json('listened')).toEqual([['onAction', 'forms.a', 'go']])
   expect(await client.run('run', "eventsManager.fireEventListeners('onAction')")).toMatchObject({
-    message: expect.stringContaining('fired by the platform'),
+    message: expect.stringContaining('only the platform fires it'),
   })
   expect(await client.run('forms.nothing')).toMatchObject({ code: 'script_error' })
 })

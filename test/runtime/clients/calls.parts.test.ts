@@ -146,8 +146,8 @@ test('clients: quotas are counted per call, but listeners across all calls', asy
   expect(await client.run('askAll')).toMatchObject({ code: 'script_quota', limit: { name: 'CALL_REQUESTS', used: 4 } })
   for (let call = 0; call < 2; call++) await client.run('say')
   expect(lab.lines.map(({ message }) => message)).toEqual([
-    ...['line 0', 'line 1', 'further lines of this call are dropped: LOG_LINES or LOG_SIZE is exceeded'],
-    ...['line 0', 'line 1', 'further lines of this call are dropped: LOG_LINES or LOG_SIZE is exceeded'],
+    ...['line 0', 'line 1', 'further log lines of this call are dropped, because it exceeded LOG_LINES or LOG_SIZE'],
+    ...['line 0', 'line 1', 'further log lines of this call are dropped, because it exceeded LOG_LINES or LOG_SIZE'],
   ])
   for (let call = 0; call < 3; call++) expect(await client.run('listen')).toMatchObject({ code: 'returned' })
   expect(await client.run('listen')).toMatchObject({ code: 'script_quota', limit: { name: 'LISTENERS' } })

@@ -516,13 +516,13 @@ test('form: "saves" must be the name of one of its buttons', () => {
   )
   expect(checkedForm({ saves: 'save' }).faults).toEqual(fault('"save", which the form does not have'))
   expect(checkedForm(form('save'), { functions: new Set(['unsaved']) }).warnings).toEqual([
-    'form_function_hidden: the function "unsaved" cannot be called through the form, because a form with "saves" has a built-in "unsaved"',
+    'form_function_hidden: the function "unsaved" cannot be called through the form, because a form with "saves" has a built-in "unsaved"; rename it',
   ])
 })
 
 test('form: a function named like a built-in function of forms causes a warning', () => {
   expect(checkedForm({}, { functions: new Set(['elements', 'getName', 'titles']) }).warnings).toEqual([
-    'form_function_hidden: the function "elements" cannot be called through the form, because every form has a built-in "elements"',
-    'form_function_hidden: the function "getName" cannot be called through the form, because every form has a built-in "getName"',
+    'form_function_hidden: the function "elements" cannot be called through the form, because every form has a built-in "elements"; rename it',
+    'form_function_hidden: the function "getName" cannot be called through the form, because every form has a built-in "getName"; rename it',
   ])
 })

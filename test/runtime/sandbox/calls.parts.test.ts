@@ -137,7 +137,7 @@ test('log lines over the limit are omitted, and the log says so', async () => {
     'line 2',
     'line 3',
     'line 4',
-    'further lines of this call are dropped: LOG_LINES or LOG_SIZE is exceeded',
+    'further log lines of this call are dropped, because it exceeded LOG_LINES or LOG_SIZE',
   ])
 })
 
