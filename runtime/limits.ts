@@ -168,7 +168,7 @@ export const LIMITS = {
   DIRECTORY_CHECK: {
     kind: 'time',
     default: '15m',
-    what: 'how often the host checks the directory entries of signed-in users',
+    what: 'how often the host looks up signed-in users in their directory',
   },
   PASSWORD_LENGTH: { kind: 'count', default: '8', what: 'minimum length of passwords in the users table' },
   AUDIT_KEPT: { kind: 'time', default: '365d', what: 'how long an entry stays in the audit log' },

@@ -210,5 +210,5 @@ function createUse() {
 
 /** @param held memory that the ended process used, in MB */
 function endedForRoom(held: number): string {
-  return `the host had used all its memory (RUNTIME_XMX), so it terminated this sandbox process, the largest one: ${held} MB`
+  return `the host had used all its memory (RUNTIME_XMX), so it terminated this sandbox process, which used the most: ${held} MB`
 }

@@ -24,7 +24,9 @@ export function otherServer(name: string, asked: string, granted: string): Scrip
 }
 
 export function unreachable(name: string): ScriptError {
-  return new ScriptError(`the server of the database ${name} cannot be reached or rejects the account; try again later`)
+  return new ScriptError(
+    `the server of the database ${name} cannot be reached or rejects the account; try again later, or ask the operator to check the host’s log`,
+  )
 }
 
 export function overLimit(limits: Limits, name: LimitName, what: string): ScriptError {

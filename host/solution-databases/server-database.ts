@@ -185,10 +185,10 @@ export async function createServerDatabase(options: ServerDatabaseOptions): Prom
 }
 
 const WHY = {
-  away: 'the server cannot be reached',
-  account: 'the server rejects the account',
-  'no-database': 'the server has no database with this name',
-  rights: 'the account has no access to the database',
+  away: 'the server cannot be reached; check its address and the network',
+  account: 'the server rejects the account; check its name and password',
+  'no-database': 'the server has no database with this name; create it or correct the grant',
+  rights: 'the account has no access to the database; allow it on the server',
   tls: 'the server does not offer TLS, or its certificate is not trusted',
 } as const
 

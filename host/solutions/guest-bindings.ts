@@ -38,9 +38,7 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
   function checkCommands(commands: readonly GuestCommand[], { kind, solution }: HostCall): CheckedCommand[] {
     const { refuses } = CALL_KINDS[kind]
     if (commands.length > limits.CALL_REQUESTS)
-      throw new TypeError(
-        `the call sent more than ${limits.CALL_REQUESTS} commands, which is the maximum (CALL_REQUESTS)`,
-      )
+      throw new TypeError(`the call sent more commands than CALL_REQUESTS allows (${limits.CALL_REQUESTS})`)
     return commands.map(({ plugin, method, args }) => {
       const methods = byName.get(plugin)?.commands
       const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined

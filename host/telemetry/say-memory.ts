@@ -12,7 +12,7 @@ export function sayMemory(
   const advice =
     maximum < LEAST_MEMORY
       ? `A host needs at least ${wholeMegabytes(LEAST_MEMORY)} MB: raise the limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more, and set RUNTIME_XMX to at least ${wholeMegabytes(LEAST_MEMORY)}m.`
-      : `Set RUNTIME_XMX=${inForce}m, or raise the limit.`
+      : `Set RUNTIME_XMX=${inForce}m, or raise the cgroup’s limit.`
   log.warn(
     `RUNTIME_XMX is ${asked} MB, but this process’s cgroup, for example its container, has a limit of ${limit} MB. ` +
       `The host keeps itself and its sandbox processes below ${inForce} MB. ${advice}`,

@@ -45,7 +45,7 @@ const UserChange = z
       .boolean()
       .optional()
       .describe(
-        'whether the user must choose a new password at the next sign-in; default with `password`: true, because someone else chose that password',
+        'whether the user must choose a new password at the next sign-in. If `password` is set, the default is true, because someone else chose the password',
       ),
     password: Password.optional().describe('the password; null: the user cannot sign in with a password'),
   })
@@ -75,7 +75,7 @@ const User = z
     permissions: z.array(Permission).describe('a plain string is a permission that applies in all solutions'),
     mustChangePassword: z.boolean(),
     factors: z.int().min(0).describe('number of second factors'),
-    directory: z.string().nullable().describe('the directory that has the password; null: it is stored here'),
+    directory: z.string().nullable().describe('the directory that has the password; null: Solhost stores it'),
   })
   .meta({ id: 'User' })
 

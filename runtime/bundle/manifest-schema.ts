@@ -130,11 +130,7 @@ export const OAUTH_SETTINGS = {
     title: 'Issuer',
     description: 'The provider’s issuer URL, from which Solhost discovers the provider’s settings.',
   }),
-  tenant: pattern(
-    /^[A-Za-z0-9][A-Za-z0-9.-]*$/,
-    253,
-    'common, organizations, consumers or the ID or domain of a tenant',
-  )
+  tenant: pattern(/^[A-Za-z0-9][A-Za-z0-9.-]*$/, 253, 'common, organizations, consumers, or a tenant’s ID or domain')
     .optional()
     .meta({
       title: 'Tenant',

@@ -161,7 +161,7 @@ test('above the maximum, the largest process is terminated: its call may be retr
   expect((await large).failure).toMatchObject({
     code: 'sandbox_busy',
     message: expect.stringMatching(
-      /^the host had used all its memory .* so it terminated this sandbox process, the largest one: \d+ MB$/,
+      /^the host had used all its memory .* so it terminated this sandbox process, which used the most: \d+ MB$/,
     ),
   })
   expect((await small).effects.login?.username).toBe('small0')

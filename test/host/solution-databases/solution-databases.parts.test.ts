@@ -113,7 +113,9 @@ test.each([
     granted = { [name]: { server, database: name, username: name } }
     errors.length = 0
     await expect(query(name, 'SELECT 1')).rejects.toThrow(`the server of the database ${name} cannot be reached`)
-    expect(errors).toEqual([`one: a solution’s database "${name}" cannot be used: the server cannot be reached`])
+    expect(errors).toEqual([
+      `one: a solution’s database "${name}" cannot be used: the server cannot be reached; check its address and the network`,
+    ])
   },
   15_000,
 )

@@ -13,7 +13,7 @@ function said(configured: number, groupLimit: number | null, maximum: number): s
 
 test('memory: a RUNTIME_XMX above the container’s limit is reported at startup, with what to do', () => {
   expect(said(3072, 512, 480)).toEqual([
-    'RUNTIME_XMX is 3072 MB, but this process’s cgroup, for example its container, has a limit of 512 MB. The host keeps itself and its sandbox processes below 480 MB. Set RUNTIME_XMX=480m, or raise the limit.',
+    'RUNTIME_XMX is 3072 MB, but this process’s cgroup, for example its container, has a limit of 512 MB. The host keeps itself and its sandbox processes below 480 MB. Set RUNTIME_XMX=480m, or raise the cgroup’s limit.',
   ])
 })
 
