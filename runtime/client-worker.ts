@@ -90,7 +90,7 @@ export function createClientWorker(
     for (const id of lost) loseClient(id)
   }
 
-  function loseClient(id: number, message = 'the client ended because its isolate was terminated'): void {
+  function loseClient(id: number, message = 'the client was closed because its isolate was terminated'): void {
     const client = clients.get(id)
     if (client === undefined) return
     clients.delete(id)
@@ -112,7 +112,7 @@ export function createClientWorker(
         const id = ++lastId
         const message = { kind: 'enter', client: client.id, id, call } as const
         const added = clientCall(message, handlers, call.timeLimit, resolve, limits)
-        if (client.isGone) resolve(goneOutcome(added, 'the client has ended'))
+        if (client.isGone) resolve(goneOutcome(added, 'the client is already closed'))
         else if (client.waiting.length >= MOST_WAITING) resolve(tooMany())
         else calls.add(client, added)
         return promise
@@ -153,7 +153,7 @@ export function createClientWorker(
     if (killed === null && !byOthers && only !== undefined && running.length === 1) end.crashedThrough(only)
     const wentWell = killed === 'well' || (killed === null && byOthers)
     const culprits = end.failed.size > 0 ? [...end.failed.keys()] : suspects(running)
-    for (const id of [...clients.keys()]) loseClient(id, 'the client’s sandbox process ended')
+    for (const id of [...clients.keys()]) loseClient(id, 'the client was closed because its sandbox process exited')
     events.gone(
       created,
       wentWell,

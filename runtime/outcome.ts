@@ -5,7 +5,7 @@ export const FAILURES = {
   script_error: 'the script threw an error',
   script_timeout: 'the script ran longer than its limit',
   script_memory: 'the script exceeded its memory limit',
-  script_crashed: 'the sandbox process ended while the script ran',
+  script_crashed: 'the sandbox process exited while the script ran',
   script_quota: 'the script exceeded one of its limits',
   sandbox_busy: 'no sandbox process was free in time',
 } as const

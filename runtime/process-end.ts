@@ -17,7 +17,7 @@ export interface ProcessEnd<Call> {
 
 export const CRASHED: Failed = {
   code: 'script_crashed',
-  message: 'the sandbox process ended while the script ran',
+  message: 'the sandbox process exited while the script ran',
   milliseconds: 0,
 }
 

@@ -195,7 +195,7 @@ function wrap(
     if (over) return
     over = true
     clearTimeout(notReady)
-    ready.reject(new Error('the sandbox process ended before it was ready'))
+    ready.reject(new Error('the sandbox process exited before it was ready'))
     channel.destroy()
     debug?.end()
     created.onEnd?.(byOthers)

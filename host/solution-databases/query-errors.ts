@@ -14,7 +14,9 @@ export function unknownName(name: string, known: readonly string[]): ScriptError
 }
 
 export function notGranted(name: string): ScriptError {
-  return new ScriptError(`the operator has not granted the database ${name} to this solution`)
+  return new ScriptError(
+    `the operator has not granted the database ${name} to this solution; ask the operator to grant it`,
+  )
 }
 
 export function otherServer(name: string, asked: string, granted: string): ScriptError {

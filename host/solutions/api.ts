@@ -203,7 +203,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       'GET /solutions/:name/log',
       {
         summary:
-          'Get the log, newest line last. With Accept: text/event-stream, new lines are sent as they are written. With a filter, a page can have fewer lines than `limit` and still have a `next`',
+          'Get the log, newest line last. With Accept: text/event-stream, new lines are sent as they are written. With a filter, a page can have fewer lines than `limit` and still have a value for `next`',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         query: LogQuery,

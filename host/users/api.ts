@@ -140,7 +140,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
       'GET /users',
       {
         summary:
-          'List the users in the users table, sorted by name. A search reads at most 100,000 users at a time: a page can have fewer users than `limit`, or none, and still have a `next`',
+          'List the users in the users table, sorted by name. A search reads at most 100,000 users at a time: a page can have fewer users than `limit`, or none, and still have a value for `next`',
         right: 'users:read',
         query: UserQuery,
         answers: { 200: pageOf(User) },

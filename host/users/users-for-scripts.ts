@@ -26,6 +26,8 @@ export type UsersForScriptsParts = {
   readonly noteRefusal: NoteRefusal
 }
 
+const NOT_GRANTED = 'the operator has not granted the users table to this solution; ask the operator to grant it'
+
 /** The users table for scripts. Available only if the operator granted `users`. */
 export function createUsersForScripts({
   users,
@@ -41,7 +43,7 @@ export function createUsersForScripts({
 
   async function needGrant(call: Call, method: string): Promise<void> {
     if ((await grants.get(call.solution.name)).users) return
-    throw refuse(call, `security.${method}: the operator has not granted the users table to this solution`)
+    throw refuse(call, `security.${method}: ${NOT_GRANTED}`)
   }
 
   async function needAdministrator(call: Call, method: string): Promise<void> {

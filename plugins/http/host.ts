@@ -66,7 +66,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     }
     if (!namesPlaceOf(url, await ports.granted(call))) {
       refuse(call, place, 'not-granted')
-      throw new ScriptError(`the operator has not granted ${place} to this solution`)
+      throw new ScriptError(`the operator has not granted ${place} to this solution; ask the operator to grant it`)
     }
   }
 

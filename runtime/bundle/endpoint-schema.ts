@@ -234,7 +234,7 @@ export const EndpointAddress = z
   .max(700, ADDRESS_ERROR)
   .regex(ADDRESS, ADDRESS_ERROR)
   .refine((address) => parameterNames(address).every((name) => OwnIdentifier.safeParse(name).success), {
-    error: 'must not have a parameter with the name of a property that every JavaScript object has',
+    error: 'must not have a parameter named like a property that every JavaScript object has (such as "constructor")',
   })
   .refine((address) => areUnique(parameterNames(address)), { error: 'must not have two parameters of the same name' })
 

@@ -30,7 +30,7 @@ export const JobName = pattern(
   64,
   'a name of 1 to 64 letters, digits, "_" and "-" that starts with a letter',
 ).refine((name) => !(name in Object.prototype), {
-  error: 'must not be the name of a property that every JavaScript object has',
+  error: 'must not be the name of a property that every JavaScript object has (such as "constructor")',
 })
 
 const SCHEDULE = 'five fields: minute, hour, day, month and weekday, such as "30 2 * * *"'

@@ -8,7 +8,7 @@ export const Identifier = pattern(/^[A-Za-z_$][A-Za-z0-9_$]*$/, 64, 'a name of 1
 
 /** A name that is safe as an object key, because no object inherits a property with that name. */
 export const OwnIdentifier = Identifier.refine((name) => !(name in Object.prototype), {
-  error: 'must not be the name of a property that every JavaScript object has',
+  error: 'must not be the name of a property that every JavaScript object has (such as "constructor")',
 })
 
 /** A function name in a script. Reserved words are not allowed. */

@@ -85,7 +85,7 @@ function findFreeNames(free: readonly Reference[], declared: ReadonlySet<string>
     const node = nodeOf(reference.identifier)
     const name = `${reference.identifier.name}`
     if (name === 'eval') report(node, 'the hardened realm has no eval: write a function instead')
-    else if (name === 'arguments') report(node, '"arguments" works only in functions')
+    else if (name === 'arguments') report(node, '"arguments" exists only in functions: use another name')
     else if (!reference.isWrite() || declared.has(name)) continue
     else if (RESERVED_GLOBALS.has(name)) {
       report(

@@ -88,7 +88,7 @@ test('a solution’s embedded database keeps its data across versions, separate 
 test('a database on a server cannot be used without a grant', async () => {
   await upload('closed')
   expect(await query('closed', 'crm', 'SELECT 1')).toBe(
-    'refused Error: the operator has not granted the database crm to this solution',
+    'refused Error: the operator has not granted the database crm to this solution; ask the operator to grant it',
   )
   const { items } = await askAdmin(host, 'GET', 'audit?limit=1&action=script-request')
   expect(items).toMatchObject([{ actor: 'solution:closed', outcome: 'refused', solution: 'closed' }])

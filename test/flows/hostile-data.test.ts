@@ -276,7 +276,7 @@ describe('requests for resources that were not granted', () => {
   test('a database on a server that the manifest requests', async () => {
     const browser = await signedIn('closed', 'plain')
     expect(await run('closed', browser, `return plugins.database.query('crm', 'SELECT 1', [])`)).toBe(
-      'refused Error: the operator has not granted the database crm to this solution',
+      'refused Error: the operator has not granted the database crm to this solution; ask the operator to grant it',
     )
   })
 

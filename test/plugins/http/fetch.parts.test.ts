@@ -163,7 +163,10 @@ test.each([
     'the manifest does not list evil.example: add it to "http" in solution.json',
   ],
   ['http://0x7f.1:8081/', 'the manifest does not list 127.0.0.1:8081: add it to "http" in solution.json'],
-  ['https://ungranted.example.org/?key=s3cret', 'the operator has not granted ungranted.example.org to this solution'],
+  [
+    'https://ungranted.example.org/?key=s3cret',
+    'the operator has not granted ungranted.example.org to this solution; ask the operator to grant it',
+  ],
 ])('plugins.http.fetch: %s is rejected', async (url, message) => {
   expect(await errorOf(`'${url}'`)).toBe(`Error: ${message}`)
   expect(sent).toEqual([])

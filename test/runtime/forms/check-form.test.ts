@@ -156,12 +156,12 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [
     { type: 'label', name: 'toString' },
     'name',
-    'must not be the name of a property that every JavaScript object has, not "toString"',
+    'must not be the name of a property that every JavaScript object has (such as "constructor"), not "toString"',
   ],
   [
     { type: 'label', name: '__proto__' },
     'name',
-    'must not be the name of a property that every JavaScript object has, not "__proto__"',
+    'must not be the name of a property that every JavaScript object has (such as "constructor"), not "__proto__"',
   ],
   [
     { type: 'label', label: '' },
