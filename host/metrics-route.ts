@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { isIP } from 'node:net'
 import type { Context, Middleware } from 'koa'
+import type { Logger } from 'pino'
 import { hostnameOf, isLoopback } from '../base/config/host-names.ts'
 import { SECURITY_HEADERS } from '../base/http/content-security.ts'
 import { actorOf, needScope } from './access/actor.ts'
@@ -28,7 +29,7 @@ export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin:
  * Requests from browser pages are rejected, whatever host name they use.
  * @param names additional host names to accept: `METRICS_HOST` and `ALLOWED_HOSTS`
  */
-export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: readonly string[]): Server {
+export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: readonly string[], log: Logger): Server {
   return createServer({ requestTimeout: 10_000, headersTimeout: 5000, maxHeaderSize: 8192 }, (request, response) => {
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
     const answer = (status: number, text: string, type = 'text/plain; charset=utf-8') => {
@@ -43,7 +44,10 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
     if (!isOwnName(request.headers.host ?? '', names)) return answer(421, NOT_A_NAME)
     scrape().then(
       (text) => answer(200, text, PROMETHEUS_TYPE),
-      () => answer(500, 'The metrics could not be collected. Try again in a moment.\n'),
+      (error: Error) => {
+        log.error({ err: error }, 'the metrics could not be collected')
+        answer(500, 'The metrics could not be collected. The host’s log contains the reason.\n')
+      },
     )
   })
 }

@@ -5,6 +5,7 @@ import type { Users } from '../base/accounts/users.ts'
 import { solutionOfKey } from '../base/bundles/active-solution.ts'
 import { builtInPlugins, checkGuests, operatorPlugins, usableTrusted } from '../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
+import { createNews } from '../base/work/news.ts'
 import type { createSupervisor, Supervisor } from '../runtime/supervisor.ts'
 import type { Audit } from './access/audit.ts'
 import type { Settings } from './config/settings.ts'
@@ -111,6 +112,7 @@ export async function createSolutionParts(
 
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
+  const isNews = createNews()
   const supervisor = createSupervisor({
     limits,
     trusted,
@@ -119,6 +121,9 @@ export async function createSolutionParts(
     debugNode: inspect?.node.node,
     keepsCheckReady: isLive,
     killed: (reason) => telemetry.metrics.add('kills', { reason }),
+    notStarted: (reason) => {
+      if (isNews(reason)) log.error({ reason }, 'a sandbox process could not be started')
+    },
   })
   started.defer(() => supervisor.stop())
   sayMemory(supervisor.memory(), log)

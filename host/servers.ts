@@ -62,11 +62,11 @@ export function createServers(settings: Settings, certificate: HostCertificate |
     return listen(httpServer(createRedirectApp(parts, () => pagesPort)), httpRedirectPort, host)
   }
 
-  async function openMetrics({ telemetry }: HostParts): Promise<string | null> {
+  async function openMetrics({ telemetry, log }: HostParts): Promise<string | null> {
     const { scraping } = settings.telemetry
     if (scraping === null) return null
     const port = await listen(
-      metricsServer(telemetry, [scraping.host, ...settings.allowedHosts]),
+      metricsServer(telemetry, [scraping.host, ...settings.allowedHosts], log),
       scraping.port,
       scraping.host,
     )

@@ -65,6 +65,8 @@ export type ProcessPoolOptions = {
    * use.
    */
   readonly keepsSpare?: boolean | undefined
+  /** Called with the reason if a process is needed and could not be started. Must not throw. */
+  readonly notStarted?: ((reason: string) => void) | undefined
 }
 
 /** How often the memory is checked, in ms, since processes grow while they work. */
@@ -223,6 +225,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
           () => true,
           (error: Error) => {
             failure = error.message
+            if (!stopped) options.notStarted?.(error.message)
             return false
           },
         )

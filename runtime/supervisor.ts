@@ -107,6 +107,8 @@ export type SupervisorOptions = {
    * attach to it.
    */
   readonly debugNode?: string | undefined
+  /** See `ProcessPoolOptions`. */
+  readonly notStarted?: (reason: string) => void
   /** Called when a process was ended because of a script. Must not throw. */
   readonly killed?: (reason: KillReason) => void
   /** See `createCheckProcesses`. Default: false. */
@@ -129,6 +131,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const pool = createProcessPool({
     sandbox: { timeZone, trusted, debugNode },
     keepsSpare: options.keepsSpare,
+    notStarted: options.notStarted,
     memory,
     bound,
     inUse: () => [...living(), ...clients.living(), ...checks.living()].map(({ pid }) => pid),

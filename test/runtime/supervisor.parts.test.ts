@@ -156,6 +156,15 @@ test('the process that checks an upload has the same priority as those that serv
   expect(groups).toEqual([niceness(process.pid)])
 })
 
+test('if no process can be started, the login fails, and the host gets the reason', async () => {
+  const reasons: string[] = []
+  const notStarted = (reason: string) => void reasons.push(reason)
+  lab = createScriptLab({ processes: { debugNode: '/none/such', notStarted } })
+  const { failure } = await lab.run({ script: 'function onSolutionOpen() {}' })
+  expect(failure?.code).toBe('sandbox_busy')
+  expect(new Set(reasons)).toEqual(new Set(['the sandbox process could not be started: spawn /none/such ENOENT']))
+})
+
 test('with keepsCheckReady, a process waits for the next upload after each check', async () => {
   lab = createScriptLab({ keepsCheckReady: true, memory: { minimum: 0, maximum: 1024 ** 3 } })
   const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }

@@ -81,6 +81,7 @@ export function createScriptLab(
     readonly bound?: SupervisorOptions['bound']
     readonly keepsCheckReady?: boolean
     readonly keepsSpare?: boolean
+    readonly processes?: Pick<SupervisorOptions, 'debugNode' | 'notStarted'>
   } = {},
 ): ScriptLab {
   const limits = createLimits(options.limits)
@@ -97,6 +98,7 @@ export function createScriptLab(
     bound,
     keepsCheckReady,
     keepsSpare,
+    ...options.processes,
   })
   const lines: (NewLogLine & GuestLogLine)[] = []
   const log = { write: (_solution: string, line: NewLogLine) => void lines.push(line) } as unknown as SolutionLog
