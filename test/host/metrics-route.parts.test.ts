@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { metricsServer } from '../../host/metrics-route.ts'
 import { ask } from '../support/http.ts'
 
-test('metrics that cannot be collected are answered with 500, and the reason is logged', async () => {
+test('if metrics cannot be collected, the response is 500, and the log contains the reason', async () => {
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   const server = metricsServer({ scrape: () => Promise.reject(new Error('no figures')) }, [], log)
