@@ -166,7 +166,7 @@ function jsonOf(text: string): unknown {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: `Nothing is listening there. Start a host with "${SOLHOST} start", or correct the URL.`,
+  ECONNREFUSED: `No server is listening at this URL. Start a host with "${SOLHOST} start", or correct the URL.`,
   ENOTFOUND: 'The host name does not exist. Correct the URL.',
   ECONNRESET: 'The connection was closed. Try again. If the problem persists, ask the operator.',
   EPROTO: 'The server does not use TLS as expected. Check whether the URL must start with http instead of https.',
@@ -176,7 +176,7 @@ function unreachable(url: URL, error: Error): CommandError {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)
   const trust =
-    'The host’s certificate is not trusted. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.'
+    'The host’s certificate is not trusted. If your own certificate authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.'
   const advice = isCertificate ? trust : (ADVICE[code] ?? 'Check the URL, or ask the operator.')
   const why = code === '' ? printable(error.message) : code
   return new CommandError('unreachable', `The request to ${url.origin} failed (${why}). ${advice}`, { cause: error })

@@ -16,7 +16,7 @@ export function memoryFinding(
     return {
       ok: maximum >= LEAST_MEMORY,
       found: `${asked}, but ${group}, so the host uses at most ${wholeMegabytes(maximum)} MB`,
-      advice: `Raise the container’s memory limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more. docs/operating.md describes how much a host needs.`,
+      advice: `Raise the container’s memory limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more. docs/operating.md describes how much memory a host needs.`,
     }
   }
   if (configured < machine) return { ok: true, found: `${asked}, and the machine has ${wholeMegabytes(machine)} MB` }

@@ -86,12 +86,14 @@ export function faultsOfPermissions(permissions: readonly Permission[], limits: 
   const field = 'permissions'
   const longest = Math.min(limits.PERMISSION_LENGTH, LONGEST_PERMISSION)
   if (permissions.length > limits.PERMISSIONS) {
-    return [{ field, message: `permissions must have at most ${limits.PERMISSIONS} entries (limit PERMISSIONS)` }]
+    return [{ field, message: `at most ${limits.PERMISSIONS} permissions are allowed (set by the limit PERMISSIONS)` }]
   }
   return permissions.flatMap((permission, at): UserFault[] => {
     const { name, solution } = typeof permission === 'string' ? { name: permission, solution: '' } : permission
     if (name.length === 0 || name.length > longest || !isVisible(name)) {
-      return [{ field, message: `permission ${at + 1} must be ${visible(longest)} (limit PERMISSION_LENGTH)` }]
+      return [
+        { field, message: `permission ${at + 1} must be ${visible(longest)} (set by the limit PERMISSION_LENGTH)` },
+      ]
     }
     if (typeof permission === 'string' || SOLUTION_NAME.test(solution)) return []
     return [

@@ -368,7 +368,7 @@ function faultsOfPermission({ directory }: Pick<User, 'directory'>): UserFault[]
 function refuse(faults: readonly UserFault[]): void {
   if (faults.length === 0) return
   const [{ message }] = faults as [UserFault]
-  const more = faults.length > 1 ? ` (first of ${faults.length} errors)` : ''
+  const more = faults.length > 1 ? ` (the first of ${faults.length} errors)` : ''
   throw new PlatformError('ERR_REQUEST_INVALID', `${message}${more}`, { faults: faults.slice(0, 100) })
 }
 

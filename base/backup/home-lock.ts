@@ -55,7 +55,7 @@ export function takeHome(home: string, { user }: User = PLATFORM): HomeLock {
   const lock = lockOf(home, 'BEGIN EXCLUSIVE')
   if (lock === 'taken')
     throw inUse(
-      `A ${user} or another restore is using ${home}. Stop it and run this command again. Then start the ${user}.`,
+      `A ${user} or another restore is using ${home}. Stop the ${user}, or wait until the restore finishes. Then run this command again.`,
     )
   return lock === 'none' ? { release() {} } : lock
 }

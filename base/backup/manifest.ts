@@ -72,14 +72,14 @@ export function readManifest(text: string, file: string, saved: Saved = PLATFORM
   if (format !== undefined && format > FORMAT) {
     throw invalid(
       file,
-      `the backup has format ${format}, from a newer version of Solhost; this version reads formats up to ${FORMAT}`,
+      `a newer version of Solhost created it (backup format ${format}; this version supports up to ${FORMAT})`,
     )
   }
   const read = Manifest.safeParse(written)
   if (!read.success) throw invalid(file, `"${read.error.issues[0]?.path.join('.')}" in the manifest is invalid`)
   const { of = 'platform' } = read.data
   if (of !== saved.name)
-    throw invalid(file, `the file is a backup of a ${of}, and this command restores a ${saved.name}`)
+    throw invalid(file, `the file is a backup of a ${of}, but this command restores a ${saved.name}`)
   const odd = Object.keys(read.data.parts).find((name) => kindOfPart(name, saved) === null)
   if (odd !== undefined)
     throw invalid(file, `the file contains ${JSON.stringify(odd.slice(0, 100))}, which does not belong in a backup`)

@@ -225,7 +225,7 @@ function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
   const or = mayReplace ? ', or use --replace to replace the existing data' : ''
   return new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what}. A restore would mix two ${name}s’ data, so nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
+    `${what}. A restore would mix the data from two ${name}s, so nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
       `to an empty folder and an empty database${or}.`,
   )
 }

@@ -74,7 +74,7 @@ async function refuseForeignTables(db: Database, saved: SavedTables, what: strin
   if (foreign.length === 0) return
   throw new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what} already has tables with names that Solhost uses (${foreign.join(', ')}), but they are not a complete set of Solhost’s tables. ` +
+    `${what} is not a Solhost database, but has tables with names that Solhost uses (${foreign.join(', ')}). ` +
       'Nothing was changed. Set PLATFORM_DATABASE_NAME to an empty database.',
   )
 }

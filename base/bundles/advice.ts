@@ -27,7 +27,8 @@ const ADVICE = {
   form_name_twice: 'Rename one of the two elements or tabs.',
   form_function_missing:
     'Declare the function at the top level of the form’s script, or use the name of an existing one.',
-  i18n_invalid: 'Name the file default.json or after a locale. All its values must be strings: {"key": "text"}.',
+  i18n_invalid:
+    'Name the file default.json, or after a locale, such as nl.json. All its values must be strings: {"key": "text"}.',
   realm_difference: 'Change the script as the message describes, or remove "realm" from solution.json.',
   script_syntax: 'Fix the script here, or just before this position.',
   script_load: 'Fix this line: it runs when the scripts are loaded. Put code with side effects in a function.',

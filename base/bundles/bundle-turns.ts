@@ -28,7 +28,7 @@ export function createBundleTurns(
   const turns = createGate(AT_ONCE)
   return async (packed, work) => {
     if (!(await turns.enter(PATIENCE))) {
-      const message = `Too many ${what} are being checked. This one waited ${PATIENCE / 1000} s and was not checked. Try again later.`
+      const message = `Too many ${what} are being checked. Yours waited for ${PATIENCE / 1000} s and was not checked. Try again later.`
       throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 30 })
     }
     try {

@@ -111,7 +111,7 @@ function missingFunctions(bundle: Bundle, found: readonly string[]): Fault[] {
   return named
     .filter(({ declaration }) => !found.includes(declaration.function))
     .map(({ key, module, declaration }) => {
-      const message = `"${key}" names the function ${declaration.function}, which no script declares at its top level`
+      const message = `"${key}" requires the function ${declaration.function}, but no script declares it at the top level`
       return { code: 'function_missing', file: module === null ? MANIFEST : `modules/${module}/${MANIFEST}`, message }
     })
 }

@@ -250,7 +250,7 @@ export async function checkGuests(
 
 function unusable(plugins: readonly Plugin[], why: string): PlatformError {
   const names = plugins.map(({ name }) => name).join(', ')
-  return new PlatformError('ERR_PLUGIN_INVALID', `Cannot load the guest parts of the plugins ${names}: ${why}`)
+  return new PlatformError('ERR_PLUGIN_INVALID', `Cannot load the "guest" files of the plugins ${names}: ${why}`)
 }
 
 async function loadPlugin(folder: string): Promise<Plugin> {

@@ -44,7 +44,7 @@ export const MAIL_PROPERTIES = {
     default: String(MAILS_HOURLY),
     read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
     form: 'a whole number, 1 to 9999999',
-    what: 'maximum emails per hour, counted separately for emails that operators send and emails that anyone can request on a login page',
+    what: 'maximum number of emails per hour, counted separately for emails that operators send and emails that anyone can request on a login page',
   },
 } as const satisfies Record<string, Property>
 

@@ -125,19 +125,19 @@ export const PROPERTIES = {
     default: 'auto',
     read: oneOf(['auto', 'on', 'off']),
     form: 'one of auto, on, off',
-    what: 'where users can use passkeys. "auto": on a loopback name, and if SOLUTION_ORIGIN is set. "on": also where solutions share an origin, so one solution’s page can use another solution’s passkeys. "off": nowhere',
+    what: 'where users can use passkeys. "auto": on loopback names, and everywhere if SOLUTION_ORIGIN is set. "on": also where solutions share an origin, so one solution’s page can use another solution’s passkeys. "off": nowhere',
   },
   PASSKEY_DOMAIN: {
     default: '',
     read: (text) => (text === '' ? null : readPasskeyDomain(text)),
-    form: 'a domain that browsers accept for passkeys, such as apps.example.org: not an IP address, not a single label, and not in localhost, local, internal or intern',
+    form: 'a domain such as apps.example.org (not an IP address, not a single label, and not under localhost, local, internal or intern)',
     what: 'parent domain of SOLUTION_ORIGIN. If it is set, one passkey works in all solutions; if not, each solution has its own passkeys',
   },
   SOLUTIONS_FOLDER: {
     default: '',
     read: (text) => (text === '' ? '' : readWord(text)),
     form: 'a folder with bundles named {name}.zip; if empty, the host uploads none',
-    what: 'folder with solutions that are included in an image. At startup, the host uploads each one unless the solution already has exactly that version. If this is set, the host doesn’t create example solutions',
+    what: 'folder with solutions to upload at startup, for example in a container image. The host skips a solution that already has exactly that version. If this is set, the host doesn’t create example solutions',
   },
   TRUSTED_PROXIES: {
     default: '',
@@ -186,7 +186,7 @@ export const PROPERTIES = {
     default: '',
     read: readPlaces,
     form: 'host:port entries separated by commas',
-    what: 'hosts in private networks or on this machine that solutions may reach with plugins.http.fetch if the operator also grants them',
+    what: 'hosts in private networks or on this machine that solutions may reach with plugins.http.fetch; the operator must also grant them to each solution',
   },
   OAUTH_ALLOWED_HOSTS: {
     default: '',

@@ -49,7 +49,7 @@ export const TELEMETRY_PROPERTIES = {
     default: '127.0.0.1',
     read: (text) => (/^[^\p{Cc}\s]{1,253}$/u.test(text) ? text : undefined),
     form: 'an IP address or host name',
-    what: 'address to listen on for METRICS_PORT',
+    what: 'address for METRICS_PORT',
   },
   ...EXPORT_PROPERTIES,
   OTEL_METRIC_EXPORT_INTERVAL: {

@@ -201,7 +201,7 @@ export function errorOf(
       'Allow the account to read, write and create tables there.',
     tls:
       `Cannot connect to ${title} with TLS: the server does not offer TLS, or its certificate is not trusted. ` +
-      `Fix the server’s certificate, or set ${property('TLS')} to a value that matches the server.`,
+      `Fix the server’s TLS settings, or change ${property('TLS')} (off, on or verify).`,
   }
   return new PlatformError('ERR_DATABASE_UNREACHABLE', texts[reason], {}, { cause: error })
 }

@@ -30,7 +30,7 @@ export function answerErrors(log: Logger, { isLive = false, page = plainPage }: 
     try {
       await next()
       if (ctx.status === 404 && ctx.body === undefined)
-        throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL.')
+        throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL. Check the URL.')
     } catch (error) {
       answer(ctx, error, log, page)
       if (isLive && error instanceof PlatformError && rowOf(error.code).maybeFixedByVersion) ctx.set('Refresh', '1')

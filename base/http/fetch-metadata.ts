@@ -33,7 +33,7 @@ export function requireFrameOfOurs(ctx: Context): void {
   if (isFrameOfOurs(ctx)) return
   throw new PlatformError(
     'ERR_NOT_A_NAVIGATION',
-    'This page can only be opened in a frame of a page with the same origin.',
+    'This page can only be opened in a frame, on a page with the same origin.',
   )
 }
 

@@ -10,7 +10,7 @@ export const needReadableTarget: Middleware = (ctx, next) => {
   try {
     void ctx.path
   } catch {
-    sendProblem(ctx, new PlatformError('ERR_BAD_REQUEST', 'The URL of the request cannot be parsed.'))
+    sendProblem(ctx, new PlatformError('ERR_BAD_REQUEST', 'The request’s URL is not valid. Correct the URL.'))
     return
   }
   return next()

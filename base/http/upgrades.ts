@@ -38,7 +38,7 @@ export function takesUpgrade(request: IncomingMessage): boolean {
 /** @see RFC 6455, 4.1 */
 function whyRefused({ headers, socket }: IncomingMessage): string | null {
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0) {
-    return 'A WebSocket handshake has no body. Send it without Content-Length and Transfer-Encoding.'
+    return 'A WebSocket handshake must not have a body. Send it without Content-Length and Transfer-Encoding.'
   }
   if (openRequests.has(socket)) {
     return 'This connection has an unanswered request. Open a new connection for the WebSocket handshake.'

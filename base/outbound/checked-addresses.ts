@@ -49,7 +49,7 @@ export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
       const own = new Set(ownAddresses().map(canonicalAddress))
       const isForeign = ({ address }: Address) => isPublicAddress(address) && !own.has(canonicalAddress(address))
       if (!addresses.every(isForeign)) {
-        const message = `the address of ${place} is in a private network or on this machine: to allow it, the operator can list it in ${setting}`
+        const message = `${place} is in a private network or on this machine: to allow it, the operator can add it to ${setting}`
         throw new PlatformError('ERR_OUTBOUND_PRIVATE', message, { place })
       }
     }

@@ -179,6 +179,6 @@ function toBeCorrected({ from }: Target, status: number): string {
 function barredText(target: Target, status: number): string {
   const what = isAboutHeaders(status)
     ? 'the telemetry collector rejects this host’s credentials'
-    : 'no telemetry collector responds at that URL'
+    : 'no telemetry collector responds at the configured URL'
   return `${what}: fix ${toBeCorrected(target, status)} and restart. Sign-ins keep working, and telemetry is queued in PLATFORM_HOME`
 }

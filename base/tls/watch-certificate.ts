@@ -59,7 +59,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
 
   function sayUncovered(hosts: readonly string[]): void {
     log.warn(
-      `The host’s certificate is not valid for ${hosts.join(', ')}, so browsers block the pages there. Replace the certificate file with one for all names.`,
+      `The host’s certificate is not valid for ${hosts.join(', ')}, so browsers block the pages there. Replace the certificate file with one that covers all of the host’s names.`,
     )
   }
 

@@ -66,7 +66,8 @@ function readModules(main: URL) {
 /** The imported names, without types. */
 function namesIn(statement: string): string[] {
   const names = /^import\s*\{([^}]*)\}/.exec(statement)?.[1]
-  if (names === undefined) throw new TypeError(`a browser module may import packages only by { names }: ${statement}`)
+  if (names === undefined)
+    throw new TypeError(`a browser module must import a package with named imports: ${statement}`)
   return names
     .split(',')
     .map((name) => name.trim())

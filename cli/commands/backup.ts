@@ -12,7 +12,7 @@ export const backupCommand = command({
   summary: 'back up the whole platform into one file; the host can keep running',
   arguments: { file: { what: 'file to create, such as backup.zip' } },
   options: {
-    'without-key': { type: 'boolean', what: "leave out the platform's key, which you then store separately" },
+    'without-key': { type: 'boolean', what: 'leave out the platform’s key; store it separately' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
@@ -40,9 +40,9 @@ it (mode 0600).
       terminal.out(`${file}: ${textOf(counts)}, ${size} bytes\n`)
       for (const path of skipped) terminal.out(`Skipped, because it is not a regular file: ${path}\n`)
       terminal.out(`${KEY_TEXTS[key]}\n`)
-      const copy = existsSync('/.dockerenv') ? 'copy it out of the container and ' : ''
+      const store = existsSync('/.dockerenv') ? 'copy the file out of the container and store it' : 'store the file'
       terminal.out(
-        `Next: ${copy}store the file where nobody else can read it. To restore it, run "${SOLHOST} restore ${shellWord(file)}".\n`,
+        `Next: ${store} where nobody else can read it. To restore it, run "${SOLHOST} restore ${shellWord(file)}".\n`,
       )
       return 'done'
     } catch (error) {

@@ -241,7 +241,7 @@ async function checkSpace({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   return {
     ok: free >= LEAST_SPACE,
     found,
-    advice: 'Free up disk space. Bundles, logs and the embedded database are stored there.',
+    advice: 'Free up disk space. PLATFORM_HOME contains bundles, logs and the embedded database.',
   }
 }
 
@@ -270,7 +270,7 @@ const MOST_DIFFERENCE = 5000
 async function checkClock({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   const advice = 'Set the clock, and synchronize it with NTP (timedatectl set-ntp true).'
   const found = new Date().toISOString()
-  if (Date.now() < MADE) return { ok: false, found: `the clock shows ${found}, but that time has passed`, advice }
+  if (Date.now() < MADE) return { ok: false, found: `the clock is wrong: it shows ${found}`, advice }
   const apart = differenceOfDisk(nearestExisting(home))
   if (apart <= MOST_DIFFERENCE) return { ok: true, found }
   return {

@@ -40,7 +40,7 @@ deploy or pull, nothing is written unless you add --over.
     const api = createHostApi(url, await authorization(options.user, terminal))
     const active = await readActive(api, url, name)
     if (active === null) {
-      const advice = `To activate one, upload it with "${SOLHOST} deploy", or use the page "Versions".`
+      const advice = `To activate one, upload it with "${SOLHOST} deploy", or use the "Versions" page.`
       throw new CommandError('failed', `${name} has no active version on ${url.origin}. ${advice}`)
     }
     const files = await download(api, url, name, active.sha256)
@@ -104,7 +104,7 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
     if (size > limits.BUNDLE_SIZE)
       throw new CommandError(
         'failed',
-        `The bundle of ${name} has more than ${limits.BUNDLE_SIZE} bytes. Nothing was written. Download it on the page "Versions" instead.`,
+        `The bundle for ${name} is larger than ${limits.BUNDLE_SIZE} bytes. Nothing was written. Download it from the "Versions" page instead.`,
       )
     pieces.push(piece)
   })

@@ -14,7 +14,7 @@ export const INSPECT_OPTIONS = {
   'inspect-port': {
     type: 'string',
     value: '<number>',
-    what: `like --inspect, on this port of 127.0.0.1 (default: ${PORT} or the next free port)`,
+    what: `like --inspect, on this port on 127.0.0.1 (default: ${PORT} or the next free port)`,
   },
   'inspect-node': {
     type: 'string',

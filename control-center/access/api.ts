@@ -122,7 +122,7 @@ export function accessRoutes({ apiTokens, audit }: AccessApiParts): MemberRoute[
       'GET /organisations/:organisation/activity',
       {
         summary:
-          'List the audit entries, newest first. With a filter, a page can have fewer entries than `limit`, or none, even if it has a `next`',
+          'List the audit entries, newest first. With a filter, a page can have fewer than `limit` entries, even if another page follows',
         right: 'audit',
         query: AuditQuery,
         answers: { 200: pageOf(Act) },

@@ -49,7 +49,7 @@ export const CENTER_PROPERTIES = {
   PLATFORM_DATABASE_NAME: {
     ...PROPERTIES.PLATFORM_DATABASE_NAME,
     default: 'control_center',
-    what: 'name of the control center’s database on that server',
+    what: 'name of the control center’s database on the PostgreSQL server',
   },
   DB_ALPHA_SERVER,
   DB_ALPHA_PORT,
@@ -63,7 +63,7 @@ export const CENTER_PROPERTIES = {
   ...MAIL_PROPERTIES,
   MAILS_HOURLY: {
     ...MAIL_PROPERTIES.MAILS_HOURLY,
-    what: 'maximum emails per organisation and hour, counted separately for emails that members send and emails that users request on login pages',
+    what: 'maximum number of emails per organisation and hour, counted separately for emails that members send and emails that users request on login pages',
   },
   TRUSTED_PROXIES,
   ALLOWED_HOSTS,
@@ -76,7 +76,7 @@ export const CENTER_PROPERTIES = {
   LOG_LEVEL: { ...LOG_LEVEL, what: 'level of the control center’s own log' },
   REGISTRY_ALLOWED_HOSTS: {
     ...PROPERTIES.HTTP_ALLOWED_HOSTS,
-    what: 'registries in private networks or on this machine that pipelines may build from and push to',
+    what: 'registries in private networks or on this machine that pipelines may pull images from and push images to',
   },
   ORGANISATION_STORAGE: {
     default: '10g',

@@ -46,7 +46,7 @@ export function startPage(parts: StartPageParts): Middleware {
       return
     }
     // Chosen here: the response is the same as for any unknown path, so that it doesn't reveal that there is a list.
-    if (shows === 'none') throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL.')
+    if (shows === 'none') throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL. Check the URL.')
     const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
     const listed = (await store.list()).filter((solution) => solution.listed && solution.state === 'active')
     const solutions = listed.map(({ name, title }) => {

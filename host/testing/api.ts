@@ -24,7 +24,7 @@ const Testing = z
 /** Sets the clock and throttling for end-to-end tests. Responds with 404 outside testing mode. */
 export function testingRoutes({ testing, jobs }: TestingApiParts): AdminRoute[] {
   function names() {
-    if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL.')
+    if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'Nothing exists at this URL. Check the URL.')
     return { target: 'clock and throttles' }
   }
 

@@ -159,7 +159,7 @@ test('restore: fails without changes if a host is running, data exists or the fi
   const running = await run(['restore', backup, '--replace'], source)
   expect([running.code, running.err]).toEqual([
     1,
-    expect.stringMatching(/^A host or another restore is using .*Stop it/),
+    expect.stringMatching(/^A host or another restore is using .*Stop the host/),
   ])
   const other = at('other')
   const alive = await startTestHost({}, { home: other })

@@ -241,7 +241,7 @@ test('deploy: other host errors, other kinds of servers and a missing server get
   expect(await deployTo(gone)).toEqual({
     code: 5,
     out: '',
-    err: `The request to ${gone} failed (ECONNREFUSED). Nothing is listening there. Start a host with "solhost start", or correct the URL.\n`,
+    err: `The request to ${gone} failed (ECONNREFUSED). No server is listening at this URL. Start a host with "solhost start", or correct the URL.\n`,
   })
 })
 

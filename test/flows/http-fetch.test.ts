@@ -86,9 +86,7 @@ test('plugins.http.fetch: requests to the platform itself are blocked, even if t
   expect(await signIn({ password: 'right', custom_to: 'platform' })).toBe(401)
   await expect
     .poll(lastLine)
-    .toContain(
-      'is in a private network or on this machine: to allow it, the operator can list it in HTTP_ALLOWED_HOSTS',
-    )
+    .toContain('is in a private network or on this machine: to allow it, the operator can add it to HTTP_ALLOWED_HOSTS')
 })
 
 test('plugins.http.fetch: the password in the request is not logged', async () => {

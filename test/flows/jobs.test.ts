@@ -244,7 +244,7 @@ test('solhost jobs lists, starts, pauses and resumes', async () => {
   const { id } = JSON.parse(started.out) as { id: string }
   expect([started.code, (await ended(id)).state]).toEqual([0, 'succeeded'])
   const paused = await jobs('pause', NAME, host.url)
-  expect([paused.code, paused.out.split('\n')[0]]).toEqual([0, `Paused the jobs of ${NAME}.`])
+  expect([paused.code, paused.out.split('\n')[0]]).toEqual([0, `Paused the jobs in ${NAME}.`])
   const listed = await jobs('list', NAME, host.url)
   expect(listed.out).toContain('The jobs are paused.')
   expect(listed.out).toMatch(/nightly: 30 2 \* \* \* \(Europe\/Brussels\), next 20\d\d-/)

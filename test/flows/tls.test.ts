@@ -494,7 +494,7 @@ test('the command line trusts the authority in NODE_EXTRA_CA_CERTS, and suggests
   const trusted = { ...env, NODE_EXTRA_CA_CERTS: folder.authority }
   const trusting = await runCliProcess(words, { cwd: folder.path, env: trusted })
   expect(without.err).toContain(
-    'The host’s certificate is not trusted. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.',
+    'The host’s certificate is not trusted. If your own certificate authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.',
   )
   expect([trusting.code, trusting.err]).toEqual([0, ''])
 })

@@ -131,6 +131,6 @@ test('the response to a rejected handshake says what to do', async () => {
     title: 'Bad Request',
     status: 400,
     code: 'ERR_BAD_REQUEST',
-    detail: 'A WebSocket handshake has no body. Send it without Content-Length and Transfer-Encoding.',
+    detail: 'A WebSocket handshake must not have a body. Send it without Content-Length and Transfer-Encoding.',
   })
 })

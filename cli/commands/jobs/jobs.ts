@@ -93,7 +93,7 @@ function pauseCommand(paused: boolean) {
       if (options.json === true) terminal.out(jsonText({ ok: true, paused }))
       else
         terminal.out(
-          `${done} the jobs of ${printable(name)}.\nNext: ${SOLHOST} jobs ${next} ${name} ${jobs.url.origin}\n`,
+          `${done} the jobs in ${printable(name)}.\nNext: ${SOLHOST} jobs ${next} ${name} ${jobs.url.origin}\n`,
         )
       return 'done'
     },
@@ -106,7 +106,7 @@ function noRuns(
 ): string {
   return job === undefined && state === undefined
     ? `${printable(name)} has no job runs.\n`
-    : `No job runs of ${printable(name)} match your filter. Change --job or --state.\n`
+    : `No job runs in ${printable(name)} match your filter. Change --job or --state.\n`
 }
 
 function added(id: string, name: string, url: URL, isJson: boolean, terminal: Terminal): void {

@@ -114,7 +114,7 @@ test('watch: a certificate that expires soon, or does not cover the host names, 
   expect(certificate.state().problem).toBe('expires-soon')
   expect(lines).toEqual([
     expect.stringMatching(/^The host’s certificate expires at .+, in 2 days\. Replace the certificate file;/),
-    'The host’s certificate is not valid for b.test, so browsers block the pages there. Replace the certificate file with one for all names.',
+    'The host’s certificate is not valid for b.test, so browsers block the pages there. Replace the certificate file with one that covers all of the host’s names.',
   ])
   time += 86_400_000
   await waitUntil(() => expect(lines).toHaveLength(3))
