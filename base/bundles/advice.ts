@@ -48,7 +48,7 @@ const ADVICE = {
   manifest_deprecated: 'Use "authenticator" instead.',
   name_replaced: 'Use the replacement that the message names; see docs/migrating.md.',
   endpoint_twice: 'Remove one of the two endpoints.',
-  function_missing: 'Correct the name, or declare the function at the top level of globals.js or a scope.',
+  function_missing: 'Correct the name, or declare the function at the top level of globals.js or of a file in scopes/.',
   embedded_per_host: 'Use a database server, or run only one host.',
   oauth_missing: 'Add "oauth" to solution.json, or ask the operator to configure OAuth for the solution.',
   oauth_secret_written: 'Replace the secret with "%%NAME%%", and ask the operator to set the secret NAME.',

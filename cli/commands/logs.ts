@@ -47,7 +47,7 @@ export const logsCommand = command({
     const next = `${logsLine(name, url, options.user)} -f`
     if (options.json !== true) {
       terminal.err(
-        lines.length === 0 ? `The log of ${name} is empty. To wait for new lines, run ${next}\n` : `Next: ${next}\n`,
+        lines.length === 0 ? `The log for ${name} is empty. To wait for new lines, run ${next}\n` : `Next: ${next}\n`,
       )
     }
     return 'done'

@@ -35,7 +35,7 @@ are deleted.
       }
       terminal.out(`Restored the platform as of ${createdAt} (Solhost ${solhost}): ${textOf(counts)}.\n`)
       if (replaced !== null)
-        terminal.out(`The previous files are in ${replaced}. Remove this folder when everything works.\n`)
+        terminal.out(`The previous files are in ${replaced}. Delete this folder when you no longer need them.\n`)
       terminal.out('Sessions and remembered logins from the backup are valid again, unless they have expired.\n')
       terminal.out(`Next: ${SOLHOST} start\n`)
       return 'done'

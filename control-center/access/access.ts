@@ -159,7 +159,8 @@ export function createAccess(parts: AccessParts): Access {
         }
         await audit.record({ ...act, action: 'access', outcome: 'ERR_FORBIDDEN', correlationId })
       }
-      const advice = member.uid === null ? 'Use an API token with another role.' : 'Ask an owner to change your role.'
+      const advice =
+        member.uid === null ? 'Use an API token whose role has this permission.' : 'Ask an owner to change your role.'
       throw new PlatformError(
         'ERR_FORBIDDEN',
         `The role "${member.role}" does not have the permission "${right}". ${advice}`,

@@ -110,7 +110,7 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
       if ((await invitations.accept(token, user.uid)) !== null) return
       throw new PlatformError(
         'ERR_NOT_FOUND',
-        'The invitation was accepted or revoked in the meantime. Ask for a new one.',
+        'This invitation has already been accepted or revoked. Ask for a new one.',
       )
     })
     const to = `/o/${organisation.name}`

@@ -25,7 +25,7 @@ const ReadNumber = z
   .min(0)
   .optional()
   .describe(
-    'sequence number of the state that the change is based on; the request fails with 409 if it is not the current one',
+    'sequence number of the state that the change is based on; if it is not the current number, the request fails with 409',
   )
 
 const NewDesired = z

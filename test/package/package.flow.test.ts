@@ -196,7 +196,7 @@ describe.skipIf(isSkipped)(title, () => {
     const admin = addressIn(host.out(), /(http:\/\/[^/\s]+)\/admin\//)
     expect(await solhost(['deploy', 'shop', admin, '--user', 'admin'], password)).toContain('shop 1.0.0 is active')
     expect((await ask(`${url}/solution/shop/index.html`)).status).toBe(200)
-    expect(await solhost(['logs', 'shop', admin, '--user', 'admin'], password)).toContain('The log of shop is empty')
+    expect(await solhost(['logs', 'shop', admin, '--user', 'admin'], password)).toContain('The log for shop is empty')
     const authorization = `Basic ${Buffer.from('admin:test admin password').toString('base64')}`
     expect((await ask(`${admin}/admin/guides/docs/operating.html`, { headers: { authorization } })).status).toBe(200)
     signal(host.child, 'SIGTERM')
