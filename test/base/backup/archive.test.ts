@@ -182,6 +182,6 @@ test('rows: lines arrive complete, wherever the stream is split; an invalid row 
   expect(await read('{"id":1,"con', 'tent":"AQI="}\n{"id":2,"content":"AQI="', '}', '\n')).toEqual(rows)
   await expect(read('{"id":1,"content":"AQI="}\n[]\n')).rejects.toThrow('line 2 is not a JSON object of column values')
   await expect(read('{"id":{},"content":"AQI="}\n')).rejects.toThrow('line 1 is not a JSON object of column values')
-  await expect(read('{"id":1}\n')).rejects.toThrow('line 1 has a binary column')
+  await expect(read('{"id":1}\n')).rejects.toThrow('line 1: the value of the binary column')
   await expect(read('{"id":1,"content":"AQI="}')).rejects.toThrow('the last line is incomplete')
 })
