@@ -233,7 +233,7 @@ function rowsOf(
       reach: { atMost: 0 },
       unit: 'logins',
       measured: lost,
-      details: `of ${beside.length} sign-ins`,
+      details: `${beside.length} sign-ins in total`,
     },
   ]
 }

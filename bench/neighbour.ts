@@ -151,7 +151,7 @@ function rowsOf(
       reach: { atMost: 0 },
       unit: 'logins',
       measured: lost,
-      details: `of ${beside.length} sign-ins; malicious calls: ${(Object.keys(HOSTILE) as Kind[]).map(calls).join(', ')}`,
+      details: `${beside.length} sign-ins in total; malicious calls: ${(Object.keys(HOSTILE) as Kind[]).map(calls).join(', ')}`,
     },
   ]
 }

@@ -28,7 +28,8 @@ export async function databaseProblem(settings: DatabaseSettings): Promise<Datab
     const failure = await tryOut(serverKind, db)
     if (failure !== null) return asProblem(errorOf(serverKind, server, name, failure))
     const wrong = await serverKind.check(db)
-    if (wrong !== null) return { what: `The database "${name}" ${wrong}.`, advice: 'Fix it on the database server.' }
+    if (wrong !== null)
+      return { what: `The database "${name}" ${wrong}.`, advice: 'Fix this problem on the database server.' }
     return schemaProblem(await readSchema(db), `The database "${name}"`)
   } finally {
     await db.destroy()

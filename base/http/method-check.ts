@@ -10,12 +10,20 @@ export async function checkMethod(ctx: Context, next: Next): Promise<void> {
   const methods = ((ctx as Matched).matched ?? []).flatMap((layer) => layer.methods)
   if (methods.length === 0 || methods.includes(ctx.method)) return
   const allow = [...new Set(methods)].join(', ')
-  throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not allowed here. Use ${allow}.`, { allow })
+  throw new PlatformError(
+    'ERR_METHOD_NOT_ALLOWED',
+    `${ctx.method} is not allowed at this URL. Use ${allow.replaceAll(', ', ' or ')}.`,
+    { allow },
+  )
 }
 
 /** Rejects requests to read-only paths unless they are GET or HEAD. @throws ERR_METHOD_NOT_ALLOWED */
 export function requireReading(ctx: Context): void {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') return
   const allow = 'HEAD, GET'
-  throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not allowed here. Use ${allow}.`, { allow })
+  throw new PlatformError(
+    'ERR_METHOD_NOT_ALLOWED',
+    `${ctx.method} is not allowed at this URL. Use ${allow.replaceAll(', ', ' or ')}.`,
+    { allow },
+  )
 }

@@ -24,8 +24,8 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
     // in that file too.
     const pem = quoted(`${name}.pem`)
     return (
-      'uses legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
-      `which OpenSSL 3 rejects. Convert it: openssl pkcs12 -legacy -in ${file} -out ${pem} ${PASSWORDS} && ` +
+      'uses legacy encryption (40-bit RC2) that OpenSSL 3 rejects. Java before 8u301, mkcert and "openssl -legacy" create such files. ' +
+      `Convert it: openssl pkcs12 -legacy -in ${file} -out ${pem} ${PASSWORDS} && ` +
       `openssl pkcs12 -export -in ${pem} -out ${converted(name)} ${PASSWORDS} && rm ${pem}`
     )
   }

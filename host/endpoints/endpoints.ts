@@ -75,7 +75,11 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     const matched = found.get(methodOf(ctx.method) as EndpointMethod)
     if (matched !== undefined) return { matched, segments }
     const allow = allowedMethods(found)
-    throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `This method is not allowed here. Use ${allow}.`, { allow })
+    throw new PlatformError(
+      'ERR_METHOD_NOT_ALLOWED',
+      `This method is not allowed at this URL. Use ${allow.replaceAll(', ', ' or ')}.`,
+      { allow },
+    )
   }
 
   async function respond(ctx: Context, solution: ActiveSolution, isCounted: () => void): Promise<void> {

@@ -67,8 +67,8 @@ test('certificate: files from common tools are accepted: 3DES from Windows, with
 test('certificate: a file with legacy encryption is rejected, and the error contains a command that converts it', async () => {
   await folder.openssl('pkcs12 -export -legacy -in site.pem -inkey site-key.pem -out old.p12 -passout $')
   expect(refusal('old.p12')).toBe(
-    'uses legacy encryption (40-bit RC2, as in PKCS12 files from Java before 8u301, mkcert and "openssl -legacy"), ' +
-      'which OpenSSL 3 rejects. Convert it: ' +
+    'uses legacy encryption (40-bit RC2) that OpenSSL 3 rejects. Java before 8u301, mkcert and "openssl -legacy" create such files. ' +
+      'Convert it: ' +
       'openssl pkcs12 -legacy -in old.p12 -out old.p12.pem -passin env:CERTIFICATE_PASS -passout env:CERTIFICATE_PASS && ' +
       'openssl pkcs12 -export -in old.p12.pem -out old-new.p12 -passin env:CERTIFICATE_PASS -passout env:CERTIFICATE_PASS && ' +
       'rm old.p12.pem',
